@@ -88,25 +88,28 @@ def _sorted_by_key(given: InputTask, table: pa.Table) -> Iterator[tuple[Hashable
         is_first[1:] |= np.diff(code[order]) != 0
     firsts = np.flatnonzero(is_first)
     table = table.take(pa.array(order))
-    changes = list(_changes(given, table))
-    keys = _tuples(table.select(given.key_names).take(pa.array(firsts)), given.key_names) if codes else [()]
+    changes = list(changes_of(table, given.payload_names, given.side))
+    keys = tuples_of(table.select(given.key_names).take(pa.array(firsts)), given.key_names) if codes else [()]
     for key, (start, stop) in zip(keys, pairwise([*firsts.tolist(), len(changes)]), strict=True):
         yield key, key, changes[start:stop]
 
 
 def _named_by_stand_ins(given: InputTask, table: pa.Table) -> Iterator[tuple[Hashable, Key, Sequence[InputChange]]]:
     """Yield the rows of a table one by one, where a key cannot be looked up by itself, as an array or a NaN."""
-    for key, change in zip(_tuples(table, given.key_names), _changes(given, table), strict=True):
+    for key, change in zip(
+        tuples_of(table, given.key_names), changes_of(table, given.payload_names, given.side), strict=True
+    ):
         yield freeze(key), key, (change,)
 
 
-def _changes(task: InputTask, table: pa.Table) -> Iterator[InputChange]:
-    payloads = _tuples(table, task.payload_names)
+def changes_of(table: pa.Table, payload_names: Sequence[str], side: int = 0) -> Iterator[InputChange]:
+    """Return the rows of a table as changes; `payload_names` are the columns that make the payload."""
+    payloads = tuples_of(table, payload_names)
     names = ("id", "start", "end", "new_end", "source")
     ids, starts, ends, new_ends, sources = (_values(table, name) for name in names)
     if "id" in table.column_names and pa.types.is_nested(table.column("id").type):
-        ids = map(_hashable, ids)
-    return map(_change, zip(ids, starts, ends, payloads, new_ends, sources, repeat(task.side), strict=False))
+        ids = map(hashable, ids)
+    return map(_change, zip(ids, starts, ends, payloads, new_ends, sources, repeat(side), strict=False))
 
 
 def _without_key_watermarks(task: InputTask, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
@@ -114,10 +117,11 @@ def _without_key_watermarks(task: InputTask, table: pa.Table) -> tuple[pa.Table,
     is_key_watermark = pc.equal(table.column("change"), CHANGES[PUNCTUATE_KEY])
     marks = table.filter(is_key_watermark)
     ticks = (INFINITY if tick >= LATEST else tick for tick in marks.column("start").to_pylist())
-    return table.filter(pc.invert(is_key_watermark)), list(zip(_tuples(marks, task.key_names), ticks, strict=True))
+    return table.filter(pc.invert(is_key_watermark)), list(zip(tuples_of(marks, task.key_names), ticks, strict=True))
 
 
-def _tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[object, ...]]:
+def tuples_of(table: pa.Table, names: Sequence[str]) -> list[tuple[object, ...]]:
+    """Return some columns of a table row by row, as Python values."""
     if not names:
         return [()] * table.num_rows
     return list(zip(*(_values(table, name) for name in names), strict=True))
@@ -135,11 +139,11 @@ def _values(table: pa.Table, name: str) -> Iterable[object]:
     return values
 
 
-def _hashable(id: object) -> Hashable:
+def hashable(id: object) -> Hashable:
     """Return an array or a struct as tuples; all ids of a query are of one type, so nothing gets mixed up."""
     if not isinstance(id, dict | list | tuple):
         return id
-    return tuple(map(_hashable, id.values() if isinstance(id, dict) else id))
+    return tuple(map(hashable, id.values() if isinstance(id, dict) else id))
 
 
 def _rejected(task: InputTask, table: pa.Table, problems: Iterable[Problem]) -> Iterator[SideOutputRow]:

@@ -237,8 +237,23 @@ class Plan:
         return not self.named_windows and len(self.inputs) == 1 and self.window.cuts_at_edges()
 
     @property
+    def is_revised_at_edges(self) -> bool:
+        """True if windows are the snapshots of events with ids."""
+        return self.is_cut_at_edges and self.input.columns.id is not None and not self.input.has_samples
+
+    @property
     def why_no_lifting(self) -> str | None:
         """The reason why rows may not be made partial states where they are, whatever the windows; None if they may."""
+        (given,) = self.inputs
+        if self.why_not_on_arrays is not None:
+            return self.why_not_on_arrays
+        if given.columns.id is not None:
+            return "events have ids, so they may be revised"
+        return "samples last until the next one of their key" if given.has_samples else None
+
+    @property
+    def why_not_on_arrays(self) -> str | None:
+        """The reason why all keys cannot be evaluated at once, final results alone; None if they can."""
         if self.early is None and self.emit is not EmitPolicy.FINAL:
             return f"emit={str(self.emit)!r} emits results that may change"
         (given,) = self.inputs
@@ -248,9 +263,7 @@ class Plan:
             return "keys may punctuate themselves, so each closes windows of its own"
         if given.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
             return f"late={str(given.late)!r} takes late rows in"
-        if given.columns.id is not None:
-            return "events have ids, so they may be revised"
-        return "samples last until the next one of their key" if given.has_samples else None
+        return None
 
     @property
     def forms(self) -> tuple[Form, ...]:

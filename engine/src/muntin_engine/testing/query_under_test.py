@@ -141,7 +141,8 @@ class QueryUnderTest:
         Raises:
             QueryError: The evaluator cannot run it.
         """
-        has_ids = self.has_ids and BY_NAME[evaluator].takes_revisions
+        chosen = BY_NAME[evaluator]
+        has_ids = self._is_revised if chosen.lifts_rows else self.has_ids and chosen.takes_revisions
         reads = () if self.rows is None else self.rows.reads
         inputs, of_rows = len(self.inputs), ("order", *reads) if self.is_ordered else ()
         columns = Columns(

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 from muntin import Merge
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.contract import OverSlices, without_form, without_inverse
+from muntin_engine.evaluators.over_slices.contract import (
+    OverSlices,
+    whatever_forbids_lifting,
+    without_form,
+    without_inverse,
+)
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -27,6 +32,15 @@ class ColumnarEvaluator(OverSlices):
     name = "columnar"
     advantage = "all modules have a columnar form"
     uses_forms = True
+    takes_revisions = True
+
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query; None if it can. Events with ids are for snapshots alone."""
+        if not plan.is_revised_at_edges:
+            return super().why_not(plan)
+        if plan.input.keeps_filtered:
+            return "events that a filter leaves out are kept, since they may be revised"
+        return plan.why_not_on_arrays or next(whatever_forbids_lifting(plan), None) or self.lacks(plan)
 
     def lacks(self, plan: Plan) -> str | None:
         """Return that a module has no columnar form, or, of snapshots, one that cannot be subtracted."""
@@ -52,6 +66,8 @@ class ColumnarEvaluator(OverSlices):
         """Say what a row costs."""
         if plan.gap is None:
             return super().explain_row(plan)
+        if plan.is_revised_at_edges:
+            return "admitted by the sorted ids of its bucket; its start and its end are sorted among those of its key"
         if plan.is_cut_at_edges:
             return "lifted before the shuffle; its start and its end are sorted among those of its key after it"
         return "lifted before the shuffle, and fused with its session after it"
@@ -61,7 +77,10 @@ class ColumnarEvaluator(OverSlices):
         from muntin_engine.evaluators.columnar.lifting import lift_rows, rows_to_lift
         from muntin_engine.evaluators.fused.lifting import Fusing
         from muntin_engine.evaluators.fused.lifting import lift_rows as lift_each
+        from muntin_engine.evaluators.revised.processing import blobs_of
 
+        if task.plan.is_revised_at_edges:
+            return blobs_of(rows)
         if (gap := task.plan.gap) is not None:
             return lift_each(Fusing(gap), task.forms, rows_to_lift(task, rows))
         return lift_rows(task.grids[0], task.forms, rows_to_lift(task, rows))
@@ -72,7 +91,8 @@ class ColumnarEvaluator(OverSlices):
         import muntin_engine.evaluators.columnar.result_tables
         import muntin_engine.evaluators.fused.lifting
         import muntin_engine.evaluators.fused.processing
-        import muntin_engine.evaluators.over_slices.processing  # noqa: F401
+        import muntin_engine.evaluators.over_slices.processing
+        import muntin_engine.evaluators.revised.processing  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
@@ -80,7 +100,10 @@ class ColumnarEvaluator(OverSlices):
         from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
         from muntin_engine.evaluators.fused.processing import process as process_sessions
         from muntin_engine.evaluators.over_slices.processing import process_slices
+        from muntin_engine.evaluators.revised.processing import process as process_revised
 
+        if task.plan.is_revised_at_edges:
+            return process_revised(task, bucket, cells, batch)
         if task.plan.gap is not None:
             return process_sessions(task, bucket, cells, batch)
 
@@ -93,5 +116,8 @@ class ColumnarEvaluator(OverSlices):
         """Return the evaluator of a query as a new process has it."""
         from muntin_engine.evaluators.columnar.in_memory import ArraysInMemory
         from muntin_engine.evaluators.fused.in_memory import ArraySessionsInMemory
+        from muntin_engine.evaluators.revised.in_memory import RevisedInMemory
 
+        if plan.is_revised_at_edges:
+            return RevisedInMemory(plan, cells, codec)
         return ArraysInMemory(plan, cells, codec) if plan.gap is None else ArraySessionsInMemory(plan, cells, codec)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from muntin import EARLIEST, INFINITY
-from muntin.columnar.arrays import BoolArray
+from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.evaluators.columnar.partials import Partials, concat
 from muntin_engine.evaluators.edges.snapshots import lies_before, snapshots_of
 from muntin_engine.evaluators.fused.held_sessions import HeldSessions, ends_of
@@ -61,12 +61,24 @@ def _cut(events: Partials, watermark: int) -> Partials:
 
     It makes no difference whether they were cut before, at an earlier watermark or at the same one.
     """
+    is_over = lies_before(ends_of(events), watermark)
+    cut = replace(events, slices=opened_since(events, watermark))
+    return cut.take(np.flatnonzero(~is_over)) if is_over.any() else cut
+
+
+def opened_since(events: Partials, watermark: int) -> IntArray:
+    """Return the starts of events; of those that begin before a watermark, the last edge of their key before it.
+
+    Args:
+        events: All events that begin or end at such an edge.
+        watermark: The watermark.
+    """
     starts, ends = events.slices, ends_of(events)
     is_begun, is_over = lies_before(starts, watermark), lies_before(ends, watermark)
     if not is_begun.any():
-        return events
+        return starts
     last_edges = np.full(int(events.keys.max()) + 1, EARLIEST)
     np.maximum.at(last_edges, events.keys[is_begun], starts[is_begun])
     np.maximum.at(last_edges, events.keys[is_over], ends[is_over])
-    cut = replace(events, slices=np.where(is_begun, last_edges[events.keys], starts))
-    return cut.take(np.flatnonzero(~is_over)) if is_over.any() else cut
+    since: IntArray = np.where(is_begun, last_edges[events.keys], starts)
+    return since

@@ -102,7 +102,7 @@ def lift_rows(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows) -> Iterato
         return
     order = bucket_order(rows)
     until = fusing.until(rows.starts, rows.ends)[order]
-    parts = _parts(fusing, forms, rows, order)
+    parts = row_parts(fusing, forms, rows, order)
     whole = Partials(rows.starts[order], order, np.ones(len(order), np.int8), parts, until)
     for bucket, start, stop, keys, numbers in by_bucket(rows, order):
         yield BucketBlob(bucket, to_blob(keys, whole.slice(start, stop).with_keys(numbers)))
@@ -115,8 +115,13 @@ def _numbered(codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
     return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[codes]
 
 
-def _parts(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows, order: IntArray) -> dict[Part, Values]:
-    """Return the components of each row, in some order."""
+def row_parts(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows, order: IntArray) -> dict[Part, Values]:
+    """Return the components of each row, in some order.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
     place_of = np.empty(len(order), np.int64)
     place_of[order] = np.arange(len(order))
     parts: dict[Part, Values] = {}

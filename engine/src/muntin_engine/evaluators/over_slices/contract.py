@@ -43,6 +43,9 @@ class OverSlices(Evaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
+        if plan.is_revised_at_edges:
+            kept = "an event until the watermark passes its end, and the rows that wait for others of their event"
+            return f"{kept}; a batch writes only the events that it changed"
         if plan.is_cut_at_edges:
             return "a partial state per event until the watermark passes its end; a batch writes only its own"
         if plan.gap is not None:
@@ -77,7 +80,7 @@ def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
     yield from (
         f"{module.label} sees events and the window" for module in plan.modules if module.module.is_time_sensitive
     )
-    if plan.keeps_late_rows:
+    if plan.keeps_late_rows and not plan.is_revised_at_edges:
         yield "late rows are wanted, and partial states have no rows in them"
     if any(given.most_held is not None for given in plan.inputs):
         yield "shedding counts the events that a key holds, and partial states have no events in them"

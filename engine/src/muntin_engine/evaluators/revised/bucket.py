@@ -1,0 +1,146 @@
+"""A bucket of events with ids, whose windows are snapshots: rows in, results of whole windows out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from muntin import INFINITY
+from muntin_engine.core.changes import Key, Progress, Rejection
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.revised.store import RevisedStore
+from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.progress import Observation, ProgressTracker
+from muntin_engine.state.bucket_state import NEVER, BucketState, random_version
+from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.log import StoredEntry
+
+WAITING: Final = "waiting"
+"""The name of the cell of the rows that wait for others of their event."""
+
+_SAID: Final = ProgressTracker()
+
+
+@dataclass(frozen=True, slots=True)
+class RevisedResult:
+    """The output of a bucket for a micro-batch.
+
+    Attributes:
+        closed: The snapshots that are complete now.
+        rejections: The late and rejected rows, by key.
+        accepted: The number of rows that took effect; one that waits for others counts when they came.
+        keys: The number of keys that the batch brought rows of.
+        progress: The progress of the input now.
+        watermark: No later result of the bucket has a sync time before it.
+        held: The sizes of the bucket's state now.
+    """
+
+    closed: Sequence[ClosedSessions]
+    rejections: Sequence[tuple[Key, Rejection]]
+    accepted: int
+    keys: int
+    progress: Progress
+    watermark: int
+    held: HeldState
+
+
+class RevisedBucket:
+    """Evaluates final results of snapshots for many keys, whose events may be revised.
+
+    Cost: two state calls for a batch that brings nothing and moves no watermark. Otherwise one write for what it
+    changed, and a few passes over the live events. The log is written anew when more than half of it is garbage.
+    """
+
+    def __init__(  # noqa: PLR0913  # what a bucket is made of
+        self,
+        query: EvaluatorQuery,
+        forms: Sequence[BoundForm],
+        cells: Cells,
+        codec: Codec,
+        compatibility: Compatibility,
+        kept: KeptStores | None = None,
+        name: Hashable = None,
+        tracker: ProgressTracker = _SAID,
+        *,
+        at_end: bool = False,
+    ) -> None:
+        """Open a bucket; see `Bucket` for what it is given.
+
+        Args:
+            query: The query.
+            forms: Its forms.
+            cells: Its state.
+            codec: How state is written.
+            compatibility: What the state depends on.
+            kept: Where this process keeps stores between batches; None to keep none.
+            name: Names the bucket there.
+            tracker: What says how far the input is.
+            at_end: True if results are points at the ends of snapshots.
+        """
+        self._query, self._forms, self._cells, self._codec = query, forms, cells, codec
+        self._tracker, self._at_end = tracker, at_end
+        self._state = partial(BucketState, cells, codec, compatibility, kept, name, random_version)
+
+    def process(self, blobs: Sequence[bytes], arrived: Progress, observed: Iterable[Observation] = ()) -> RevisedResult:
+        """Take in a micro-batch.
+
+        Args:
+            blobs: Its rows, as tables.
+            arrived: What it says of the progress of the whole input; a row is late by what was said before.
+            observed: The observations of the sources of the input.
+
+        Raises:
+            ModuleFailedError: A module raised an exception. The state stays as it was.
+            StateMismatchError: Another query wrote the state.
+        """
+        state = self._state()
+        metadata = state.metadata
+        now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, arrived, observed)
+        before, after = metadata.progress.watermark, now.watermark
+        metadata.progress, metadata.tracked = now, tracked
+        if not blobs and before == after:
+            return self._result(state, now, ([], (), 0, 0))
+        store = state.open(lambda entries: self._restored(entries, before))
+        waiting = store.waiting_bytes()
+        taken = store.take(blobs, before, after)
+        closed = store.close(before, after)
+        store.forget(after)
+        serial = state.log.serial + 1
+        state.log.append(store.write(taken, serial, after))
+        if state.log.is_garbage(store.nbytes):
+            state.log.rewrite(store.write_whole(serial))
+        else:
+            state.log.compact(store, 0)
+        still = store.waiting_bytes()
+        if still is None and waiting is not None:
+            self._cells.remove(WAITING)
+        elif still is not None and still != waiting:
+            self._cells.put(WAITING, still)
+        metadata.held = HeldState(len(still or b""), store.keys_held, len(store))
+        metadata.timer = NEVER._replace(output_watermark=store.first_start)
+        state.keep(store, store.memory)
+        return self._result(state, now, (closed, taken.rejections, taken.accepted, taken.keys))
+
+    def _result(
+        self,
+        state: BucketState,
+        now: Progress,
+        found: tuple[Sequence[ClosedSessions], Sequence[tuple[Key, Rejection]], int, int],
+    ) -> RevisedResult:
+        """Write the metadata, and return what was found with how far the output is."""
+        watermark, metadata = now.watermark, state.metadata
+        held = metadata.held
+        if not self._at_end and watermark != INFINITY:
+            watermark = min(watermark, metadata.timer.output_watermark)
+        return RevisedResult(*found, now, watermark, held._replace(bytes=held.bytes + state.write()))
+
+    def _restored(self, entries: Sequence[StoredEntry], watermark: int) -> RevisedStore:
+        store = RevisedStore(self._query, self._forms, self._codec, at_end=self._at_end)
+        store.restore(entries, self._cells.get(WAITING), watermark)
+        return store

@@ -1,0 +1,53 @@
+"""A micro-batch of a bucket of events with ids, whose windows are snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import TimestampPolicy
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated
+from muntin_engine.evaluators.fused.result_tables import session_tables
+from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.evaluators.over_slices.slice_bucket import Complete
+from muntin_engine.evaluators.revised.bucket import RevisedBucket
+from muntin_engine.exchange.shuffle import to_blob
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.kept_stores import KEPT
+
+
+def blobs_of(rows: pa.Table) -> Iterator[BucketBlob]:
+    """Yield the good rows for each bucket that has any, as they are: which of them are legal is known there alone.
+
+    Cost: a sort of the rows by bucket.
+    """
+    if not len(rows):
+        return
+    buckets = rows.column("bucket").to_numpy()
+    order = np.argsort(buckets, kind="stable")
+    needless = [name for name in ("bucket", "problem", "change") if name in rows.column_names]
+    ordered = rows.drop_columns(needless).take(pa.array(order)).combine_chunks()
+    numbers, firsts = np.unique(buckets[order], return_index=True)
+    for number, first, last in zip(numbers, firsts, [*firsts[1:], len(order)], strict=True):
+        yield BucketBlob(int(number), to_blob(ordered.slice(first, last - first)))
+
+
+def process(task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
+    """Evaluate a micro-batch of a bucket and write its state."""
+    KEPT.most = task.worker.kept_bytes
+    kept, name = None if task.is_static else KEPT, (task.name, bucket)
+    (said,), (given,) = batch.reports, task.inputs
+    at_end = task.query.timestamps is TimestampPolicy.POINT_AT_END
+    result = RevisedBucket(
+        task.query, task.forms, cells, task.codec, task.compatibility, kept, name, given.tracker, at_end=at_end
+    ).process(batch.partials, said.progress, said.observed)
+    metrics = {
+        "keys": result.keys,
+        "windows_closed": sum(closed.window_count() for closed in result.closed),
+        "state_bytes": result.held.bytes,
+    }
+    tables = (table for closed in result.closed for table in session_tables(task, Complete(0, closed)))
+    return Evaluated(tables, result.accepted, result.watermark, result.progress, metrics, result.rejections)

@@ -1,0 +1,216 @@
+"""Runs rows of events with ids, legal and illegal ones, through arrays and through the general evaluator."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from muntin import INFINITY, Axis, ColumnarAggregate, Window, snapshot
+from muntin.schemas import describe
+from muntin_engine.core.changes import InputChange, Key, Progress
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.revised.bucket import RevisedBucket, RevisedResult
+from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.exchange.shuffle import to_blob
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.kept_stores import KeptStores
+from tests.differential.forms import INVERTIBLE
+from tests.differential.slices import values_of
+
+READS = describe(int | None, "payload")
+
+
+class RowBatch(NamedTuple):
+    """A micro-batch.
+
+    Attributes:
+        rows: Its rows with their keys.
+        watermark: The watermark after it.
+        is_restarted: True if a new process takes it.
+    """
+
+    rows: list[tuple[str | None, InputChange]]
+    watermark: int
+    is_restarted: bool
+
+
+@dataclass(frozen=True)
+class RevisedCase:
+    """Columnar aggregates over snapshots of events with ids.
+
+    Attributes:
+        number: Draws the rows.
+        forms: The aggregates.
+        ids: The type of ids.
+        hostile: How often a row makes no sense, is late, or comes before the one that it follows.
+        live: How many events there are about at a time.
+    """
+
+    number: int = 0
+    forms: str = "several"
+    ids: pa.DataType = field(default_factory=pa.int64)
+    hostile: float = 0.2
+    live: int = 8
+
+    @property
+    def modules(self) -> tuple[ColumnarAggregate[Any, Any], ...]:
+        """The aggregates."""
+        return INVERTIBLE[self.forms]
+
+    @cached_property
+    def bound(self) -> tuple[BoundForm, ...]:
+        return tuple(BoundForm(form, f"{form.name} {form.version}", (0,), (READS,)) for form in self.modules)
+
+    @cached_property
+    def query(self) -> EvaluatorQuery:
+        """The query as evaluators read it."""
+        bindings = tuple(Binding(module, lambda payload: payload[0]) for module in self.modules)
+        return EvaluatorQuery(axis=Axis.TICKS, window=snapshot(), bindings=bindings)
+
+    @cached_property
+    def batches(self) -> list[RowBatch]:
+        """Random rows: most are of events that are there, and fit them; the last batch closes the stream."""
+        random = Random(zlib.crc32(repr((self.number, self.forms, str(self.ids), self.hostile, self.live)).encode()))
+        draw = _Draw(random, self.hostile, self.live, pa.types.is_string(self.ids))
+        count, found, watermark = random.randint(2, 12), list[RowBatch](), 0
+        for place in range(count):
+            rows = [draw.row(watermark) for _ in range(random.choice((0, 1, 5, 30)))]
+            random.shuffle(rows)
+            watermark += random.choice((0, 0, 1, 3, 10))
+            at = INFINITY if place == count - 1 else watermark
+            found.append(RowBatch(rows, at, random.random() < 0.3))
+        return found
+
+
+class _Draw:
+    """Draws rows, and remembers what events there would be if all of them were taken in their order."""
+
+    def __init__(self, random: Random, hostile: float, live: int, is_text: bool) -> None:
+        self._random, self._hostile, self._live, self._is_text = random, hostile, live, is_text
+        self._events: dict[tuple[str | None, Any, int], int] = {}
+
+    def row(self, watermark: int) -> tuple[str | None, InputChange]:
+        """Return a row and its key."""
+        random = self._random
+        is_odd = random.random() < self._hostile
+        if not self._events or (random.random() < 0.5 and len(self._events) < self._live):
+            return self._insertion(watermark - (random.randint(1, 9) if is_odd else 0))
+        key, id, start = random.choice(list(self._events))
+        end = self._events[key, id, start]
+        new_end = random.choice((start, *(max(start, watermark) + random.randint(0, 9) for _ in range(3)), INFINITY))
+        expected = None if end == INFINITY or random.random() < 0.5 else end
+        payload: object = random.choice((None, None, None, start % 7, 3))
+        if is_odd:
+            expected = random.choice((None, start, start - 1, start + random.randint(1, 9)))
+            new_end = random.choice((new_end, start - 1, watermark - 1))
+            start += random.choice((0, 0, 0, 1))
+        else:
+            self._events[key, id, start] = new_end
+            if new_end == start or random.random() < 0.3:
+                del self._events[key, id, start]
+        return key, InputChange(id, start, expected, (payload,), new_end)
+
+    def _insertion(self, least: int) -> tuple[str | None, InputChange]:
+        random = self._random
+        key, number = random.choice(("a", "a", "a", "b", None)), random.randint(0, 5)
+        id = f"id {number}" if self._is_text else number
+        start = least + random.randint(0, 6)
+        end = random.choice((INFINITY, start + random.randint(1, 12)))
+        self._events[key, id, start] = end
+        return key, InputChange(id, start, end, (random.choice((None, start % 7, -4)),))
+
+
+class RevisedRun:
+    """Rows on their way through both evaluators; now and then a batch fails after it was evaluated, and is run again."""
+
+    def __init__(self, case: RevisedCase) -> None:
+        self.case = case
+        self.forms = case.bound
+        self.rejected = self.put_out = 0
+        self._random = Random(case.number)
+        self._cells, self._others = MemoryCells(), MemoryCells()
+        self._kept = KeptStores()
+
+    def take(self, batch: RowBatch) -> None:
+        """Run a batch, and compare all that is said of it."""
+        if batch.is_restarted:
+            self._kept = KeptStores()
+        starts = [row.start for _, row in batch.rows]
+        ends = [end for _, row in batch.rows for end in (row.end, row.new_end) if end is not None and end < INFINITY]
+        arrived = Progress(batch.watermark, max([0, *starts, *ends]) + 1, max(starts, default=0))
+        if self._random.random() < 0.2:
+            before = dict(self._cells.cells)
+            self._arrays(batch, arrived)
+            self._cells.cells = before
+        found, meant = self._arrays(batch, arrived), self._general(batch, arrived)
+        assert Counter(found.rejections) == Counter(meant.rejections)
+        output = Counter(row for closed in found.closed for row in self._rows(closed))
+        wanted = Counter((key[0], some.window, some.value) for key, changes in meant.output for some in changes)
+        assert output == wanted, f"missing {wanted - output}\nsurplus {output - wanted}"
+        assert (found.accepted, found.keys) == (meant.accepted, meant.keys)
+        assert (found.watermark, found.progress) == (meant.watermark, meant.progress)
+        assert (found.held.keys, found.held.events) == (meant.held.keys, meant.held.events)
+        assert found.held.bytes == sum(map(len, self._cells.cells.values()))
+        self.rejected += len(found.rejections)
+        self.put_out += sum(output.values())
+        if batch.watermark == INFINITY:
+            assert list(self._cells.cells) == ["metadata"]
+
+    def _arrays(self, batch: RowBatch, arrived: Progress) -> RevisedResult:
+        bucket = RevisedBucket(
+            self.case.query, self.forms, self._cells, Codec(), Compatibility({}), self._kept, "bucket"
+        )
+        tasks: list[list[tuple[str | None, InputChange]]] = [[], [], []]
+        for row in batch.rows:
+            self._random.choice(tasks).append(row)
+        return bucket.process([to_blob(self._table(task)) for task in tasks if task], arrived)
+
+    def _general(self, batch: RowBatch, arrived: Progress) -> BatchResult:
+        rows: dict[Key, list[InputChange]] = {}
+        for key, row in batch.rows:
+            rows.setdefault((key,), []).append(row)
+        return Bucket(self.case.query, self._others, Codec(), {}).process(rows.items(), arrived)
+
+    def _table(self, rows: Sequence[tuple[str | None, InputChange]]) -> pa.Table:
+        keys, changes = zip(*rows, strict=True)
+        ids, starts, ends, payloads, new_ends, *_ = zip(*changes, strict=True)
+        return pa.table(
+            {
+                "k0": pa.array(keys, pa.string()),
+                "id": pa.array(ids, self.case.ids),
+                "start": pa.array(starts, pa.int64()),
+                "end": pa.array(ends, pa.int64()),
+                "new_end": pa.array(new_ends, pa.int64()),
+                "i0": pa.array([payload for (payload,) in payloads], pa.int64()),
+            }
+        )
+
+    def _rows(self, closed: ClosedSessions) -> Iterator[tuple[str | None, Window, tuple[Any, ...]]]:
+        results = [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
+        keys, starts = closed.keys.column("k0").to_pylist(), closed.windows.windows.tolist()
+        for key, start, end, *values in zip(keys, starts, closed.ends.tolist(), *results, strict=True):
+            yield key, Window(start, end), tuple(values)
+
+
+def run(case: RevisedCase) -> RevisedRun:
+    """Run all batches.
+
+    Raises:
+        AssertionError: The two evaluators differ.
+    """
+    running = RevisedRun(case)
+    for batch in case.batches:
+        running.take(batch)
+    return running
