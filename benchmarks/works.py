@@ -197,6 +197,15 @@ WORKS: Final = (
         bars=(Rate(SNAPSHOTS, 1_000_000),),
     ),
     Work(
+        name="snapshots-revised",
+        aggregate="average",
+        keys=1_000,
+        windows=(Snapshot(30, is_revised=True),),
+        systems=(COLUMNAR, GENERAL),
+        bars=(Times(COLUMNAR, GENERAL, Measure.WARM_BATCH, 5),),
+        files={GENERAL: 2},
+    ),
+    Work(
         name="max-hopping-600-10",
         aggregate="max",
         keys=10_000,

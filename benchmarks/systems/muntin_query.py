@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from benchmarks.data import MICROSECONDS
 from benchmarks.question import Question
@@ -30,8 +30,10 @@ def muntin_results(
     start = "window.end - interval 1 microsecond" if is_by_rows else "window.start"
     delay = f"{question.delay} seconds"
     if isinstance(question.windows, Snapshot):
-        lasting = with_ends(stream, question.windows)
-        known = events(lasting, key="key", start="at", end="end", delay=delay, buckets=BUCKETS)
+        lasting, names = with_ends(stream, question.windows), dict[str, Any]()
+        if question.windows.is_revised:
+            lasting, names = with_revisions(lasting), {"id": "id", "change": "change", "new_end": "new_end"}
+        known = events(lasting, key="key", start="at", end="end", delay=delay, buckets=BUCKETS, **names)
     else:
         known = events(stream, key="key", at="at", order=order, delay=delay, buckets=BUCKETS)
     return (
@@ -46,6 +48,12 @@ def with_ends(stream: DataFrame, windows: Snapshot) -> DataFrame:
     """Return rows with when they end, as `Snapshot.ends` says."""
     lengths = f"1 + unix_micros(at) % {SPREAD} * {FACTOR} % {windows.longest * MICROSECONDS}"
     return stream.selectExpr("*", f"timestamp_micros(unix_micros(at) + {lengths}) AS end")
+
+
+def with_revisions(lasting: DataFrame) -> DataFrame:
+    """Return two rows for each: one that inserts it without an end, and one that revises it."""
+    nowhere, both = "CAST(NULL AS timestamp) AS end", "explode(array('insert', 'revise')) AS change"
+    return lasting.selectExpr("key", "at", "value", nowhere, "end AS new_end", "unix_micros(at) AS id", both)
 
 
 def specification_of(windows: Windows) -> WindowSpecification:

@@ -32,14 +32,17 @@ class Snapshot(Windows):
 
     Attributes:
         longest: Most seconds that a row lasts.
+        is_revised: True if it is inserted without an end, which a second row then says.
     """
 
     counts_may_differ: ClassVar[bool] = True
 
     longest: int
+    is_revised: bool = False
 
     def __str__(self) -> str:
-        return f"snapshots, rows last up to {self.longest} s"
+        known = ", known from revisions" if self.is_revised else ""
+        return f"snapshots, rows last up to {self.longest} s{known}"
 
     def ends(self, at: Ints) -> Ints:
         """Return when rows end that start at given times; all in microseconds."""

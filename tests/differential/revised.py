@@ -56,6 +56,7 @@ class RevisedCase:
         ids: The type of ids.
         hostile: How often a row makes no sense, is late, or comes before the one that it follows.
         live: How many events there are about at a time.
+        rows: The most rows of a batch.
     """
 
     number: int = 0
@@ -63,6 +64,7 @@ class RevisedCase:
     ids: pa.DataType = field(default_factory=pa.int64)
     hostile: float = 0.2
     live: int = 8
+    rows: int = 30
 
     @property
     def modules(self) -> tuple[ColumnarAggregate[Any, Any], ...]:
@@ -86,11 +88,11 @@ class RevisedCase:
         draw = _Draw(random, self.hostile, self.live, pa.types.is_string(self.ids))
         count, found, watermark = random.randint(2, 12), list[RowBatch](), 0
         for place in range(count):
-            rows = [draw.row(watermark) for _ in range(random.choice((0, 1, 5, 30)))]
+            rows = [draw.row(watermark) for _ in range(random.choice((0, 1, 5, self.rows)))]
             random.shuffle(rows)
             watermark += random.choice((0, 0, 1, 3, 10))
             at = INFINITY if place == count - 1 else watermark
-            found.append(RowBatch(rows, at, random.random() < 0.3))
+            found.append(RowBatch(rows, at, random.random() < 0.5))
         return found
 
 
@@ -111,7 +113,7 @@ class _Draw:
         end = self._events[key, id, start]
         new_end = random.choice((start, *(max(start, watermark) + random.randint(0, 9) for _ in range(3)), INFINITY))
         expected = None if end == INFINITY or random.random() < 0.5 else end
-        payload: object = random.choice((None, None, None, start % 7, 3))
+        payload: object = random.choice((None, None, start % 7, 3))
         if is_odd:
             expected = random.choice((None, start, start - 1, start + random.randint(1, 9)))
             new_end = random.choice((new_end, start - 1, watermark - 1))
@@ -124,7 +126,7 @@ class _Draw:
 
     def _insertion(self, least: int) -> tuple[str | None, InputChange]:
         random = self._random
-        key, number = random.choice(("a", "a", "a", "b", None)), random.randint(0, 5)
+        key, number = random.choice(("a", "a", "a", "b", None)), random.randint(0, 5 + self._live // 10)
         id = f"id {number}" if self._is_text else number
         start = least + random.randint(0, 6)
         end = random.choice((INFINITY, start + random.randint(1, 12)))
@@ -133,7 +135,12 @@ class _Draw:
 
 
 class RevisedRun:
-    """Rows on their way through both evaluators; now and then a batch fails after it was evaluated, and is run again."""
+    """Rows on their way through both evaluators; some batches fail after they were evaluated, and are run again.
+
+    Attributes:
+        rejected: The number of rejected rows.
+        put_out: The number of results.
+    """
 
     def __init__(self, case: RevisedCase) -> None:
         self.case = case

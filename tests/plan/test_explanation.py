@@ -243,7 +243,21 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             "module",
             "m = show.whole 1.0.0: keeps total (add int64); added where",
         ),
-        (Whole, {"window": snapshot(), "columns": ID}, "evaluator", "general: events have ids, so they may be revised"),
+        (Whole, {"window": snapshot(), "columns": ID}, "evaluator", "columnar: all modules have a columnar form"),
+        (Whole, {"window": snapshot(), "columns": ID}, "row", "admitted by the sorted ids of its bucket; its start"),
+        (Whole, {"window": snapshot(), "columns": ID}, "state", "an event until the watermark passes its end, and"),
+        (
+            Statistics,
+            {"window": snapshot(), "columns": ID},
+            "evaluator",
+            "general: test.statistics 1 keeps least (fmin int64), which cannot be subtracted where an event of a",
+        ),
+        (
+            Whole,
+            {"window": snapshot(), "columns": ID, "emit": EmitPolicy.EAGER},
+            "evaluator",
+            "general: emit='eager' emits results that may change",
+        ),
         (
             Statistics,
             {"window": snapshot()},

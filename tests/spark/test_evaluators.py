@@ -171,11 +171,36 @@ def _in_order(row: dict[str, Any]) -> str:
 
 
 def test_snapshots_on_arrays_are_those_of_the_general_evaluator(spark: SparkSession, tmp_path: Path) -> None:
-    stream = stream_of(spark, tmp_path / "stream", [*rows(3, 2)[:-1], *rows(3, 1)])  # the last rows are late
+    batches = [*rows(3, 2)[:-1], *rows(3, 1)]  # the last rows are late
+    stream = stream_of(spark, tmp_path / "stream", [revised(table, seed) for seed, table in enumerate(batches)])
     calls = {f"m{place}": module(type(form), "payload") for place, form in enumerate(INVERTIBLE["several"])}
-    lasting = events(stream, key="key", start="start", end="end", change="change", delay=5, buckets=2)
-    asked = {name: lasting.window(snapshot(), evaluator=name).aggregate(**calls) for name in ("auto", "general")}
-    assert "columnar: all modules have a columnar form" in str(asked["auto"].explain())
+    columns: dict[str, Any] = {"key": "key", "start": "start", "end": "end", "change": "change", "buckets": 2}
+    known = {
+        "lasting": events(stream, **columns, delay=5),  # which rejects revisions
+        "revised": events(stream, **columns, delay=5, id="id", new_end="new_end"),
+    }
+    asked = {
+        f"{named} {name}": some.window(snapshot(), evaluator=name).aggregate(**calls)
+        for named, some in known.items()
+        for name in ("auto", "general")
+    }
+    assert "columnar: all modules have a columnar form" in str(asked["lasting auto"].explain())
+    assert "admitted by the sorted ids" in str(asked["revised auto"].explain())
     streamed = run_together(asked, tmp_path / "checkpoint")
-    assert sorted(map(str, streamed["auto"])) == sorted(map(str, streamed["general"]))
-    assert len(streamed["auto"]) > 50
+    for named in known:
+        assert sorted(map(str, streamed[f"{named} auto"])) == sorted(map(str, streamed[f"{named} general"]))
+        assert len(streamed[f"{named} auto"]) > 50
+    assert streamed["lasting auto"] != streamed["revised auto"]
+
+
+def revised(table: pa.Table, seed: int) -> pa.Table:
+    """Return rows with ids, and among them some that revise or delete what others insert."""
+    random, found = Random(seed), list[dict[str, Any]]()
+    for place, row in enumerate(table.to_pylist()):
+        found.append({**row, "id": f"{seed} {place}"})
+        if row["change"] == "insert" and random.random() < 0.5:
+            new_end = row["start"] + random.choice((0, 3, 9, 40))
+            expected = random.choice((None, row["end"]))
+            found.append({**found[-1], "change": "revise", "end": expected, "payload": None, "new_end": new_end})
+    fields = [*table.schema, pa.field("id", pa.string()), pa.field("new_end", pa.int64())]
+    return pa.Table.from_pylist(random.sample(found, len(found)), pa.schema(fields))

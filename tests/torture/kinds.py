@@ -71,6 +71,13 @@ KINDS: Final = (
         "tests.torture.streams:sliced",
     ),
     Kind(
+        "revised",
+        "Rows of events with ids, legal and not, on arrays and one by one: both say the same of each row and window.",
+        Lane.PYTHON,
+        3,
+        "tests.torture.revised:revised",
+    ),
+    Kind(
         "evaluators",
         "Modules of the plugins through every evaluator that can run them, with a restart and a crash at each step.",
         Lane.PYTHON,

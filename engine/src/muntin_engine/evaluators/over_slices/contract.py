@@ -26,7 +26,9 @@ class OverSlices(Evaluator):
         """Return why it cannot run a query; None if it can."""
         if plan.gap is None:
             return next(_whatever_forbids_slices(plan), None) or self.lacks(plan)
-        return plan.why_no_lifting or next(whatever_forbids_lifting(plan), None) or self.lacks(plan)
+        lack = self.lacks(plan)
+        why_not_revised = plan.why_not_on_arrays or lack if plan.is_revised_at_edges else None
+        return why_not_revised or plan.why_no_lifting or next(whatever_forbids_lifting(plan), None) or lack
 
     @abstractmethod
     def lacks(self, plan: Plan) -> str | None:

@@ -1,0 +1,173 @@
+"""Snapshots of events with ids on arrays: of each row and each window both evaluators say the same, to the bit.
+
+Rows are random, legal and illegal ones in any order: revised several times, deleted and inserted again, late, of events
+that never came, and waiting for others. They are cut into micro-batches anywhere, on up to three tasks, with restarts
+between some; some batches fail after they were evaluated, and are run again. The general evaluator is held against the
+reference elsewhere; legal streams are held against it here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from muntin import INFINITY, snapshot
+from muntin.testing import Computation, WindowedQuery, random_stream
+from muntin_engine.core.changes import InputChange
+from muntin_engine.evaluators.columnar import coding, key_table
+from muntin_engine.evaluators.edges import held_events
+from muntin_engine.evaluators.revised import bucket, events, identities, rare, records, store
+from muntin_engine.evaluators.revised.brought import Brought, sort_out
+from muntin_engine.evaluators.revised.events import LiveEvents
+from muntin_engine.evaluators.revised.store import RevisedStore
+from muntin_engine.evaluators.revised.waiting import WaitingRows
+from muntin_engine.state import log as state_log
+from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.testing import crash_everywhere
+from tests.differential.cases import until_closed
+from tests.differential.forms import INVERTIBLE
+from tests.differential.revised import RevisedCase, RevisedRun, RowBatch, run
+
+STRUCTS = pa.struct([("station", pa.string()), ("number", pa.int32())])
+
+
+@pytest.mark.parametrize("hostile", [0.0, 0.15, 0.5])
+@pytest.mark.parametrize("ids", [pa.int64(), pa.string()], ids=str)
+def test_both_evaluators_say_the_same_of_each_row_and_each_window(ids: pa.DataType, hostile: float) -> None:
+    found = [run(RevisedCase(number, forms, ids, hostile, live=12)) for number, forms in enumerate(INVERTIBLE)]
+    assert all(some.put_out for some in found)
+    assert any(some.rejected for some in found) or not hostile
+
+
+def test_windows_of_hundreds_of_members_and_hot_keys() -> None:
+    found = run(RevisedCase(2, hostile=0.05, live=400, rows=400))
+    assert found.put_out > 40
+
+
+def test_legal_streams_are_evaluated_as_the_reference_does() -> None:
+    for seed in range(2):
+        stream = random_stream(seed, keys=("a", None), events=9, starts=range(-5, 15), again=0.3, disorder=9)
+        (module,) = INVERTIBLE["several"][:1]
+        survived = crash_everywhere(until_closed(stream), WindowedQuery(snapshot(), [Computation(module)]))
+        assert survived.evaluators == ("general", "columnar")
+
+
+@pytest.mark.parametrize("least", [-(1 << 40), 1 << 20], ids=["written anew", "kept"])
+def test_what_is_done_only_with_much_makes_no_difference(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identities, "_mixed", lambda numbers: numbers % np.uint64(3))  # most identities clash
+    for module, name, value in ((key_table, "FEW_KEYS", 1), (coding, "_FEW", 0), (coding, "DENSE", 0)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(state_log, "MOST_ALIKE", 2)
+    monkeypatch.setattr(state_log, "MOST_DEAD", least)
+    monkeypatch.setattr(store, "ENTRY_BYTES", 64)
+    for number in range(4):
+        run(RevisedCase(number, live=20))
+
+
+def test_ids_may_be_structs() -> None:
+    class StructRun(RevisedRun):
+        def _table(self, rows: Any) -> pa.Table:
+            named = [(key, row._replace(id={"station": "s", "number": row.id})) for key, row in rows]
+            return super()._table(named)
+
+        def _general(self, batch: RowBatch, arrived: Any) -> Any:
+            named = [(key, row._replace(id=("s", row.id))) for key, row in batch.rows]
+            return super()._general(batch._replace(rows=named), arrived)
+
+    case = RevisedCase(3, ids=STRUCTS)
+    running = StructRun(case)
+    for batch in case.batches:
+        running.take(batch)
+    assert running.put_out
+    assert running.rejected
+
+
+def test_rows_that_wait_survive_a_restart_alone() -> None:
+    """The revision of an event that comes before it waits; a new process has nothing else of the stream."""
+    early = ("a", InputChange("e", 10, 20, (None,), 15))
+    event = ("a", InputChange("e", 10, 20, (4,)))
+    running = RevisedRun(RevisedCase(ids=pa.string()))
+    running.take(RowBatch([early], 5, is_restarted=False))
+    running.take(RowBatch([], 6, is_restarted=True))
+    running.take(RowBatch([event], 30, is_restarted=True))
+    running.take(RowBatch([], INFINITY, is_restarted=True))
+    assert (running.put_out, running.rejected) == (1, 0)
+
+
+def test_a_retraction_of_another_payload_waits_for_it() -> None:
+    event, other = (InputChange("e", 10, 20, (payload,)) for payload in (4, 3))
+    running = RevisedRun(RevisedCase(ids=pa.string()))
+    running.take(RowBatch([("a", event)], 5, is_restarted=False))
+    running.take(RowBatch([("a", event._replace(new_end=10, payload=(3,)))], 6, is_restarted=False))
+    running.take(RowBatch([("a", other)], 7, is_restarted=True))
+    running.take(RowBatch([], INFINITY, is_restarted=False))
+    assert (running.put_out, running.rejected) == (1, 0)
+
+
+_sort_out, _opened_since, _find = sort_out, held_events.opened_since, LiveEvents.find
+_write = RevisedStore.write
+
+
+def _without(changed: Callable[[Brought], Brought]) -> Callable[..., Any]:
+    return lambda brought, live, waiting, watermark: _sort_out(changed(brought), live, waiting, watermark)
+
+
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "late rows are plain": (store, "sort_out", lambda rows, live, waiting, _: _sort_out(rows, live, waiting, -99)),
+    "waiting rows are not asked for": (
+        WaitingRows,
+        "hashes",
+        lambda _self, is_whole: np.empty(0, np.uint64),
+    ),
+    "keys do not count": (store, "encode", lambda columns, length: coding.encode([], length)),
+    "the start is no part of the identity": (
+        LiveEvents,
+        "find",
+        lambda self, codes, ids, starts, hashes: _find(
+            self, codes, ids, 0 * starts, identities.hashes_of(codes, ids, 0 * starts)
+        ),
+    ),
+    "events begin where they began": (events, "opened_since", lambda some, _: some.slices),
+    "events that were restored begin where they began": (store, "opened_since", lambda some, _: some.slices),
+    "the first record of an event holds": (
+        records,
+        "latest",
+        lambda found: records.Records(
+            found.events.take(np.unique(found.events.starts, return_index=True)[1]), found.serials
+        ),
+    ),
+    "deleted events are not written": (
+        RevisedStore,
+        "write",
+        lambda self, taken, serial, watermark: _write(
+            self,
+            taken if taken.changed is None else taken._replace(is_stored=np.zeros(len(taken.changed), np.bool_)),
+            serial,
+            watermark,
+        ),
+    ),
+    "waiting rows are forgotten": (bucket, "WAITING", "metadata"),
+    "stale stores are kept": (
+        KeptStores,
+        "take",
+        lambda self, name, _: getattr(self._stores.pop(name, None), "store", None),
+    ),
+    "other keys get the row": (rare, "canonical", lambda _: ("z",)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*FAULTS[fault])
+    random = Random(1)
+    for number in range(60):
+        try:
+            run(RevisedCase(number, hostile=random.choice((0.0, 0.2)), live=random.choice((6, 20))))
+        except Exception:
+            return
+    pytest.fail(f"nothing shows that {fault}")
