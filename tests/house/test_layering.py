@@ -116,6 +116,7 @@ LAYERS = (
     Layer(SLICES, (*PLAIN, OVER_SLICES, SLICES), never=TESTING),
     Layer("muntin_engine.evaluators.columnar", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
     Layer("muntin_engine.evaluators.pairing", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
+    Layer("muntin_engine.evaluators.revised", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING) for name in WITH_ARRAYS),
     Layer(
         "muntin_engine.workers",
