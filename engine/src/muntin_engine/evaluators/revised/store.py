@@ -37,7 +37,7 @@ from muntin_engine.state.log import Entry, StoredEntry
 _SNAPSHOTS = Fusing(1)
 
 
-class Taken(NamedTuple):
+class TakenRows(NamedTuple):
     """What a batch brought.
 
     Attributes:
@@ -120,7 +120,7 @@ class RevisedStore:
         """Return the rows that wait as bytes; None if there are none."""
         return self._waiting.to_bytes(self._keys, self._codec, self._schema) if len(self._waiting) else None
 
-    def take(self, blobs: Sequence[bytes], before: int, now: int) -> Taken:
+    def take(self, blobs: Sequence[bytes], before: int, now: int) -> TakenRows:
         """Admit the rows of a batch.
 
         Args:
@@ -156,7 +156,7 @@ class RevisedStore:
         if inserted:
             self._add(joined(inserted))
         accepted = waited + rows - len(admitted.rejections) - len(self._waiting)
-        return Taken(joined(changed) if changed else None, is_stored, admitted.rejections, accepted, keys)
+        return TakenRows(joined(changed) if changed else None, is_stored, admitted.rejections, accepted, keys)
 
     def close(self, first: int, last: int) -> list[ClosedSessions]:
         """Return the snapshots that end at the watermark `first` or later, and before the watermark `last`."""
@@ -174,7 +174,7 @@ class RevisedStore:
         """Drop the events that end before a watermark."""
         self._live.forget(watermark)
 
-    def write(self, taken: Taken, serial: int, watermark: int) -> list[Entry]:
+    def write(self, taken: TakenRows, serial: int, watermark: int) -> list[Entry]:
         """Encode what a batch changed, after `forget`.
 
         A new event that has ended is left out, unless an open snapshot starts where it ended.
