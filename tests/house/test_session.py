@@ -131,7 +131,7 @@ def test_stopping_ends_the_jvm_and_may_be_done_twice(told: dict[str, Any]) -> No
 
 
 def test_a_session_that_cannot_start_says_why_and_prints_nothing(run_python: RunPython) -> None:
-    done = run_python("refuse_to_start.py")
+    done = run_python("refuse_to_start.py", environment=quick_jvm.environment())
     refused = json.loads(done.stdout)
     assert done.stderr == ""
     for reason, (message, log) in {"heap size": refused["no JVM"], "driver-memory": refused["no Spark"]}.items():

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,49 +35,46 @@ class Gauged(Aggregate[float, float]):
         return float(gauges.gauge(scaled(max(payloads))))
 
 
-SERVER = """
-import sys
-from muntin_engine import local_session, stop_session
-spark = local_session("server", log=sys.argv[1], conf={
+SHARED = "local[2]"
+"""The master of the session whose JVM serves Spark Connect too."""
+
+ISOLATION = ("spark.sql.artifact.isolation.enabled", "spark.sql.artifact.isolation.alwaysApplyClassloader")
+"""Settings that keep apart what clients ship; the session in the same JVM does without, as by itself."""
+
+CONNECT = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark.connect.grpc.binding.address": "127.0.0.1",
-    "spark.connect.grpc.binding.port": sys.argv[2],
-    "spark.sql.artifact.isolation.enabled": "true",
-    "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
-})
-print("ready", flush=True)
-sys.stdin.read()
-stop_session(spark)
-"""
+    **dict.fromkeys(ISOLATION, "true"),
+}
 
 
-@contextmanager
-def session_of(kind: str, log: Path) -> Iterator[SparkSession]:
-    """Give a session of Spark Connect, or a classic one for a master, and stop it."""
-    if kind == "connect":
-        with serving(log) as address:
-            connected = SparkSession.builder.remote(address).getOrCreate()
-            yield connected
-            connected.stop()
-    else:
-        classic = local_session("story", log=log, conf={"spark.master": kind})
-        yield classic
-        stop_session(classic)
-
-
-@contextmanager
-def serving(log: Path) -> Iterator[str]:
-    """Run a Spark Connect server in a process of its own, and give its address."""
+def tell_both(here: Path) -> dict[str, Any]:
+    """Return what became of each step for a client of Spark Connect, and then for the session in the same JVM."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    command = [sys.executable, "-c", SERVER, str(log), port]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        assert server.stdin is not None
-        assert server.stdout.readline() == "ready\n"
-        yield f"sc://127.0.0.1:{port}"
-        server.stdin.close()
+    with classic(SHARED, here / "spark.log", CONNECT | {"spark.connect.grpc.binding.port": port}) as session:
+        for name in ISOLATION:
+            session.conf.set(name, "false")
+        command = [sys.executable, __file__, str(here.with_name("connect")), f"sc://127.0.0.1:{port}"]
+        client = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        return {**json.loads(client.stdout.splitlines()[-1]), SHARED: tell(session, here)}
+
+
+@contextmanager
+def classic(master: str, log: Path, conf: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Start a session for a master, and stop it."""
+    session = local_session("story", log=log, conf={"spark.master": master, **conf})
+    yield session
+    stop_session(session)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[SparkSession]:
+    """Open a session of Spark Connect, and stop it."""
+    session = SparkSession.builder.remote(address).getOrCreate()
+    yield session
+    session.stop()
 
 
 def outcome(tell: Callable[[], Any]) -> Any:
@@ -158,5 +155,9 @@ if __name__ == "__main__":
     place, asked = Path(sys.argv[1]), sys.argv[2]
     sys.path[:0] = [str(place / "packages"), str(place / "beside")]
     GAUGES = importlib.import_module("gauges")
-    with session_of(asked, place / "spark.log") as session:
-        print(f"\n{json.dumps(tell(session, place))}")
+    if asked == SHARED:
+        stories = tell_both(place)
+    else:
+        with connected(asked) if asked.startswith("sc:") else classic(asked, place / "spark.log", {}) as opened:
+            stories = {"connect" if asked.startswith("sc:") else asked: tell(opened, place)}
+    print(f"\n{json.dumps(stories)}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from tests import quick_jvm
 from tests.installed import install
 
 STORY = Path(__file__).with_name("shipping_story.py")
-KINDS = ("local[2]", "local-cluster[2,1,1024]", "connect")
+MASTERS = {"local[2]": "local[2]", "connect": "local[2]", "local-cluster[2,1,1024]": "local-cluster[2,1,1024]"}
+"""The master of each kind of session: a client of Spark Connect and a session of one's own share a JVM."""
 
 PLUGIN = """
 from muntin import Aggregate, hookimpl
@@ -31,28 +34,46 @@ def muntin_modules():
 """
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What became of the steps of the story, whose packages are on the path of the driver alone."""
-    here = tmp_path_factory.mktemp("shipping")
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+    """Return what became of the steps of the story in a session for a master, by the kind of session."""
+
+    @cache
+    def run(master: str) -> dict[str, Any]:
+        folder = tmp_path_factory.mktemp("shipping")
+        for name in ("story", "connect"):
+            prepare(folder / name)
+        command = [sys.executable, str(STORY), str(folder / "story"), master]
+        done = subprocess.run(
+            command,
+            cwd=folder / "story" / "empty",
+            env=quick_jvm.environment(),
+            timeout=900,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+    return run
+
+
+def prepare(here: Path) -> None:
+    """Make the packages, which are on the path of the driver alone."""
     weather = {"muntin_weather/__init__.py": "", "muntin_weather/plugin.py": PLUGIN}
     install(here / "packages", "muntin-weather", weather, plugin="weather", requires=["weather-units>=1", "muntin"])
     install(here / "packages", "weather-units", {"weather_units.py": "def as_celsius(x):\n    return x - 273\n"})
     (here / "beside").mkdir()
     (here / "beside" / "gauges.py").write_text("OFF = 0.5\ndef gauge(x):\n    return x + OFF\n")
     (here / "empty").mkdir()
-    command = [sys.executable, str(STORY), str(here), request.param]
-    done = subprocess.run(
-        command,
-        cwd=here / "empty",
-        env=quick_jvm.environment(),
-        timeout=900,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return {"kind": request.param, **json.loads(done.stdout.splitlines()[-1])}
+
+
+@pytest.fixture(scope="module", params=MASTERS)
+def told(request: pytest.FixtureRequest, story: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """What became of the steps of the story in each kind of session."""
+    return {"kind": request.param, **story(MASTERS[request.param])[request.param]}
 
 
 def test_what_only_the_driver_has_is_named_with_the_place_and_the_remedies(told: dict[str, Any]) -> None:
