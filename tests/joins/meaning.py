@@ -43,7 +43,10 @@ def final_rows(
     """
     worlds = [_worlds(*given) for given in zip(sides, histories, watermarks, strict=True)]
     if watermarks[1] < INFINITY:
-        worlds[1] += [[*world, Event(watermarks[1], INFINITY, "new")] for world in worlds[1]]
+        starts = {watermarks[1]}
+        if kind is JoinKind.CLIP:  # it matters where right events start, and not what they cover
+            starts |= {max(event.start + 1, watermarks[1]) for event in histories[0]}
+        worlds[1] += [[*world, *(Event(start, INFINITY, "new") for start in starts)] for world in worlds[1]]
     found = [rows(kind, left, right) for left, right in product(*worlds)]
     common = found[0]
     for other in found[1:]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from muntin import EARLIEST, JoinKind, tumbling
+from muntin import EARLIEST, INFINITY, JoinKind, tumbling
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinBucket, JoinResult
@@ -82,6 +82,22 @@ def test_parts_are_emitted_when_they_are_known(kind: JoinKind, final_at: int) ->
     assert bool(pairs(band.take([10], right, (0, 8)))) is (final_at <= 8)
     assert bool(pairs(band.take([], [], (0, 12)))) is False
     assert bool(pairs(band.take([], [], (0, 13)))) is (final_at == 13)
+
+
+@pytest.mark.parametrize("is_eager", [False, True])
+def test_events_without_an_end_are_kept_until_they_are_clipped(is_eager: bool) -> None:
+    side = EvaluatorQuery(tumbling(1), (), has_ids=False)
+    query = JoinQuery(JoinKind.CLIP, (side, side), ((0, 0),), is_eager)
+    compatibility = Compatibility({"query": "clip"}, [])
+    bucket = JoinBucket(query, [ProgressTracker(), ProgressTracker()], MemoryCells(), Codec(), compatibility)
+    held = []
+    for now in range(0, 200, 10):
+        rows = [InputChange(None, now + 1, INFINITY, (now,)), InputChange(None, now + 4, now + 5, (0,), side=1)]
+        result = bucket.process([(("a",), rows)], [Arrival(Progress(now + 6)), Arrival(Progress(now + 6))])
+        told = [(change.start, change.new_end or change.end) for _, output in result.output for change in output]
+        assert told[-1] == (now + 1, now + 4)
+        held.append(result.held.events)
+    assert held == [0] * 20
 
 
 def test_a_pair_of_timestamps_is_complete_before_punctuation_of_one_of_them_says_so() -> None:

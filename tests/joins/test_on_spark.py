@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,10 @@ def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
     five = known.aggregate(m=module("stats.count")).as_events(key="plate", buckets=2)
     ten = five.window(tumbling(10)).aggregate(m=module("stats.sum", "m")).as_events(key="plate", buckets=2)
     of_results = begun.join(ten, columns={"n": "n"}, other={"m": "m"})
+    clipped = left.join(right, "clip", columns={"km": "km"})
     united = union(begun=begun, known=five).window(tumbling(20)).aggregate(n=module("stats.count"))
-    return {"final": final, "counted": counted, "near": near, "of results": of_results, "united": united}
+    of_others = {"of results": of_results, "united": united, "clipped": clipped}
+    return {"final": final, "counted": counted, "near": near, **of_others}
 
 
 def wanted(expected: Mapping[str, Sequence[Sequence[Event[Any]]]] = EXPECTED) -> list[tuple[Any, ...]]:
@@ -113,7 +116,7 @@ def counts() -> list[tuple[str, int, int]]:
 
 def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkSession, tmp_path: Path) -> None:
     rides, fares, checkpoint = tables(RIDES, 0), tables(FARES, 1), tmp_path / "checkpoint"
-    output: dict[str, list[dict[str, Any]]] = {"final": [], "counted": [], "near": [], "of results": [], "united": []}
+    output: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for count in (2, 4):
         folders = [write_batches(tmp_path / name, given[:count]) for name, given in (("r", rides), ("f", fares))]
         asked = queries(*(read_stream(spark, folder) for folder in folders))
@@ -127,6 +130,8 @@ def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkS
     assert sorted(near) == [("a", 4, 8, 15), ("b", 4, 7, 20)]
     of_results = [(row["car"], *row["lifetime"].values(), row["n"], row["m"]) for row in output["of results"]]
     assert sorted(of_results) == [("a", 0, 10, 1, 2), ("b", 0, 10, 2, 1)]
+    clipped = [(row["car"], *row["lifetime"].values(), row["km"]) for row in output["clipped"]]
+    assert sorted(clipped) == [("a", 2, 4, 15), ("a", 22, 30, 40), ("b", 4, 20, 20)]
     united = [(row["car"], row["window"]["start"], row["n"]) for row in output["united"]]
     assert sorted(united) == [("a", 0, 3), ("a", 20, 1), ("b", 0, 2), ("b", 20, 2)]
     assert sorted((row["car"], row["window"]["start"], row["n"]) for row in output["counted"]) == counts()

@@ -89,6 +89,10 @@ def test_the_columns_of_results_say_what_may_change() -> None:
         ({}, "join        inner, each pair of events of a key, over the ticks that both live; a of left, b of right"),
         ({"kind": JoinKind.ANTI}, "join        anti, the parts of left that no event of right covers; a of left"),
         (
+            {"kind": JoinKind.CLIP},
+            "join        clip, each event of left, up to the first of right that starts after it does; a of left",
+        ),
+        (
             {"inputs": (LEFT, replace(LEFT, name="right"))},
             "output      a pair is final, and emitted, when both events are there; complete to the least watermark of "
             "the two inputs",

@@ -92,6 +92,8 @@ class JoinKind(_Policy):
     """The parts of left events that no right event of the key covers."""
     SEMI = "semi"
     """The parts of left events that right events of the key cover, each part once however many cover it."""
+    CLIP = "clip"
+    """Each left event up to the first right event of the key that starts after it does."""
 
     @property
     def pairs(self) -> bool:

@@ -232,8 +232,10 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput):
             how: `"inner"`: each pair of events, over the ticks that both live. `"anti"`: the parts of the events of
                 this stream that no event of the other covers; `"semi"`: the parts that are covered, each once.
                 `"left"`: the pairs, and those parts that are not covered, with nulls for the columns of the other.
+                `"clip"`: each event of this stream, up to the first of the other that starts after it does; only the
+                starts of the other stream's events count, and only until then is an event kept.
             columns: The columns of this stream that results have, by their names there.
-            other: Those of the other stream; none for `"anti"` and `"semi"`.
+            other: Those of the other stream; none for `"anti"`, `"semi"` and `"clip"`.
             emit: `"final"`: each row once, when nothing can change it. A pair of events whose ends do not move, as they
                 have no ids and are no samples, is final when both are there. A part of an event is when the watermark
                 of the other stream has passed it. `"eager"`: at once, with the columns `change`, `event_id` and
@@ -255,12 +257,15 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput):
         named = [columns or {}, other or {}]
         for column in (column for some in named for column in some.values()):
             check_column("join()", column)
+        kind = parse_policy(JoinKind, how)
+        if kind is JoinKind.CLIP and right.lifetimes != "point":
+            right = right.to_points("start")
         request = WindowRequest(
             replace(self, name="left"),
             Unwindowed(),
             emit=parse_policy(EmitPolicy, emit),
             beside=(replace(right, name="right"),),
-            join=JoinRequest(parse_policy(JoinKind, how), *named),
+            join=JoinRequest(kind, *named),
         )
         return _planned(request, {})
 

@@ -153,6 +153,7 @@ _JOINS: Final = {
     JoinKind.LEFT: "each pair of events of a key, over the ticks that both live, and the parts of {0} without {1}",
     JoinKind.ANTI: "the parts of {0} that no event of {1} covers",
     JoinKind.SEMI: "the parts of {0} that events of {1} cover",
+    JoinKind.CLIP: "each event of {0}, up to the first of {1} that starts after it does",
 }
 
 

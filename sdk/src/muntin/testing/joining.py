@@ -47,6 +47,8 @@ def join(kind: JoinKind, left: Iterable[Event[Any]], right: Iterable[Event[Any]]
         [(2, 6)]
         >>> [(row.start, row.end) for row in join(JoinKind.ANTI, left, right)]
         [(0, 2), (6, 10)]
+        >>> [(row.start, row.end) for row in join(JoinKind.CLIP, left, right)]
+        [(0, 2)]
     """
     rights = list(right)
     output: list[JoinedEvent] = []
@@ -56,7 +58,10 @@ def join(kind: JoinKind, left: Iterable[Event[Any]], right: Iterable[Event[Any]]
                 start, end = max(event.start, other.start), min(event.end, other.end)
                 if start < end:
                     output.append(JoinedEvent(start, end, event.payload, other.payload))
-        if kind is not JoinKind.INNER:
+        if kind is JoinKind.CLIP:
+            end = min([event.end, *(other.start for other in rights if other.start > event.start)])
+            output.append(JoinedEvent(event.start, end, event.payload))
+        elif kind is not JoinKind.INNER:
             wanted = kind is JoinKind.SEMI
             output += [JoinedEvent(*part, event.payload) for part in parts(event, rights, are_covered=wanted)]
     return output

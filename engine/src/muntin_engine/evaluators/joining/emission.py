@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from muntin import EARLIEST, INFINITY, JoinKind, Window
@@ -12,7 +12,16 @@ from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.net_changes import NetChanges, Versions
 from muntin_engine.evaluators.joining.join_query import JoinQuery
 from muntin_engine.evaluators.joining.key_state import Emitted, JoinState
-from muntin_engine.evaluators.joining.matching import LEFT, RIGHT, Finality, Match, Watermarks, matches, neighbours
+from muntin_engine.evaluators.joining.matching import (
+    LEFT,
+    RIGHT,
+    Finality,
+    Match,
+    Watermarks,
+    first_after,
+    matches,
+    neighbours,
+)
 from muntin_engine.state.bucket_state import KeyTimer
 
 
@@ -37,6 +46,7 @@ class JoinEmission:
         self._finality = Finality(query, watermarks)
         self._soonest = [INFINITY, INFINITY]
         self._held_from = INFINITY
+        self._clipped_at: dict[Hashable, int] = {}
 
     def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
         """Take the net changes of both sides in, and return the changes of the output."""
@@ -46,7 +56,7 @@ class JoinEmission:
             net.settle()
         self._touched = [{**net.touched, **{new.id: (None, new) for new in net.inserted}} for net in nets]
         left, right = (side.events for side in self._state.sides)
-        if self._query.waits:
+        if self._query.waits or self._query.kind is JoinKind.CLIP:
             dirty = {event.id: event for event in left}
         else:
             dirty = {after.id: after for _, after in self._touched[LEFT].values() if after is not None}
@@ -59,6 +69,8 @@ class JoinEmission:
                 output += self._replace(before, ())
         for event, others in neighbours(dirty.values(), right):
             found = matches(self._query.kind, event, others)
+            if self._query.kind is JoinKind.CLIP:
+                self._clipped_at[event.id] = first_after(event, others)
             if self._query.waits:
                 found = [match for match in found if not self._waits(event, match, others)]
             output += self._replace(event, found)
@@ -81,8 +93,11 @@ class JoinEmission:
 
     def _waits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> bool:
         """True if a row is not final; its watermark is remembered then, and its start."""
-        is_covered = self._query.kind is JoinKind.SEMI
-        awaited = self._finality.awaits(left, match, rights, is_covered=is_covered)
+        if self._query.kind is JoinKind.CLIP:
+            awaited = self._finality.clip_awaits(left, match.end, rights)
+        else:
+            is_covered = self._query.kind is JoinKind.SEMI
+            awaited = self._finality.awaits(left, match, rights, is_covered=is_covered)
         for side, tick in awaited:
             self._soonest[side] = min(self._soonest[side], tick)
             self._held_from = min(self._held_from, match.start)
@@ -93,13 +108,24 @@ class JoinEmission:
 
         A left event is needed until the watermark of the right input has passed its end, and while its own end may
         move; so is a right one, and, where parts of left events are asked for, as long as a left event may overlap it.
+        Where right events clip left ones, one is also needed while a kept event ends at its start: the next one could
+        take its place only while both may still be retracted.
         """
         left, right = self._state.sides
         gone = self._forget(left, LEFT, self._watermarks[RIGHT])
+        if self._query.kind is JoinKind.CLIP:
+            over = [event for event in left.events if self._is_clipped(event) and self._finality.is_past(LEFT, event)]
+            left.replace(over, ())
+            left.forgot(over)
+            gone += over
         for event in gone:
             if event.id in self._state.emitted:
                 self._state.put(event.id, {})
         until = self._watermarks[LEFT]
+        if self._query.kind is JoinKind.CLIP:
+            ends = {self._clipped_at.get(event.id) for event in left.events}
+            self._forget(right, RIGHT, until, lambda event: event.start in ends)
+            return
         if self._query.kind is not JoinKind.INNER:
             until = min([until, *(event.start for event in left.events if event.is_member)])
         ids = {event.id for event in self._forget(right, RIGHT, until)}
@@ -116,13 +142,26 @@ class JoinEmission:
             for event in state.events:
                 if not self._finality.is_past(side, event):
                     soonest[side] = min(soonest[side], event.end + 1 if event.end < INFINITY else INFINITY)
-                elif event.end > self._watermarks[1 - side]:
-                    soonest[1 - side] = min(soonest[1 - side], event.end)
+                elif (end := self._ends_at(side, event)) > self._watermarks[1 - side]:
+                    soonest[1 - side] = min(soonest[1 - side], end)
         return KeyTimer(soonest[LEFT], soonest[RIGHT], self._held_from)
 
-    def _forget(self, state: KeyState, side: int, until: int) -> list[StoredEvent]:
+    def _is_clipped(self, left: StoredEvent) -> bool:
+        """True if a right event ends a left one, and none can come or go that changes this."""
+        return self._clipped_at.get(left.id, INFINITY) < self._watermarks[RIGHT]
+
+    def _ends_at(self, side: int, event: StoredEvent) -> int:
+        """Return the watermark of the other input at which an event is no longer needed for rows of that input."""
+        clipped_at = self._clipped_at.get(event.id, INFINITY) if side == LEFT else INFINITY
+        return event.end if clipped_at == INFINITY else min(event.end, clipped_at + 1)
+
+    def _forget(
+        self, state: KeyState, side: int, until: int, is_needed: Callable[[StoredEvent], bool] | None = None
+    ) -> list[StoredEvent]:
         finality = self._finality
-        gone = state.events.forget(until, lambda event: not finality.is_past(side, event))
+        gone = state.events.forget(
+            until, lambda event: not finality.is_past(side, event) or (is_needed is not None and is_needed(event))
+        )
         if gone:
             state.assigner.remove(gone)
             state.forgot(gone)

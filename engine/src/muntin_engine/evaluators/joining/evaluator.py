@@ -50,6 +50,8 @@ class JoinEvaluator(Evaluator):
         kept = f"an event of {left} until the watermark of {right} has passed its end"
         if join_query(plan).kind is JoinKind.INNER:
             kept += ", and the other way round"
+        elif join_query(plan).kind is JoinKind.CLIP:
+            kept += f", or the event that clips it; one of {right} until that of {left} has, and while it clips one"
         else:
             kept += f", one of {right} until that of {left} has, and no kept event of {left} starts before its end"
         kept += "".join(f"; one of {name} at least until its end can no longer move" for name in moving)
