@@ -22,6 +22,7 @@ from tests.typing.checking import check_types, expected_in
 QUERY = """
 from pyspark.sql import functions as F
 
+from muntin_engine import from_stream
 from query_modules import stats, tides
 
 stats.quantile("delay", q=0.9)
@@ -29,6 +30,7 @@ stats.count()
 stats.count(F.col("delay"), skip_nulls=True)
 stats.linear_trend("x", F.col("y"))
 stats.linear_trend(F.struct("x", "y"))
+stats.average_difference(left="celsius", right=from_stream("outside", "celsius"))
 tides.range("metres")
 tides.range("metres", "is_estimate", digits=2)
 tides.above("metres", level=2.0, way="loose")
@@ -40,6 +42,7 @@ stats.quantile("delay")  # E: [call-arg] Missing named argument "q"
 stats.quantile(q=0.9)  # E: [call-arg] Too few arguments
 stats.quantile("delay", 0.9)  # E: [call-arg] Too many positional arguments
 stats.linear_trend("x", "y", "z")  # E: [call-overload] No overload variant
+stats.average_difference(left="celsius")  # E: [call-arg] Missing named argument "right"
 stats.qantile("delay", q=0.9)  # E: [attr-defined] maybe "quantile"
 tides.above("metres", level=2.0, way="strong")  # E: [arg-type] Literal['strict', 'loose']
 tides.patience(members="three")  # E: [arg-type] expected "int"
@@ -72,6 +75,8 @@ def query_modules(stubs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Modu
 def test_a_stub_makes_the_call_that_a_query_would_make(query_modules: Any) -> None:
     assert query_modules.stats.quantile("delay", q=0.9) == module("stats.quantile", "delay", q=0.9)
     assert query_modules.stats.count() == module("stats.count", skip_nulls=False)
+    compared = query_modules.stats.average_difference(left="inside", right="outside")
+    assert compared == module("stats.average_difference", left="inside", right="outside")
     assert query_modules.tides.average("metres") == module("tides.average", "metres")
     assert query_modules.tides.turns("metres", most=timedelta(1)) == module("tides.turns", "metres", most=timedelta(1))
 
@@ -97,7 +102,7 @@ def test_a_type_checker_completes_and_refuses(stubs: Path, tides: Installation, 
     query.write_text(QUERY, encoding="utf-8")
     found = check_types([query, *stubs.glob("*.py")], tmp_path / "cache", path=[tmp_path, tides.folder])
     expected = expected_in(query)
-    assert len(expected) == 10
+    assert len(expected) == 11
     assert sorted(found[query]) == sorted(expected)
     for line, (code, text) in expected.items():
         assert found[query][line].says(code, text), f"line {line}: {found[query][line]}"

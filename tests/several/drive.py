@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY, HoppingWindows, Module, Punctuated, hopping, tumbling
+from muntin import EARLIEST, INFINITY, HoppingWindows, Module, Punctuated, WindowSpecification, hopping, tumbling
 from muntin.schemas import describe
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.exchange.bucket_task import run_bucket
@@ -26,11 +26,13 @@ from tests.spark_units.tasks import TICKS, rows, task_of
 STREAMS = ("west", "east", "else")
 """The streams of the union: the left one, the right one, and one that no module reads."""
 
+OF_AGGREGATE = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))])
+OF_OPERATOR = pa.schema([("key", pa.string()), ("lifetime", TICKS), ("value", pa.int64())])
 WINDOWS = (tumbling(10), tumbling(7, 3), hopping(12, 5))
 Result = tuple[int, int, tuple[int, ...]]
 
 
-def task(module: Module, window: HoppingWindows, evaluator: str, *, has_ids: bool) -> TaskPayload:
+def task(module: Module, window: WindowSpecification, evaluator: str, *, has_ids: bool) -> TaskPayload:
     """Return a query of one bucket over a union of three streams, of which the module reads two."""
     names = ("start", "change", "k0", "i0", "i1", "i2", *(["end", "id", "new_end"] if has_ids else []))
     columns = [describe(str, "source"), describe(int, "west"), describe(int, "east")]
@@ -44,12 +46,17 @@ def task(module: Module, window: HoppingWindows, evaluator: str, *, has_ids: boo
         evaluator=evaluator,
         plan={"window": window},
         inputs=(pa.string(), pa.int64(), pa.int64()),
-        results=pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
+        results=OF_OPERATOR if module.is_operator else OF_AGGREGATE,
     )
     places = {"": 0, "left": 1, "right": 2}
     sources = {"left": ("west",), "right": ("east.near", "east.far")}
     planned = plan_several(
-        "m", type(module), {}, sources, {"left": columns[1:2], "right": columns[2:]}, lambda name, *_: places[name]
+        "" if module.is_operator else "m",
+        type(module),
+        {},
+        sources,
+        {"left": columns[1:2], "right": columns[2:]},
+        lambda name, *_: places[name],
     )
     (given,) = plain.plan.inputs
     union = replace(
@@ -147,12 +154,18 @@ def _numbered(row: Row, number: int) -> Row:
     )
 
 
-def take(query: TaskPayload, cells: MemoryCells, given: pa.RecordBatch, results: list[Any]) -> None:
-    """Run a micro-batch, and add what it emits."""
-    sent = (row for out in distribute(query, [given]) for row in out.to_pylist())
+def emitted(query: TaskPayload, cells: MemoryCells, given: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Run a micro-batch, of which no row is late or rejected, and return its results."""
+    sent, found = (row for out in distribute(query, [given]) for row in out.to_pylist()), list[dict[str, Any]]()
     for blob in run_bucket(query, 0, cells, collect(sent)):
         assert blob.stream not in ("late", "rejected", "shed")
-        for row in from_blob(blob.data).to_pylist() if blob.data is not None else []:
-            window, numbers = row["window"], row["m"]
-            found = None if numbers is None else tuple(numbers)
-            results.append((row["key"], window["start"], window["end"], found))
+        found += from_blob(blob.data).to_pylist() if blob.data is not None else []
+    return found
+
+
+def take(query: TaskPayload, cells: MemoryCells, given: pa.RecordBatch, results: list[Any]) -> None:
+    """Run a micro-batch, and add what it emits."""
+    for row in emitted(query, cells, given):
+        numbers = row["m"]
+        found = None if numbers is None else tuple(numbers)
+        results.append((row["key"], row["window"]["start"], row["window"]["end"], found))

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveAggregate, TimeSensitiveOperator, Window
+from muntin import (
+    Aggregate,
+    Event,
+    IncrementalAggregate,
+    StreamOperator,
+    TimeSensitiveAggregate,
+    TimeSensitiveOperator,
+    Window,
+)
 
 
 @dataclass(frozen=True)
@@ -98,3 +106,21 @@ class Pairs(TimeSensitiveOperator[Both, int]):
         payloads = [event.payload for event in events]
         left, right = ([one.number for one in payloads if isinstance(one, cls)] for cls in (Left, Right))
         return [one * other for one in left for other in right]
+
+
+class Answers(StreamOperator[Both, dict[int, int], int]):
+    """How long after a left event the right one of its number comes; each left one is answered once."""
+
+    name, version = "both.answers", "1.0.0"
+
+    def create_state(self) -> dict[int, int]:
+        return {}
+
+    def on_event(self, state: dict[int, int], payload: Both, time: int) -> Iterable[int]:
+        if isinstance(payload, Left):
+            state[payload.number] = time
+            return []
+        return [time - state.pop(payload.number)] if payload.number in state else []
+
+    def is_empty(self, state: dict[int, int]) -> bool:
+        return not state
