@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
@@ -12,13 +13,17 @@ from muntin import Aggregate, QueryError, TypeMismatchError, tumbling
 from muntin.schemas import Field, describe
 from muntin_engine import ModuleCall, StreamColumns, from_stream, module
 from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.errors import Difference
+from muntin_engine.exchange.distribute import read_rows
 from muntin_engine.plan import ModulePlan
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.several_inputs import plan_several, sources_of_inputs
+from muntin_engine.state.differences import differences_between
 from muntin_stats import Left as Lefts
 from muntin_stats import MatchedShare
 from muntin_stats import Right as Rights
-from tests.several.drive import task
+from tests.differential.lifetimes import Row
+from tests.several.drive import batch, task
 from tests.several.modules import KeptMembers, Left, Members, Right
 
 T = TypeVar("T")
@@ -62,6 +67,26 @@ def test_a_checkpoint_knows_which_stream_is_which_input() -> None:
         "counted",
         {"left": [["west", "west.far"], [1]], "right": [["east"], [3]]},
     ]
+
+
+def test_a_checkpoint_of_other_streams_is_told_with_both() -> None:
+    plan = task(Members(), tumbling(10), "general", has_ids=False).plan
+    (both,) = plan.modules
+    left, right = both.inputs
+    other = replace(plan, modules=(replace(both, inputs=(replace(left, sources=("else",)), right)),))
+    (found,) = differences_between(json.loads(json.dumps(plan.identity())), other.identity())
+    assert found == Difference(
+        "module",
+        "both.members 1.0.0, left west of west, right east of east.near and east.far",
+        "both.members 1.0.0, left west of else, right east of east.near and east.far",
+    )
+
+
+def test_nulls_that_an_input_does_not_read_are_counted_in_rows_of_its_streams_alone() -> None:
+    given = task(Members(), tumbling(10), "general", has_ids=False).input
+    rows = [Row("insert", None, 1, None, None, number) for number in (1, None, None)]
+    for source, skipped in {"west": 2, "east.far": 2, "else": 0}.items():
+        assert read_rows(given, batch("a", source, rows, has_ids=False)).skipped == [skipped], source
 
 
 def test_a_type_variable_is_of_one_type_in_all_inputs() -> None:

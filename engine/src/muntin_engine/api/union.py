@@ -21,7 +21,11 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
     of the union: what is late only by that of its own stream is still in time. Each stream is a source of the union,
     `rides`, and each source of it one, `rides.north`, in metrics and in `explain()`.
 
-    Keys, ids and times are of the same types. Windows, later filters and later changes of lifetimes are those of all.
+    A module that reads several inputs gets the events of each stream as an input of its own, by its name.
+
+    Keys, ids and times are of the same types. An id names an event of the union: where two streams have one of the same
+    key, id and start, the second is rejected as a duplicate. Windows, later filters and later changes of lifetimes are
+    those of all.
 
     Args:
         unnamed: None: each stream has a name.

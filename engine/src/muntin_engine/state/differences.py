@@ -68,22 +68,30 @@ def _modules(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
 
 
 def _spell_module(module: Sequence[Any] | None, identity: QueryIdentity, other: Sequence[Any] | None) -> str:
-    """Return a module with its version, parameters and columns, and whether it reads nulls if the other does not."""
+    """Return a module with its version, parameters and columns, and whether it reads nulls if the other does not.
+
+    Of one that reads several inputs, the sources of each are said as well.
+    """
     if module is None:
         return _NOTHING
-    name, version, parameters, places, *counted = module
+    name, version, parameters, places, *rest = module
+    streams: Mapping[str, Any] = next((part for part in rest if isinstance(part, Mapping)), {})
     given = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
     several = [given["inputs"] for _, given in identity.get("several", ())]
     inputs = several or [identity.get("inputs", ())]
-    columns = []
-    for written in places:
+
+    def column(written: Any) -> str:
         side, place = (0, written) if isinstance(written, int) else written
         is_known = side < len(inputs) and place < len(inputs[side])
-        columns.append(inputs[side][place][0] if is_known else f"input {place}")
-    of = f" of {', '.join(columns)}" if columns else ""
-    nulls = ""
-    if other is not None and counted != other[4:]:
-        nulls = ", which does not read nulls" if counted else ", which reads nulls"
+        return str(inputs[side][place][0]) if is_known else f"input {place}"
+
+    of = f" of {', '.join(map(column, places))}" if places else ""
+    if streams:
+        told = [(part, map(column, own), sources) for part, (sources, own) in streams.items()]
+        of = "".join(f", {' '.join([part, *own])} of {' and '.join(sources)}" for part, own, sources in told)
+    nulls, skips_nulls = "", "counted" in rest
+    if other is not None and skips_nulls != ("counted" in other[4:]):
+        nulls = ", which does not read nulls" if skips_nulls else ", which reads nulls"
     return f"{name} {version}" + of + (f" with {given}" if given else "") + nulls
 
 

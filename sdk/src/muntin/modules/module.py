@@ -24,6 +24,10 @@ class Module:
     query writer may give. The constructor should raise `ValueError` on a value it cannot work with: the query is then
     refused where it is built.
 
+    Where the input type in the brackets is a union of records, dataclasses or named tuples such as `Order | Payment`,
+    the module has an input for each of them, under the name of its class in lower case: `order`, `payment`. It gets the
+    events of several streams in one window, and tells them apart by the class of the payload. Any input may be silent.
+
     Attributes:
         name: `"<plugin>.<module>"`, the name a query uses.
         version: The module's own version; it is stored with a query's state.
