@@ -21,14 +21,17 @@ class Measure(StrEnum):
 
     END_TO_END = "end to end"
     WARM_BATCH = "per warm batch"
+    PROCESSOR = "per second of processor time"
     WRITTEN = "state written per warm batch and slice"
 
     def of(self, question: Question, summary: Summary) -> float | None:
-        """Return the figure: rows per second, seconds, or bytes."""
+        """Return the figure: rows per second, of clock or processor; seconds; or bytes."""
         if self is Measure.END_TO_END:
             return summary.rows_per_second
         if self is Measure.WARM_BATCH:
             return summary.warm_batch
+        if self is Measure.PROCESSOR:
+            return summary.rows / summary.cpu_seconds if summary.cpu_seconds else None
         slices = slices_kept(question)
         return summary.written_bytes / slices if slices and summary.written_bytes is not None else None
 
@@ -37,7 +40,7 @@ class Measure(StrEnum):
         mine, other = self.of(question, subject), self.of(question, against)
         if not mine or not other:
             return None
-        return mine / other if self is Measure.END_TO_END else other / mine
+        return mine / other if self in (Measure.END_TO_END, Measure.PROCESSOR) else other / mine
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +160,36 @@ class Rate(Bar):
     def is_reached(self, measured: float) -> bool:
         """Return True if the rate is high enough."""
         return measured >= self.at_least
+
+
+@dataclass(frozen=True, slots=True)
+class NoLater(Bar):
+    """A system has emitted at least as many rows as another after each micro-batch of the same input.
+
+    Attributes:
+        subject: Its name.
+        against: The other's.
+    """
+
+    subject: str
+    against: str
+
+    def __str__(self) -> str:
+        return f"{self.subject} emits no row in a later micro-batch than {self.against}"
+
+    def measure(self, figures: Figures) -> float | None:
+        """Return the most rows by which it was behind after a micro-batch."""
+        behind = [
+            theirs - ours
+            for (system, question), summary in figures.items()
+            if system == self.subject and (self.against, question) in figures
+            for ours, theirs in zip(summary.emitted, figures[self.against, question].emitted, strict=False)
+        ]
+        return max(0, *behind) if behind else None
+
+    def is_reached(self, measured: float) -> bool:
+        """Return True if it was never behind."""
+        return measured == 0
 
 
 def _known(values: Sequence[float | None]) -> list[float]:

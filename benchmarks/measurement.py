@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import median
 
 
@@ -51,12 +52,14 @@ class Run:
         batches: Its micro-batches in order; one for a system that has none.
         memory: The most it used.
         is_cut: True if it was stopped because its time was over; the batch it was in does not count.
+        cpu_seconds: Processor time of the processes that compute, of all cores together; None if unknown.
     """
 
     seconds: float
     batches: tuple[Batch, ...]
     memory: Memory = Memory()
     is_cut: bool = False
+    cpu_seconds: float | None = None
 
     @property
     def rows(self) -> int:
@@ -90,6 +93,8 @@ class Summary:
         python_bytes: See `Memory`.
         state_bytes: The most the state store held in a run.
         written_bytes: What a warm micro-batch wrote to the state store.
+        cpu_seconds: Processor time of a run.
+        emitted: Rows that were emitted by the end of each micro-batch of the first run; empty if unknown.
         rows: Input rows of a run.
     """
 
@@ -105,6 +110,8 @@ class Summary:
     python_bytes: float | None = None
     state_bytes: float | None = None
     written_bytes: float | None = None
+    cpu_seconds: float | None = None
+    emitted: tuple[int, ...] = ()
 
 
 def summarize(runs: Sequence[Run]) -> Summary:
@@ -122,6 +129,8 @@ def summarize(runs: Sequence[Run]) -> Summary:
         python_bytes=_over(runs, lambda run: run.memory.python or None),
         state_bytes=_over(runs, lambda run: _largest(batch.state_bytes for batch in run.batches)),
         written_bytes=_over(runs, lambda run: _middle(batch.written_bytes for batch in run.warm)),
+        cpu_seconds=_over(runs, lambda run: run.cpu_seconds),
+        emitted=tuple(accumulate(batch.output_rows for batch in runs[0].batches if batch.output_rows is not None)),
     )
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from benchmarks.data import Files
 from benchmarks.measurement import Batch, Run
-from benchmarks.memory import MemoryWatch
+from benchmarks.memory import MemoryWatch, processor_time
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,22 +33,23 @@ def stream_of(spark: SparkSession, files: Files) -> DataFrame:
     return reader.parquet(str(files.folder))
 
 
-def run_stream(df: DataFrame, limit: float) -> Run:
+def run_stream(df: DataFrame, limit: float, reads: int = 1) -> Run:
     """Run a query into nowhere.
 
     Args:
         df: Its results.
         limit: Seconds after which it is stopped.
+        reads: How often it reads each row.
     """
     with tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder, MemoryWatch.over(os.getpid(), False) as watch:
-        started = time.monotonic()
+        worked, started = processor_time(os.getpid()), time.monotonic()
         query = _start(df.writeStream.format("noop"), folder)
         has_ended = _wait(query, limit)
-        seconds = time.monotonic() - started
-        batches = [_batch(json.loads(progress.json)) for progress in query.recentProgress]
+        seconds, worked = time.monotonic() - started, processor_time(os.getpid()) - worked
+        batches = [_batch(json.loads(progress.json), reads) for progress in query.recentProgress]
     if not has_ended and batches:
         seconds = sum(batch.seconds for batch in batches)
-    return Run(seconds, tuple(batches), watch.peak, is_cut=not has_ended)
+    return Run(seconds, tuple(batches), watch.peak, is_cut=not has_ended, cpu_seconds=worked)
 
 
 def collect_stream(df: DataFrame, schema: pa.Schema) -> pa.Table:
@@ -82,14 +83,14 @@ def _wait(query: StreamingQuery, limit: float) -> bool:
         query.stop()
 
 
-def _batch(progress: Mapping[str, Any]) -> Batch:
+def _batch(progress: Mapping[str, Any], reads: int) -> Batch:
     """Read one of Spark's progress reports."""
     operators = progress["stateOperators"]
     custom = [operator.get("customMetrics", {}) for operator in operators]
     output_rows = progress["sink"].get("numOutputRows", -1)
     held = sum(operator["memoryUsedBytes"] for operator in operators)
     return Batch(
-        rows=progress["numInputRows"],
+        rows=progress["numInputRows"] // reads,
         seconds=progress["durationMs"]["triggerExecution"] * _MILLISECOND,
         output_rows=None if output_rows < 0 else output_rows,
         state_bytes=held + sum(metrics.get("rocksdbSstFileSize", 0) for metrics in custom),

@@ -14,6 +14,7 @@ from benchmarks.works import COLUMNAR, SLICED
 
 NOTES: Final = (
     "Medians of the runs. end to end: from the start of the query to its end, the start of Python workers included.",
+    "CPU: processor time of a run, of all cores: of the JVM and of Python's workers.",
     "first and warm batch: seconds of a micro-batch; warm is the median of those after the first.",
     "check: seconds over a little data on which the numbers were compared with the right ones; it is the warm-up.",
     "JVM: most proportional memory (PSS), of a JVM that keeps what earlier runs in it took.",
@@ -45,6 +46,7 @@ class TextTable:
 _FIGURES: Final[dict[str, Callable[[Summary], str]]] = {
     "rows/s": lambda summary: _count(summary.rows_per_second),
     "end to end s": lambda summary: _seconds(summary.seconds),
+    "CPU s": lambda summary: _seconds(summary.cpu_seconds),
     "first batch s": lambda summary: _seconds(summary.first_batch),
     "warm batch s": lambda summary: _seconds(summary.warm_batch),
     "output rows": lambda summary: _count(summary.output_rows),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from benchmarks.bars import Bar, Growth, Measure, Rate, Times
+from benchmarks.bars import Bar, Growth, Measure, NoLater, Rate, Times
 from benchmarks.data import USUAL, Data, Distribution, Pace
 from benchmarks.question import Question
-from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session, Snapshot, Windows
+from benchmarks.windows import Aggregate, Band, Calendar, Hopping, LastRows, Nexmark, Session, Snapshot, Windows
 
 COLUMNAR: Final = "muntin columnar"
 SLICED: Final = "muntin sliced"
@@ -21,6 +21,8 @@ TWS: Final = "transformWithState"
 TWS_PANDAS: Final = "transformWithStateInPandas"
 GROUP_STATE: Final = "applyInPandasWithState"
 WHOLE: Final = "general, non-incremental"
+STREAMS: Final = "muntin"
+SQL: Final = "spark sql"
 SNAPSHOTS: Final = "columnar snapshots"
 INCREMENTAL: Final = "general, incremental"
 ELSEWHERE: Final = ("bytewax", "pathway", "beam", "pyflink")
@@ -229,6 +231,28 @@ WORKS: Final = (
         windows=(Hopping(10, 10), Hopping(60, 10), Hopping(600, 10), Hopping(6000, 10)),
         systems=(COLUMNAR,),
         bars=(Growth(COLUMNAR, Measure.WRITTEN, 1.5),),
+    ),
+    Work(
+        name="join",
+        aggregate="pairs",
+        keys=10_000,
+        windows=(Band(20),),
+        systems=(STREAMS, SQL),
+        bars=(
+            Times(STREAMS, SQL, Measure.END_TO_END, 1),
+            Times(STREAMS, SQL, Measure.WARM_BATCH, 1),
+            Times(STREAMS, SQL, Measure.PROCESSOR, 1),
+            NoLater(STREAMS, SQL),
+        ),
+        files=dict.fromkeys((STREAMS, SQL), 3),
+    ),
+    Work(
+        name="nexmark",
+        aggregate="bids",
+        keys=1_000,
+        windows=tuple(Nexmark(query) for query in (0, 1, 2, 5, 7, 8)),
+        systems=(STREAMS, SQL),
+        files=dict.fromkeys((STREAMS, SQL), 3),
     ),
     Work(
         name="general-in-process",

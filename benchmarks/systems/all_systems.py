@@ -11,8 +11,10 @@ from benchmarks.systems.muntin_columnar import MuntinColumnar
 from benchmarks.systems.muntin_general import MuntinGeneral
 from benchmarks.systems.muntin_in_order import MuntinInOrder
 from benchmarks.systems.muntin_sliced import MuntinSliced
+from benchmarks.systems.muntin_streams import MuntinStreams
 from benchmarks.systems.script import Script, ScriptSystem
 from benchmarks.systems.snapshots_in_process import SnapshotsInProcess
+from benchmarks.systems.spark_sql import SparkSql
 from benchmarks.systems.spark_window import SparkWindow
 from benchmarks.systems.system import System
 from benchmarks.systems.tws_pandas import TransformWithStatePandas
@@ -52,6 +54,8 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         GeneralWhole(),
         GeneralIncremental(),
         SnapshotsInProcess(),
+        MuntinStreams(),
+        SparkSql(),
     )
     elsewhere = (ScriptSystem(script, environments.get(script.name)) for script in SCRIPTS)
     return {system.name: system for system in (*here, *elsewhere)}

@@ -81,7 +81,8 @@ class SparkSystem(System):
         from benchmarks.session import spark_session
         from benchmarks.streaming import run_stream, stream_of
 
-        return run_stream(self.results(stream_of(spark_session(), files), question), limit)
+        df = self.results(stream_of(spark_session(), files), question)
+        return run_stream(df, limit, question.windows.reads)
 
     def answer(self, question: Question, files: Files) -> pa.Table:
         """Run the query into a table."""

@@ -1,8 +1,10 @@
 """The kinds of windows that are asked for, each with the plain computation of its answers."""
 
+from benchmarks.windows.band import Band
 from benchmarks.windows.calendar import Calendar
 from benchmarks.windows.hopping import Hopping
 from benchmarks.windows.last_rows import LastRows
+from benchmarks.windows.nexmark import Nexmark
 from benchmarks.windows.sessions import Session
 from benchmarks.windows.snapshots import Snapshot
 from benchmarks.windows.windows import ANSWERS, Aggregate, Floats, Ints, Rows, Windows
@@ -10,11 +12,13 @@ from benchmarks.windows.windows import ANSWERS, Aggregate, Floats, Ints, Rows, W
 __all__ = [
     "ANSWERS",
     "Aggregate",
+    "Band",
     "Calendar",
     "Floats",
     "Hopping",
     "Ints",
     "LastRows",
+    "Nexmark",
     "Rows",
     "Session",
     "Snapshot",

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from benchmarks.data import SCHEMA
 
-Aggregate: TypeAlias = Literal["average", "max"]
+Aggregate: TypeAlias = Literal["average", "max", "pairs", "bids"]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -41,6 +41,10 @@ class Rows:
     end: Ints
     value: Floats
 
+    def of(self, chosen: Bools) -> Rows:
+        """Return some of the rows."""
+        return Rows(self.key[chosen], self.at[chosen], self.end[chosen], self.value[chosen])
+
 
 @dataclass(frozen=True, slots=True)
 class Windows(ABC):
@@ -53,6 +57,11 @@ class Windows(ABC):
     """
 
     counts_may_differ: ClassVar[bool] = False
+
+    @property
+    def reads(self) -> int:
+        """How often Spark reads each row: a join of two parts of the rows reads all of them for each part."""
+        return 1
 
     @abstractmethod
     def __str__(self) -> str:

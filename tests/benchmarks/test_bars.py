@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.bars import Growth, Measure, Rate, Times
+from benchmarks.bars import Growth, Measure, NoLater, Rate, Times
+from benchmarks.measurement import Batch, Run, summarize
 from benchmarks.question import Question
 from benchmarks.windows import Hopping
 from tests.benchmarks.build import QUESTION, summary_of
@@ -59,3 +60,19 @@ def test_state_written_is_counted_per_slice_that_outlives_the_batch() -> None:
 def test_a_rate_is_rows_per_second() -> None:
     verdict = Rate("a", 500).judge({("a", QUESTION): FAST})
     assert (verdict.bar, verdict.measured, verdict.is_met) == ("a >= 500 rows/s", 500, True)
+
+
+def test_processor_time_is_compared_by_rows() -> None:
+    busy, idle = summary_of(4, 1, 1, cpu_seconds=6.0), summary_of(9, 3, cpu_seconds=2.0)
+    verdict = Times("a", "b", Measure.PROCESSOR, 1).judge({("a", QUESTION): idle, ("b", QUESTION): busy})
+    assert (verdict.measured, verdict.is_met) == (2, True)
+    assert Times("a", "b", Measure.PROCESSOR, 1).judge({("a", QUESTION): FAST, ("b", QUESTION): busy}).is_met is None
+
+
+def test_rows_that_come_a_micro_batch_later_are_behind() -> None:
+    first, later = (summarize([Run(1.0, tuple(Batch(5, 1.0, n) for n in of))]) for of in ((3, 4, 0), (3, 2, 2)))
+    figures = {("a", QUESTION): first, ("b", QUESTION): later}
+    assert NoLater("a", "b").judge(figures).is_met is True
+    verdict = NoLater("b", "a").judge(figures)
+    assert (verdict.measured, verdict.is_met) == (2, False)
+    assert NoLater("a", "c").judge(figures).is_met is None

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.checking import Difference, WrongAnswersError, check, closed, compare, expected_answers
 from benchmarks.data import MICROSECONDS, SCHEMA, Data, Files, Pace, lifetimes_of, write_data
 from benchmarks.question import Question
-from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session, Snapshot
+from benchmarks.windows import Aggregate, Band, Calendar, Hopping, LastRows, Nexmark, Session, Snapshot
 from tests.benchmarks.build import QUESTION, answers
 
 RIGHT = answers((1, 0, 2.0), (1, 60, 3.0), (2, 0, 4.0))
@@ -223,3 +223,56 @@ def test_a_question_travels_as_json() -> None:
         question = Question("max", windows, Pace(500, 2000))
         assert Question.from_data(json.loads(json.dumps(question.as_data()))) == question
     assert [str(kind) for kind in (Calendar("UTC"), LastRows(100, 10))] == ["day in UTC", "last 100 rows / 10 rows"]
+
+
+def test_pairs_are_those_within_reach_either_way(tmp_path: Path) -> None:
+    files = files_of(
+        tmp_path, (1, 20, 1.0), (1, 10, 101.0), (1, 30, 102.0), (1, 31, 103.0), (2, 20, 104.0), (1, 9, 2.0)
+    )
+    expected = answers((1, 20, 101.0), (1, 20, 102.0), (1, 9, 101.0))
+    assert compare(expected, expected_answers(Question("pairs", Band(10)), files)) == []
+
+
+def test_pairs_are_those_of_all_comparisons(tmp_path: Path) -> None:
+    files = write_data(Data(3, 200, 2), tmp_path)
+    table = pa.concat_tables(pq.read_table(path) for path in files.paths)
+    rows = list(zip(*(table[name].to_pylist() for name in ("key", "at", "value")), strict=True))
+    expected = sorted(
+        (key, at, value)
+        for key, at, price in rows
+        for other, then, value in rows
+        if price < 100 <= value and key == other and abs(then - at) <= timedelta(seconds=40)
+    )
+    found = expected_answers(Question("pairs", Band(40)), files)
+    columns = (found[name].to_pylist() for name in ("key", "start", "value"))
+    assert sorted(zip(*columns, strict=True)) == expected
+    assert len(expected) > 100
+
+
+BIDS = (
+    (0, 2, 80.0),
+    (1, 3, 90.0),
+    (1, 4, 75.0),
+    (1, 4, 60.0),
+    (0, 6, 85.0),
+    (0, 14, 69.0),
+    (0, 15, 77.0),
+    (2, 19, 90.0),
+)
+"""Auction, time and price: of two seconds apart, as Nexmark has them."""
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (0, [(key, at, price) for key, at, price in BIDS]),
+        (1, [(key, at, price * 0.89) for key, at, price in BIDS]),
+        (2, [(key, at, price) for key, at, price in BIDS if key == 0]),
+        (5, [(1, -5, 3.0), (1, 0, 3.0), (0, 5, 2.0), (0, 10, 2.0), (0, 15, 1.0), (2, 15, 1.0)]),
+        (7, [(1, 0, 90.0), (2, 10, 90.0)]),
+        (8, [(1, 0, 75.0), (0, 10, 77.0)]),
+    ],
+)
+def test_answers_of_nexmark(query: int, expected: list[tuple[int, int, float]], tmp_path: Path) -> None:
+    found = expected_answers(Question("bids", Nexmark(query)), files_of(tmp_path, *BIDS))
+    assert compare(answers(*expected), found) == []

@@ -51,8 +51,9 @@ def test_a_progress_report_becomes_a_batch() -> None:
         "sink": {"numOutputRows": 3},
         "stateOperators": [operator],
     }
-    assert _batch(progress) == Batch(5, 1.5, 3, 100, 40)
-    assert _batch(progress | {"sink": {"numOutputRows": -1}}).output_rows is None
+    assert _batch(progress, 1) == Batch(5, 1.5, 3, 100, 40)
+    assert _batch(progress | {"numInputRows": 10}, 2).rows == 5, "each row was read twice"
+    assert _batch(progress | {"sink": {"numOutputRows": -1}}, 1).output_rows is None
 
 
 def test_slices_whose_windows_are_complete_are_not_kept() -> None:
