@@ -174,6 +174,8 @@ def describe(annotation: object, name: str = "") -> Field:
 
 def _describe(annotation: object, name: str, within: tuple[type, ...]) -> Field:
     """Return an annotation as a field; `within` are the classes that it is a part of, the outermost first."""
+    if isinstance(annotation, typing_extensions.TypeAliasType):
+        return _describe(annotation.__value__, name, within)
     if annotation is None or annotation is type(None):
         return Field(name, Variable(""), is_nullable=True)
     if annotation == Instant:

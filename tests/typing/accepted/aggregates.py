@@ -47,9 +47,25 @@ class Coverage(TimeSensitiveAggregate[object, float]):
         return sum(event.duration for event in events) / window.duration
 
 
+class Gates(Aggregate[Level | Extremes, float]):
+    """Reads two streams, each with a record of its own."""
+
+    name, version = "tides.gates", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[Level | Extremes]) -> float:
+        return sum(self.of(payload) for payload in payloads)
+
+    def of(self, payload: Level | Extremes) -> float:
+        match payload:
+            case Level(metres=metres):
+                return metres
+            case Extremes(low=low, high=high):
+                return high - low
+
+
 @hookimpl
 def muntin_modules() -> list[type[Module]]:
-    return [Range, Largest, Coverage]
+    return [Range, Largest, Coverage, Gates]
 
 
 spread: float = Range().compute_result([Level(1.0), Level(4.0, is_estimate=True)]).high

@@ -7,6 +7,8 @@ import re
 import types
 from typing import Any, Final, Union, get_args, get_origin
 
+from typing_extensions import TypeAliasType
+
 from muntin.errors import ModuleDefinitionError
 from muntin.schemas import Field, OneOf, describe
 
@@ -32,6 +34,8 @@ def describe_input(annotation: object, name: str = "") -> Field:
         >>> spell(describe_input(Order | CardPayment))
         'order: struct<amount: float> or card_payment: struct<amount: float>'
     """
+    if isinstance(annotation, TypeAliasType):
+        return describe_input(annotation.__value__, name)
     several = _records_of(annotation)
     if not several:
         return describe(annotation, name)
