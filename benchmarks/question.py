@@ -6,10 +6,21 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from benchmarks.data import USUAL, Pace
-from benchmarks.windows import Aggregate, Band, Calendar, Hopping, LastRows, Nexmark, Session, Snapshot, Windows
+from benchmarks.windows import (
+    Aggregate,
+    Band,
+    Calendar,
+    Hopping,
+    LastRows,
+    Nexmark,
+    Session,
+    Snapshot,
+    Together,
+    Windows,
+)
 
 _KINDS: Final[dict[str, type[Windows]]] = {
-    kind.__name__: kind for kind in (Hopping, Session, Calendar, LastRows, Snapshot, Band, Nexmark)
+    kind.__name__: kind for kind in (Hopping, Session, Calendar, LastRows, Snapshot, Band, Nexmark, Together)
 }
 
 

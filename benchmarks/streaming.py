@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _COLUMNS: Final = "key long, at timestamp, value double"
-_LONGEST_CHECK: Final = 300
+LONGEST_CHECK: Final = 300
+"""Seconds after which a check is given up."""
+
 _MILLISECOND: Final = 1e-3
 
 
@@ -41,9 +43,20 @@ def run_stream(df: DataFrame, limit: float, reads: int = 1) -> Run:
         limit: Seconds after which it is stopped.
         reads: How often it reads each row.
     """
+    return run_query(lambda checkpoint: _start(df.writeStream.format("noop"), checkpoint), limit, reads)
+
+
+def run_query(start: Callable[[Path], StreamingQuery], limit: float, reads: int = 1) -> Run:
+    """Run a query to the end of its input.
+
+    Args:
+        start: Starts it with a checkpoint.
+        limit: Seconds after which it is stopped.
+        reads: How often it reads each row.
+    """
     with tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder, MemoryWatch.over(os.getpid(), False) as watch:
         worked, started = processor_time(os.getpid()), time.monotonic()
-        query = _start(df.writeStream.format("noop"), folder)
+        query = start(Path(folder) / "checkpoint")
         has_ended = _wait(query, limit)
         seconds, worked = time.monotonic() - started, processor_time(os.getpid()) - worked
         batches = [_batch(json.loads(progress.json), reads) for progress in query.recentProgress]
@@ -64,14 +77,13 @@ def collect_stream(df: DataFrame, schema: pa.Schema) -> pa.Table:
         tables.append(batch.toArrow().cast(schema))
 
     with tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder:
-        query = _start(df.writeStream.foreachBatch(take), folder)
-        if not _wait(query, _LONGEST_CHECK):
-            raise TimeoutError(f"it was stopped after {_LONGEST_CHECK} s")
+        query = _start(df.writeStream.foreachBatch(take), Path(folder) / "checkpoint")
+        if not _wait(query, LONGEST_CHECK):
+            raise TimeoutError(f"it was stopped after {LONGEST_CHECK} s")
     return pa.concat_tables(tables)
 
 
-def _start(writer: DataStreamWriter, folder: str) -> StreamingQuery:
-    checkpoint = Path(folder) / "checkpoint"
+def _start(writer: DataStreamWriter, checkpoint: Path) -> StreamingQuery:
     return writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
 
 

@@ -10,7 +10,18 @@ from typing import Final
 from benchmarks.bars import Bar, Growth, Measure, NoLater, Rate, Times
 from benchmarks.data import USUAL, Data, Distribution, Pace
 from benchmarks.question import Question
-from benchmarks.windows import Aggregate, Band, Calendar, Hopping, LastRows, Nexmark, Session, Snapshot, Windows
+from benchmarks.windows import (
+    Aggregate,
+    Band,
+    Calendar,
+    Hopping,
+    LastRows,
+    Nexmark,
+    Session,
+    Snapshot,
+    Together,
+    Windows,
+)
 
 COLUMNAR: Final = "muntin columnar"
 SLICED: Final = "muntin sliced"
@@ -23,6 +34,8 @@ GROUP_STATE: Final = "applyInPandasWithState"
 WHOLE: Final = "general, non-incremental"
 STREAMS: Final = "muntin"
 SQL: Final = "spark sql"
+ONE_PASS: Final = "muntin one pass"
+ONE_BY_ONE: Final = "muntin one by one"
 SNAPSHOTS: Final = "columnar snapshots"
 INCREMENTAL: Final = "general, incremental"
 ELSEWHERE: Final = ("bytewax", "pathway", "beam", "pyflink")
@@ -253,6 +266,15 @@ WORKS: Final = (
         windows=tuple(Nexmark(query) for query in (0, 1, 2, 5, 7, 8)),
         systems=(STREAMS, SQL),
         files=dict.fromkeys((STREAMS, SQL), 3),
+    ),
+    Work(
+        name="one-pass",
+        aggregate="average",
+        keys=10_000,
+        windows=(Together(),),
+        systems=(ONE_PASS, ONE_BY_ONE),
+        bars=(Times(ONE_PASS, ONE_BY_ONE, Measure.END_TO_END, 1), Times(ONE_PASS, ONE_BY_ONE, Measure.PROCESSOR, 1)),
+        files=dict.fromkeys((ONE_PASS, ONE_BY_ONE), 3),
     ),
     Work(
         name="general-in-process",

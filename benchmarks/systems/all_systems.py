@@ -17,6 +17,7 @@ from benchmarks.systems.snapshots_in_process import SnapshotsInProcess
 from benchmarks.systems.spark_sql import SparkSql
 from benchmarks.systems.spark_window import SparkWindow
 from benchmarks.systems.system import System
+from benchmarks.systems.together import OneByOne, OnePass
 from benchmarks.systems.tws_pandas import TransformWithStatePandas
 from benchmarks.systems.tws_rows import TransformWithStateRows
 from benchmarks.windows import Calendar, Hopping, LastRows, Session
@@ -56,6 +57,8 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         SnapshotsInProcess(),
         MuntinStreams(),
         SparkSql(),
+        OnePass(),
+        OneByOne(),
     )
     elsewhere = (ScriptSystem(script, environments.get(script.name)) for script in SCRIPTS)
     return {system.name: system for system in (*here, *elsewhere)}

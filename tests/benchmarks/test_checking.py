@@ -15,7 +15,7 @@ import pytest
 from benchmarks.checking import Difference, WrongAnswersError, check, closed, compare, expected_answers
 from benchmarks.data import MICROSECONDS, SCHEMA, Data, Files, Pace, lifetimes_of, write_data
 from benchmarks.question import Question
-from benchmarks.windows import Aggregate, Band, Calendar, Hopping, LastRows, Nexmark, Session, Snapshot
+from benchmarks.windows import Aggregate, Band, Calendar, Hopping, LastRows, Nexmark, Session, Snapshot, Together
 from tests.benchmarks.build import QUESTION, answers
 
 RIGHT = answers((1, 0, 2.0), (1, 60, 3.0), (2, 0, 4.0))
@@ -276,3 +276,13 @@ BIDS = (
 def test_answers_of_nexmark(query: int, expected: list[tuple[int, int, float]], tmp_path: Path) -> None:
     found = expected_answers(Question("bids", Nexmark(query)), files_of(tmp_path, *BIDS))
     assert compare(answers(*expected), found) == []
+
+
+def test_answers_about_several_windows_tell_whose_they_are(tmp_path: Path) -> None:
+    files = files_of(tmp_path, (1, 5, 1.0), (1, 15, 3.0), (1, 700, 5.0))
+    found = expected_answers(Question("average", Together()), files)
+    of_minutes = [(3, 0, 2.0), (3, 660, 5.0)]
+    of_hops = [(4, start, 2.0) for start in range(-540, 60, 60)] + [(4, start, 5.0) for start in range(120, 720, 60)]
+    assert compare(answers(*of_minutes, *of_hops, (5, 5, 2.0), (5, 700, 5.0)), found) == []
+    complete = closed(found, Question("average", Together()), files)
+    assert compare(answers((3, 0, 2.0), *of_hops[:10], (5, 5, 2.0)), complete) == []

@@ -24,7 +24,7 @@ from benchmarks.systems.plain_aggregates import PlainAverage, PlainMax, WholeAve
 from benchmarks.systems.program import ProgramError, running
 from benchmarks.systems.script import Script, ScriptSystem
 from benchmarks.systems.snapshots_in_process import SnapshotsInProcess
-from benchmarks.windows import Band, Calendar, Hopping, LastRows, Nexmark, Session, Snapshot, Windows
+from benchmarks.windows import Band, Calendar, Hopping, LastRows, Nexmark, Session, Snapshot, Together, Windows
 from muntin.testing import AggregateLaws, IncrementalAggregateLaws
 
 HOPPING = Assignment("average", 30, 10)
@@ -99,6 +99,8 @@ def test_rows_wait_for_the_watermark_and_pass_in_the_order_of_their_times() -> N
 def test_a_system_says_which_windows_it_has() -> None:
     systems = all_systems({})
     kinds: list[Windows] = [Hopping(60, 60), Session(20), Calendar("Europe/Berlin"), LastRows(100, 10)]
+    together = {"muntin one pass", "muntin one by one"}
+    assert {name for name in systems if not systems[name].why_not(Together())} == together
     able = {str(windows): {name for name in systems if not systems[name].why_not(windows)} for windows in kinds}
     assert able["day in Europe/Berlin"] == {
         "muntin columnar",
@@ -118,7 +120,10 @@ def test_a_system_says_which_windows_it_has() -> None:
         "beam",
         "pyflink",
     }
-    assert able["tumbling 60 s"] == {*systems} - {"muntin in order", "columnar snapshots", "muntin", "spark sql"}
+    assert (
+        able["tumbling 60 s"]
+        == {*systems} - {"muntin in order", "columnar snapshots", "muntin", "spark sql"} - together
+    )
     for question in (Question("pairs", Band(20)), *(Question("bids", Nexmark(query)) for query in (0, 5, 8))):
         assert {name for name in systems if not systems[name].why_not(question.windows)} == {"muntin", "spark sql"}
         assert Question.from_data(question.as_data()) == question

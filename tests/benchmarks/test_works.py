@@ -49,6 +49,8 @@ def test_the_bars_are_those_of_the_issue() -> None:
         ("join", "muntin >= 1 x spark sql per warm batch"),
         ("join", "muntin >= 1 x spark sql per second of processor time"),
         ("join", "muntin emits no row in a later micro-batch than spark sql"),
+        ("one-pass", "muntin one pass >= 1 x muntin one by one end to end"),
+        ("one-pass", "muntin one pass >= 1 x muntin one by one per second of processor time"),
         ("general-in-process", "general, non-incremental >= 60,000 rows/s"),
         ("general-in-process", "general, incremental >= 100,000 rows/s"),
     ]
