@@ -9,6 +9,7 @@ reference elsewhere; legal streams are held against it here too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, snapshot
+from muntin import INFINITY, ClipPolicy, snapshot
 from muntin.testing import Computation, WindowedQuery, random_stream
 from muntin_engine.core.changes import InputChange
 from muntin_engine.evaluators.columnar import coding, key_table
@@ -29,6 +30,7 @@ from muntin_engine.evaluators.revised.waiting import WaitingRows
 from muntin_engine.state import log as state_log
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.testing import crash_everywhere
+from muntin_stats import TimeWeightedAverage
 from tests.differential.cases import until_closed
 from tests.differential.forms import INVERTIBLE
 from tests.differential.revised import RevisedCase, RevisedRun, RowBatch, run
@@ -54,6 +56,17 @@ def test_legal_streams_are_evaluated_as_the_reference_does() -> None:
         stream = random_stream(seed, keys=("a", None), events=9, starts=range(-5, 15), again=0.3, disorder=9)
         (module,) = INVERTIBLE["several"][:1]
         survived = crash_everywhere(until_closed(stream), WindowedQuery(snapshot(), [Computation(module)]))
+        assert survived.evaluators == ("general", "columnar")
+
+
+def test_a_time_weighted_average_of_snapshots_is_a_sum_to_the_bit() -> None:
+    values = (None, 0.1, 1 / 3, 1e300, -1e300, 1e-300, inf, 1e16)
+    average = Computation(TimeWeightedAverage())
+    for seed in range(2):
+        stream = random_stream(seed, events=9, starts=range(12), payload=lambda random: random.choice(values))
+        survived = crash_everywhere(
+            until_closed(stream), WindowedQuery(snapshot(), [average], ClipPolicy.FULL), tolerance=0.0
+        )
         assert survived.evaluators == ("general", "columnar")
 
 

@@ -170,4 +170,4 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_a
         "WindowKind",
     }
     assert len(LAWS_CLASSES) == 15
-    assert len(MODULE_LAWS) == 120
+    assert len(MODULE_LAWS) == 121

@@ -130,6 +130,11 @@ class HonestTimeSensitiveIncrementalAggregate(TimeSensitiveIncrementalAggregate[
     def compute_result(self, state: list[int], window: Window) -> list[int]:
         return sorted(state)
 
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        from .columnar import HonestColumnarAggregate
+
+        return HonestColumnarAggregate()
+
 
 class HonestTimeSensitiveIncrementalOperator(TimeSensitiveIncrementalOperator[int, list[int], list[int]]):
     name, version = "hostile.time_sensitive_incremental_operator", "1.0.0"

@@ -237,6 +237,11 @@ class Plan:
         return not self.named_windows and len(self.inputs) == 1 and self.window.cuts_at_edges()
 
     @property
+    def is_spanned(self) -> bool:
+        """True if each member of a window lasts as long as it, as modules see it: of snapshots that clip."""
+        return self.is_cut_at_edges and self.clip is ClipPolicy.FULL
+
+    @property
     def is_revised_at_edges(self) -> bool:
         """True if windows are the snapshots of events with ids."""
         return self.is_cut_at_edges and self.input.columns.id is not None and not self.input.has_samples

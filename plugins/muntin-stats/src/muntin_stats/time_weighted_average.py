@@ -6,9 +6,11 @@ from fractions import Fraction
 from math import isfinite
 from operator import mul
 
-from muntin import ClipPolicy, Event, TimeSensitiveIncrementalAggregate, Window
+from muntin import ClipPolicy, ColumnarAggregate, Event, TimeSensitiveIncrementalAggregate, Window
+from muntin.schemas import Field
 from muntin_stats.exact import nearest, whole
 from muntin_stats.group import Fieldwise
+from muntin_stats.kinds import reads_floats
 from muntin_stats.total import odd_sum, oddities
 
 
@@ -46,7 +48,8 @@ class TimeWeightedAverage(TimeSensitiveIncrementalAggregate[float | None, Weight
 
     Laws: products and sum are kept exactly and the quotient is rounded once, so removing undoes adding.
 
-    Cost: one fraction per window, one multiplication of integers per event.
+    Cost: one fraction per window, one multiplication of integers per event. Over snapshots, each of whose events spans
+    it, the average is the sum of the payloads, which runs on arrays.
 
     Source: the `MyTimeWeightedAverage` of the StreamInsight paper.
 
@@ -79,6 +82,14 @@ class TimeWeightedAverage(TimeSensitiveIncrementalAggregate[float | None, Weight
             return None
         odd = odd_sum(state.nans, state.highs, state.lows)
         return nearest(state.finite.numerator, state.finite.denominator * window.duration) if odd is None else odd
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
+        """Return the form on arrays, for windows that all events span: a sum of floats."""
+        if not reads_floats(reads):
+            return None
+        from muntin_stats.columns.sum import ColumnarSumOfFloats
+
+        return ColumnarSumOfFloats()
 
 
 def _weighted(events: Sequence[Event[float | None]], window: Window) -> Weighted:

@@ -74,7 +74,10 @@ class SupportsUpgrade(Protocol):
 class SupportsColumns(Protocol):
     """Has a form that computes on arrays, for some types of its input if not for all.
 
-    Law: for every window the form gives the module's own result; floats may differ by the rounding of sums whose
+    The form of a time-sensitive aggregate sees no times, so it is for windows that all their events span: snapshots of
+    events that are clipped to them.
+
+    Law: for every such window the form gives the module's own result; floats may differ by the rounding of sums whose
     terms are the window's own payloads.
     """
 

@@ -160,6 +160,10 @@ class TimeSensitiveIncrementalAggregate(Module, ABC, Generic[In, State, Out]):
         def upgrade_state(self) -> Callable[[Any, str, Window], State] | None:
             """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
 
+        @property
+        def columnar_form(self) -> Callable[[Field], ColumnarAggregate[Any, Any] | None] | None:
+            """Return an aggregate that computes the same on arrays where all events span their window; None if none."""
+
     @abstractmethod
     def create_state(self, window: Window) -> State:
         """Return the state of a window without members."""

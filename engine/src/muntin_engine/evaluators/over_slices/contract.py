@@ -80,7 +80,9 @@ def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
     if plan.early is not None:
         yield "a trigger watches each window by itself"
     yield from (
-        f"{module.label} sees events and the window" for module in plan.modules if module.module.is_time_sensitive
+        f"{module.label} sees events and the window"
+        for module in plan.modules
+        if module.module.is_time_sensitive and not (plan.is_spanned and module.form is not None)
     )
     if plan.keeps_late_rows and not plan.is_revised_at_edges:
         yield "late rows are wanted, and partial states have no rows in them"

@@ -51,7 +51,14 @@ class IncrementalAggregateLaws(
 
 
 class TimeSensitiveIncrementalAggregateLaws(
-    DefinitionLaws, PurityLaws, SeveralInputsLaws, StateLaws, RemovingLaws, UpgradingLaws, ClipLaws
+    DefinitionLaws,
+    PurityLaws,
+    SeveralInputsLaws,
+    StateLaws,
+    RemovingLaws,
+    UpgradingLaws,
+    ColumnarFormLaws,
+    ClipLaws,
 ):
     """The laws of a `TimeSensitiveIncrementalAggregate`; used as `IncrementalAggregateLaws`."""
 
