@@ -192,9 +192,37 @@ def random_stream(random: Random, batches: int = 5) -> list[list[Row]]:
         for event in random.sample(living, min(2, len(living))):
             living.remove(event)
             changed = event._replace(change=random.choice(["revise", "retract"]), x=None)
-            rows.append(changed._replace(new_end=random.randint(event.start or 0, 30) + 1))
+            start = event.start or 0
+            rows.append(changed._replace(new_end=random.randint(start, max(30, start + 9)) + 1))
         now += random.randint(0, 8)
         rows.append(Row("punctuate", start=now))
         random.shuffle(rows)
         stream.append(rows)
     return [*stream, [Row("close")]]
+
+
+def check_one_pass(seed: int, batches: int = 5) -> int:
+    """Ask all queries of a random stream, alone and together, and compare after each micro-batch.
+
+    Each micro-batch of the pass is as a new process takes it, in random tasks and Arrow batches.
+
+    Returns:
+        The number of results of all queries.
+    """
+    random = Random(seed)
+    alone, together = [Alone(asked) for asked in QUERIES], Together()
+    results = 0
+    for rows in random_stream(random, batches):
+        parts = random.randint(1, 3)
+        cut = [rows[part::parts] for part in range(parts)]
+        wanted = [query.take(cut) for query in alone]
+        assert together.take(cut, pieces=random.randint(1, 3)) == wanted
+        together = Together(together.cells)
+        results += sum(
+            rows for of in wanted for blobs in of.values() for stream, rows, _ in blobs if stream == "results"
+        )
+    for query, task in zip(alone, TASKS, strict=True):
+        for place, bucket in enumerate(task.buckets):
+            assert together.cells[bucket].cells.keys() == query.cells[place].cells.keys()
+    assert len(together.cells) == sum(len(task.buckets) for task in TASKS)
+    return results

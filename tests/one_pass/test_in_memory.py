@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 
 from muntin_engine.exchange import distribute
 from muntin_engine.exchange.one_pass import distribute_to_all
-from tests.one_pass.shared_rows import OWNED, QUERIES, TASKS, Alone, Row, Together, random_stream, shared_rows
+from tests.one_pass.shared_rows import OWNED, TASKS, Row, Together, check_one_pass, shared_rows
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_one_pass_gives_what_each_query_gives_alone(seed: int) -> None:
-    random = Random(seed)
-    alone, together = [Alone(asked) for asked in QUERIES], Together()
-    results = 0
-    for rows in random_stream(random):
-        parts = random.randint(1, 3)
-        cut = [rows[part::parts] for part in range(parts)]
-        wanted = [query.take(cut) for query in alone]
-        assert together.take(cut, pieces=random.randint(1, 3)) == wanted
-        together = Together(together.cells)
-        results += sum(
-            rows for of in wanted for blobs in of.values() for stream, rows, _ in blobs if stream == "results"
-        )
-    assert results > 5
-    for query, task in zip(alone, TASKS, strict=True):
-        for place, bucket in enumerate(task.buckets):
-            assert together.cells[bucket].cells.keys() == query.cells[place].cells.keys()
-    assert len(together.cells) == 7
+    assert check_one_pass(seed) > 5
 
 
 def test_a_task_without_rows_still_tells_every_bucket_of_every_query() -> None:

@@ -50,6 +50,13 @@ KINDS: Final = (
         "tests.torture.several:several",
     ),
     Kind(
+        "one-pass",
+        "Three queries of a random stream in one pass, with restarts: after each batch what each of them gives alone.",
+        Lane.PYTHON,
+        1,
+        "tests.torture.one_pass:one_pass",
+    ),
+    Kind(
         "lifetimes",
         "Random changes of lifetimes, and unions: after each batch as if the events had come with these lifetimes.",
         Lane.PYTHON,
