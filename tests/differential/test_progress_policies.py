@@ -67,14 +67,15 @@ def kept_policies(stream: Script, sources: Sequence[str]) -> list[ProgressPolicy
 @EVERY_WINDOW
 def test_what_a_policy_derives_closes_the_windows_of_the_reference(window: str, emit: EmitPolicy) -> None:
     moved = 0
+    half = list(EmitPolicy).index(emit) % 2  # of the policies; the other one is tried under another emission
     for place, case in enumerate(cases(window, emit, every=23)):
         sources = SOURCES[place % len(SOURCES)]
         in_order = case.another_stream(0, in_order=True)  # a policy knows of starts, not of changes that wait
-        for policy in kept_policies(in_order, sources):
+        for policy in kept_policies(in_order, sources)[half::2]:
             stream = derived(in_order, policy, sources)
             moved += any(isinstance(step, Punctuation) for step in stream.steps)
             check(case, stream, partial(run_derived, policy, sources))
-    assert moved > 10
+    assert moved > 5
 
 
 def run_derived(policy: ProgressPolicy, sources: Sequence[str], case: Case, stream: Script) -> None:

@@ -21,7 +21,7 @@ from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.compatibility import Compatibility
 from tests.core.sliced.build import DeductingMembers, Feed, Members, Row, SizedMembers, Total, expected, sliced
 from tests.differential import drive, slices
-from tests.differential.cases import WINDOWS, Case
+from tests.differential.cases import WINDOWS, Case, under_one_emission
 from tests.differential.drive import check
 from tests.differential.forms import FORMS
 from tests.differential.schema_versions import columnar_schema_version, identity_of, schema_version
@@ -31,7 +31,7 @@ from tests.differential.state_sessions import StateSessionCase, StateSessionRun
 
 LAST = 3
 
-KEPT = (
+KEPT = [
     "aggregate",
     "incremental aggregate",
     "incremental aggregate that removes",
@@ -39,7 +39,7 @@ KEPT = (
     "three aggregates",
     "incremental operator that removes",
     "time-sensitive incremental operator",
-)
+]
 
 
 class SchemaVersionsRun(drive.Run):
@@ -82,7 +82,7 @@ def run(case: Case, stream: Script) -> None:
 @pytest.mark.parametrize("emit", EmitPolicy)
 @pytest.mark.parametrize("window", WINDOWS)
 def test_modules_of_the_general_evaluator_may_be_upgraded_on_the_way(window: str, emit: EmitPolicy) -> None:
-    for shape in KEPT:
+    for shape in under_one_emission(KEPT, window, emit):
         case = Case(window, shape, ClipPolicy.FULL, TimestampPolicy.ALIGN, emit)
         check(case, case.stream, run)
 
@@ -97,7 +97,7 @@ MODULES = {
 @pytest.mark.parametrize("modules", MODULES)
 @pytest.mark.parametrize("window", [tumbling(10), hopping(30, 10), hopping(7, 2)], ids=str)
 def test_modules_with_python_states_over_slices_may_be_upgraded_on_the_way(window: Any, modules: str) -> None:
-    for seed in range(8):
+    for seed in range(4):
         random, rows = Random(seed), list[Row]()
         feed, number = Feed(sliced(window, *MODULES[modules])), 0
         for batch in range(14):
@@ -164,7 +164,7 @@ def run_slices(case: SliceCase, stream: Script) -> None:
 @pytest.mark.parametrize("forms", FORMS)
 @pytest.mark.parametrize("window", [tumbling(7, 3), hopping(10, 3)], ids=str)
 def test_columnar_modules_may_be_upgraded_on_the_way(window: Any, forms: str, is_point: bool) -> None:
-    for number in range(3):
+    for number in range(2):
         case = SliceCase((window,), forms, is_point, number)
         check(case, case.stream, run_slices)
 
@@ -191,6 +191,6 @@ def run_sessions(case: StateSessionCase, stream: Script) -> None:
 @pytest.mark.parametrize("modules", STATE_MODULES)
 @pytest.mark.parametrize("gap", [1, 4, 15])
 def test_modules_with_python_states_over_sessions_may_be_upgraded_on_the_way(gap: int, modules: str) -> None:
-    for number in range(4):
+    for number in range(2):
         case = StateSessionCase((session(gap),), modules, True, number)
         check(case, case.stream, run_sessions)
