@@ -21,7 +21,7 @@ from tests.rows.modules import Listed, Sliding
 from tests.rows.random_rows import BY, bounded_by_rows, rows_for
 from tests.rows.tracing import Computed, Trace
 
-SETTINGS = settings(max_examples=150, derandomize=True, database=None, deadline=None)
+SETTINGS = settings(max_examples=75, derandomize=True, database=None, deadline=None)
 LETTERS = {"o": (True, False), "c": (False, True), "b": (True, True), ".": (False, False), "?": (None, None)}
 
 

@@ -25,7 +25,7 @@ from tests.rows.modules import Changes, Listed, Sliding
 from tests.rows.random_rows import BY, LIMITED, rows_for, sliding, tumbling
 from tests.rows.tracing import Trace
 
-SETTINGS = settings(max_examples=100, derandomize=True, database=None, deadline=None)
+SETTINGS = settings(max_examples=50, derandomize=True, database=None, deadline=None)
 X = describe(int, "x")
 
 

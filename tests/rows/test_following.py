@@ -22,7 +22,7 @@ from tests.rows.random_rows import BY, LIMITED, bounded_by_rows, rows_for, slidi
 from tests.rows.random_rows import tumbling as batches
 from tests.rows.test_evaluator import cut
 
-SETTINGS = settings(max_examples=100, derandomize=True, database=None, deadline=None)
+SETTINGS = settings(max_examples=40, derandomize=True, database=None, deadline=None)
 ORDER = describe(int, "order")
 
 

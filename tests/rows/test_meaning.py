@@ -17,7 +17,7 @@ from tests.rows.meaning import computed
 from tests.rows.random_rows import BY, LIMITED, bounded_by_rows, rows_for, sliding, tumbling
 from tests.rows.tracing import Trace
 
-SETTINGS = settings(max_examples=120, derandomize=True, database=None, deadline=None)
+SETTINGS = settings(max_examples=60, derandomize=True, database=None, deadline=None)
 
 
 def agrees(windows: PartitionedRows[Any], data: st.DataObject) -> int:

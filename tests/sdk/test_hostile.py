@@ -41,7 +41,8 @@ from tests.hostile.muntin_hostile.crowded import JoinsASet
 from tests.hostile.muntin_hostile.windows import HOSTILE_KINDS
 from tests.naming import spelled
 
-pytestmark = pytest.mark.usefixtures("tried_as_by_users")
+AS_BY_USERS = pytest.mark.usefixtures("tried_as_by_users")
+"""With as many examples as where users run them: so many find the fault of a hostile module."""
 
 LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
@@ -69,6 +70,7 @@ def name_of(value: object) -> str:
     return value.__name__ if isinstance(value, type) else value if isinstance(value, str) else spelled(value)
 
 
+@AS_BY_USERS
 @pytest.mark.parametrize(("laws", "law", "module"), HOSTILE_CASES, ids=name_of)
 def test_a_module_that_breaks_a_law_fails_under_its_name(
     laws: type[Conformance], law: str, module: type[Module]
@@ -83,6 +85,7 @@ def test_a_module_that_breaks_a_law_fails_under_its_name(
         assert 0 < len(broken.value.stream.splitlines()) <= MOST_LINES
 
 
+@AS_BY_USERS
 @pytest.mark.parametrize(("module", "law"), CROWDED.items(), ids=name_of)
 def test_a_module_that_is_right_for_a_few_members_or_at_first_is_found_out(
     module: type[Module], law: str, monkeypatch: pytest.MonkeyPatch
@@ -95,6 +98,7 @@ def test_a_module_that_is_right_for_a_few_members_or_at_first_is_found_out(
     assert max(map(len, str(broken.value).splitlines())) < 220
 
 
+@AS_BY_USERS
 def test_a_report_tells_of_many_members_in_a_line() -> None:
     with pytest.raises(LawError, match=r"\n    and \d+ more[:,] ") as broken:
         check(testing.IncrementalAggregateLaws, "test_order_does_not_matter", module=FirstFifty())
@@ -102,10 +106,12 @@ def test_a_report_tells_of_many_members_in_a_line() -> None:
     assert int(crowd.split()[1]) == 50  # with the one that is drawn alone, one more than it keeps
 
 
+@AS_BY_USERS
 def test_a_bound_that_depends_on_the_members_alone_breaks_no_law() -> None:
     assert {verdict.outcome for verdict in try_laws(TopTen())} == {Outcome.KEPT, Outcome.SKIPPED}
 
 
+@AS_BY_USERS
 @pytest.mark.parametrize(("law", "function"), HOSTILE_FUNCTIONS.items(), ids=name_of)
 def test_a_function_that_breaks_a_law_fails_under_its_name(law: str, function: Function[..., Any]) -> None:
     with pytest.raises(LawError) as broken:
@@ -113,6 +119,7 @@ def test_a_function_that_breaks_a_law_fails_under_its_name(law: str, function: F
     assert broken.value.law == law.removeprefix("test_").replace("_", " ")
 
 
+@AS_BY_USERS
 @pytest.mark.parametrize(("law", "trigger"), HOSTILE_TRIGGERS.items(), ids=name_of)
 def test_a_trigger_that_breaks_a_law_fails_under_its_name(law: str, trigger: Trigger) -> None:
     with pytest.raises(LawError) as broken:

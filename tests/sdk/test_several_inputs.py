@@ -229,6 +229,7 @@ HOSTILE: dict[str, type[Module]] = {
 }
 
 
+@pytest.mark.usefixtures("tried_as_by_users")
 @pytest.mark.parametrize(("law", "module"), [*HOSTILE.items(), ("test_inputs_interleave_in_any_way", PairsOfACall)])
 def test_a_module_that_breaks_a_law_of_inputs_is_found_out(law: str, module: type[Module]) -> None:
     laws = type("TestSuspect", (laws_for(module()),), {"module": module()})
