@@ -31,6 +31,10 @@ QUICK: Final = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     f"{_STREAMING}.checkpoint.fileChecksum.enabled": "false",
+    # Queries of the tests have more pieces of generated code in common than fit into a cache of a hundred; and of each
+    # execution Spark writes down the plan, for listeners that nobody has.
+    "spark.sql.codegen.cache.maxEntries": "20000",
+    "spark.sql.ui.explainMode": "simple",
     # Else each call that makes a column tells the JVM from where, in ten messages; a query takes a hundred columns.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
@@ -53,8 +57,8 @@ providers._get_local_constants = providers.Constants  # type: ignore[attr-define
 USERS: Final = {"SETTINGS": law.SETTINGS, "CROWDED": law.CROWDED}
 """How laws are tried where users run them."""
 # The examples are the same in every run, so the first of them have told most; `make torture` draws modules and windows.
-law.SETTINGS = settings(law.SETTINGS, max_examples=10)
-law.CROWDED = settings(law.CROWDED, max_examples=3)
+law.SETTINGS = settings(law.SETTINGS, max_examples=7)
+law.CROWDED = settings(law.CROWDED, max_examples=2)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -83,6 +87,13 @@ def uses_spark(nodeid: str) -> bool:
 def _names_spark(file: str) -> bool:
     text = (ROOT / file).read_text(encoding="utf-8")
     return "spark: SparkSession" in text or 'getfixturevalue("spark")' in text
+
+
+@pytest.fixture(scope="session")
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for what mypy knows of other packages, which all processes of a run share."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "mypy"
 
 
 @pytest.fixture

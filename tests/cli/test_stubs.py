@@ -97,10 +97,12 @@ def test_a_stub_says_what_the_module_does_reads_and_returns(query_modules: Any) 
     )
 
 
-def test_a_type_checker_completes_and_refuses(stubs: Path, tides: Installation, tmp_path: Path) -> None:
+def test_a_type_checker_completes_and_refuses(
+    stubs: Path, tides: Installation, tmp_path: Path, mypy_cache: Path
+) -> None:
     query = tmp_path / "query.py"
     query.write_text(QUERY, encoding="utf-8")
-    found = check_types([query, *stubs.glob("*.py")], tmp_path / "cache", path=[tmp_path, tides.folder])
+    found = check_types([query, *stubs.glob("*.py")], mypy_cache, path=[tmp_path, tides.folder])
     expected = expected_in(query)
     assert len(expected) == 11
     assert sorted(found[query]) == sorted(expected)

@@ -17,8 +17,8 @@ SIDE_OUTPUT = sorted((HERE / "refused").glob("*.py"))
 
 
 @pytest.fixture(scope="module")
-def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, dict[int, Complaint]]:
-    return check_types([*ACCEPTED, *SIDE_OUTPUT], tmp_path_factory.mktemp("mypy"))
+def complaints(mypy_cache: Path) -> dict[Path, dict[int, Complaint]]:
+    return check_types([*ACCEPTED, *SIDE_OUTPUT], mypy_cache)
 
 
 def name_of(file: Path) -> str:
