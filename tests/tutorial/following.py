@@ -52,6 +52,9 @@ def _write(file: Path, block: Block) -> None:
 def _readers_environment(folder: Path) -> dict[str, str]:
     """Return the variables of somebody who has activated an environment and has no network."""
     (folder / "home").mkdir()
+    (folder / "spark").mkdir()
+    defaults = "spark.python.daemon.module muntin_engine.spark.daemon\n"  # else each worker imports what it needs anew
+    (folder / "spark" / "spark-defaults.conf").write_text(defaults, encoding="utf-8")
     ours = sysconfig.get_path("scripts")
     path = [entry for entry in os.environ["PATH"].split(os.pathsep) if entry != ours]
     return {
@@ -62,6 +65,7 @@ def _readers_environment(folder: Path) -> dict[str, str]:
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_BUILD_ISOLATION": "0",  # pip reads it the wrong way round: no build environment of its own
         "PIP_NO_INDEX": "1",
+        "SPARK_CONF_DIR": str(folder / "spark"),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "JDK_JAVA_OPTIONS": quick_jvm.OPTIONS,
     }
