@@ -12,7 +12,7 @@ FLIGHTS = """
 
 
 @pytest.mark.parametrize(
-    ("question", "evaluator"), [("airborne", "general"), ("delays", "columnar"), ("cascades", "general")]
+    ("question", "evaluator"), [("airborne", "columnar"), ("delays", "columnar"), ("cascades", "general")]
 )
 def test_a_question_gets_the_cheapest_evaluator_that_is_right(
     spark: SparkSession, question: str, evaluator: str
