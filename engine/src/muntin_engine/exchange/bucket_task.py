@@ -52,11 +52,13 @@ class OutputBlob:
         stream: `results`, `late`, `shed`, `rejected` or `evicted`; or the name of a metric.
         rows: The number of its rows; or the value of the metric.
         data: The rows as an Arrow IPC stream; None for a value alone.
+        totals: All metrics of the bucket, by name; None for what is one stream.
     """
 
     stream: str
     rows: int
     data: bytes | None = None
+    totals: Mapping[str, int] | None = None
 
 
 def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
@@ -106,6 +108,19 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
         metrics = {"bytes_written": checked.written, **durations.metrics(arrived.durations)}
         metrics |= _metrics(task, found, arrived)
         yield from (OutputBlob(name, value) for name, value in metrics.items() if value or name in LEVELS)
+
+
+def with_totals(found: Iterable[OutputBlob]) -> Iterator[OutputBlob]:
+    """Yield the blobs with rows and the watermarks of what `run_bucket` found, and then one with all metrics.
+
+    A row of Spark's per metric costs more than most metrics take to count.
+    """
+    totals = Counter[str]()
+    for blob in found:
+        totals[blob.stream] += blob.rows
+        if blob.data is not None or blob.stream in (WATERMARK, OUTPUT_WATERMARK):
+            yield blob
+    yield OutputBlob("totals", 0, totals=dict(totals))
 
 
 @contextmanager

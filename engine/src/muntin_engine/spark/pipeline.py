@@ -137,7 +137,10 @@ def evaluated_in_one_pass(queries: Sequence[PlannedQuery]) -> DataFrame:
     processor = BucketProcessor(_by_bucket(described, tasks))
     blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
     for query, of_query in zip(queries, described, strict=True):
-        blobs = _counted(query, blobs, of_query)
+        totals = F.col("totals")
+        if len(queries) > 1:
+            totals = F.when(F.col("place") == of_query.place, totals)
+        blobs = _counted(query, blobs, of_query, totals)
     return blobs
 
 
@@ -219,13 +222,13 @@ def _check_progress(plan: Plan) -> None:
         )
 
 
-def _counted(query: PlannedQuery, blobs: DataFrame, task: TaskPayload) -> DataFrame:
+def _counted(query: PlannedQuery, blobs: DataFrame, task: TaskPayload, totals: Column) -> DataFrame:
     """Have Spark report the metrics of each micro-batch among the observed metrics of a streaming query."""
     of_sources = (Metric(name, Unit.ROWS) for name in names_of_counts(task))
-    totals = [_total(metric, task.place) for metric in [*metrics_of(query.plan, is_timed=query.is_timed), *of_sources]]
+    metrics = [_total(metric, totals) for metric in [*metrics_of(query.plan, is_timed=query.is_timed), *of_sources]]
     axis = F.lit(int(query.plan.axis is Axis.TIME)).alias(TIME_AXIS)
     try:
-        observed = blobs.observe(_reported_name(query), *totals, axis)
+        observed = blobs.observe(_reported_name(query), *metrics, axis)
         observed.schema  # noqa: B018  # has Spark check the names
     except AnalysisException as error:
         if error.getCondition() != "DUPLICATED_METRICS_NAME":
@@ -244,10 +247,9 @@ def _reported_name(query: PlannedQuery) -> str:
     return reported_name(query.metrics_name, query.plan, str(united(query.sources).semanticHash()))
 
 
-def _total(metric: Metric, place: int) -> Column:
+def _total(metric: Metric, totals: Column) -> Column:
     """Return a metric over all buckets of a query."""
-    of_bucket = F.when((F.col("place") == place) & (F.col("stream") == metric.name), F.col("rows"))
-    total = _TOTALS[metric.total](of_bucket)
+    total = _TOTALS[metric.total](totals[metric.name])
     return (total if metric.is_level else F.coalesce(total, F.lit(0))).alias(metric.name)
 
 

@@ -20,11 +20,12 @@ OUTPUT: Final = spark_types.StructType(
         spark_types.StructField("stream", spark_types.StringType()),
         spark_types.StructField("rows", spark_types.LongType()),
         spark_types.StructField("data", spark_types.BinaryType()),
+        spark_types.StructField("totals", spark_types.MapType(spark_types.StringType(), spark_types.LongType())),
     ]
 )
-"""The output of a bucket: blobs of results, late and rejected rows, and the values of metrics.
+"""The output of a bucket: blobs of results, late and rejected rows, its watermarks, and one row with all its metrics.
 
-`place` is that of its query among those of one pass; 0 where there is only one.
+`place` is that of its query among those of one pass; 0 where there is only one. The metrics are in `totals`, by name.
 """
 
 _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
@@ -67,13 +68,15 @@ class BucketProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Evaluate one bucket."""
-        from muntin_engine.exchange.bucket_task import run_bucket
+        from muntin_engine.exchange.bucket_task import run_bucket, with_totals
         from muntin_engine.exchange.shuffle import collect
         from muntin_engine.spark.shipping.packed_task import open_task
 
         task = open_task(self._tasks[key[0]])
-        for blob in run_bucket(task, key[0], self._cells, collect(rows, len(task.inputs))):
-            yield Row(bucket=key[0], place=task.place, stream=blob.stream, rows=blob.rows, data=blob.data)
+        found = run_bucket(task, key[0], self._cells, collect(rows, len(task.inputs)))
+        for blob in with_totals(found):
+            own = {"stream": blob.stream, "rows": blob.rows, "data": blob.data, "totals": blob.totals}
+            yield Row(bucket=key[0], place=task.place, **own)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket
+from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket, with_totals
 from muntin_engine.exchange.shuffle import collect
 from muntin_engine.spark.rejections import Teller
 from muntin_engine.spark.shipping.packed_task import open_task
@@ -45,8 +46,6 @@ def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.
     return evaluate
 
 
-def _table_of(bucket: int, place: int, output: Sequence[OutputBlob]) -> pa.Table:
-    schema = arrow_schema_of(OUTPUT)
-    same: dict[str, list[Any]] = {"bucket": [bucket] * len(output), "place": [place] * len(output)}
-    columns = {name: [getattr(blob, name) for blob in output] for name in schema.names if name not in same}
-    return pa.table(same | columns, schema=schema)
+def _table_of(bucket: int, place: int, found: Sequence[OutputBlob]) -> pa.Table:
+    output = [{"bucket": bucket, "place": place, **asdict(blob)} for blob in with_totals(found)]
+    return pa.Table.from_pylist(output, arrow_schema_of(OUTPUT))

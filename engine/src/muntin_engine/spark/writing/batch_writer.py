@@ -145,7 +145,8 @@ class BatchWriter:
         kept = blobs.persist()
         try:
             told: list[list[Row]] = [[] for _ in self._queries]
-            for row in kept.select("place", "stream", "rows", F.col("data").isNotNull().alias("is_blob")).collect():
+            is_blob = F.col("data").isNotNull().alias("is_blob")
+            for row in kept.select("place", "stream", "rows", is_blob, "totals").collect():
                 told[row.place].append(row)
             if self._record is not None and not self._is_open:
                 self._record.keep(kept.sparkSession, batch_id)
@@ -157,7 +158,7 @@ class BatchWriter:
 
     def _write_query(self, place: int, kept: DataFrame, told: Sequence[Row], batch_id: int) -> None:
         of_query = self._queries[place]
-        metrics = [(row.stream, row.rows) for row in told]
+        metrics = [metric for row in told if row.totals is not None for metric in row.totals.items()]
         watermark = min((number for name, number in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
         for output, sink in of_query.sinks.items():
             schema, count = of_query.schemas[output], 1
