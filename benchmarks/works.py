@@ -257,7 +257,7 @@ WORKS: Final = (
             Times(STREAMS, SQL, Measure.PROCESSOR, 1),
             NoLater(STREAMS, SQL),
         ),
-        files=dict.fromkeys((STREAMS, SQL), 3),
+        files=dict.fromkeys((STREAMS, SQL), 2),
     ),
     Work(
         name="nexmark",

@@ -1,0 +1,71 @@
+"""Streams that meet: what a join has of them, and how eager rows follow revisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from docs.pictures.picture import Picture
+from docs.pictures.runs import by_kind, output_bar
+from muntin import EARLIEST, Event, JoinKind, Lifetime, tumbling
+from muntin.testing import Bar, Look, join
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinBucket
+from muntin_engine.evaluators.joining.join_query import JoinQuery
+from muntin_engine.progress import ProgressTracker
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+
+LEFT: Final = (Event(1, 12, "x"), Event(15, 18, "y"))
+RIGHT: Final = (Event(0, 4, "1"), Event(7, 16, "2"))
+
+REVISED: Final = (
+    (InputChange("x", 1, 12, ("x",)), InputChange("2", 7, 16, ("2",), side=1)),
+    (InputChange("2", 7, 16, (), 10, side=1),),
+    (InputChange("x", 1, 12, (), 1),),
+)
+"""The changes of each micro-batch, of the right stream where it says so."""
+
+
+def pictures() -> Iterator[Picture]:
+    """Yield a picture of all kinds of joins, and one of revisions."""
+    rows: list[Bar | str] = ["left", *_events(LEFT), "right", *_events(RIGHT)]
+    for kind in JoinKind:
+        if kind is JoinKind.CLIP:  # its right events are points
+            continue
+        joined = sorted(join(kind, LEFT, RIGHT), key=lambda row: row.start)
+        rows.append(f"how={str(kind)!r}")
+        rows += [Bar(f"{row.left}{row.right or ''}", row.start, row.end, look=Look.RESULT) for row in joined]
+    yield Picture("joins", "events of two streams with one key, and the rows that a join has of them", rows)
+    title = "three micro-batches of two streams with ids, and how the rows of an eager join follow"
+    yield Picture("joins-revised", title, list(_followed()))
+
+
+def _events(events: Sequence[Event[str]]) -> list[Bar]:
+    return [Bar(event.payload, event.start, event.end) for event in events]
+
+
+def _followed() -> Iterator[Bar | str]:
+    """Yield what comes in each micro-batch, and what an eager left join says of it."""
+    side, trackers = EvaluatorQuery(tumbling(1), ()), [ProgressTracker(), ProgressTracker()]
+    query = JoinQuery(JoinKind.LEFT, (side, side), ((0, 0), (1, 0)), is_eager=True)
+    bucket = JoinBucket(query, trackers, MemoryCells(), Codec(), Compatibility({"query": "picture"}, []))
+    for number, came in enumerate(REVISED, 1):
+        yield f"micro-batch {number}"
+        yield from map(_came, came)
+        result = bucket.process([((None,), came)], [Arrival(Progress(EARLIEST))] * 2)
+        for change in sorted((change for _, some in result.output for change in some), key=by_kind):
+            left, right = change.value
+            yield output_bar("result", change._replace(value=f"{left}{right or ''}"))
+
+
+def _came(change: InputChange) -> Bar:
+    label = f"{('left', 'right')[change.side]} {change.id}"
+    assert change.end is not None, "samples are in no picture"
+    if change.new_end is None:
+        return Bar(label, change.start, change.end)
+    if change.new_end == change.start:
+        return Bar(label, change.start, change.end, is_struck=True)
+    return Bar(label, change.start, change.new_end, whole=Lifetime(change.start, change.end))
