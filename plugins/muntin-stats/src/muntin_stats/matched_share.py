@@ -14,14 +14,14 @@ from muntin_stats.tally import Tally
 
 @dataclass(slots=True)
 class Tallies(Generic[H]):
-    """How often each value occurs in both streams."""
+    """The number of times that each value occurs in each of the streams."""
 
     left: Tally[H] = field(default_factory=Tally)
     right: Tally[H] = field(default_factory=Tally)
 
 
 class MatchedShare(IncrementalAggregate[Left[H] | Right[H], Tallies[H], float | None]):
-    """Say which share of the different values of the left stream are in the right one too, such as of orders paid.
+    """Return the share of the different values of the left stream that are in the right one too, as of orders paid.
 
     Types: `Left(value)` and `Right(value)`, of one hashable type, to float, from 0 to 1. A query gives a column of each
         of two streams.

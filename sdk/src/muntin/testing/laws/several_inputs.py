@@ -76,7 +76,7 @@ class SeveralInputsLaws(ModuleLaws):
         is_for_some=True,
     )
     def test_an_input_leaves_no_trace(self, trial: ModuleTrial) -> None:
-        """Where all events of an input are removed, the result is that of the other inputs alone."""
+        """The result without the events of an input is that of the other inputs alone."""
         subject, members = trial.subject, trial.members()
         (name, gone), *others = _by_input(trial, members).items()
         kept = [event for _, part in others for event in part]
