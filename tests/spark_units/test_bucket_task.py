@@ -10,13 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import Aggregate, bounded_delay
-from muntin_engine.exchange.bucket_task import run_bucket
+from muntin import Aggregate, Lateness, LatePolicy, bounded_delay, snapshot
+from muntin.schemas import describe
+from muntin_engine.exchange.bucket_task import names_of_counts, run_bucket
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells
+from tests.differential.forms import INVERTIBLE
 from tests.spark.modules import Members
-from tests.spark_units.tasks import arrived, rows, task_of
+from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 
 STREAMS = {"accepted", "late", "rejected", "results"}
 
@@ -118,3 +120,44 @@ def test_the_collector_rests_during_a_batch_and_is_then_as_it_was(is_enabled: bo
 def test_the_end_of_a_static_input_says_nothing_of_later_windows() -> None:
     found = run(task_of(Members(), is_static=True), MemoryCells(), rows(start=[1], end=[None], i0=[5]))
     assert found["results"] == [window(0, 10, [5])]
+
+
+@pytest.mark.parametrize("late", [Lateness(LatePolicy.SIDE), Lateness(LatePolicy.DROP)], ids=["aside", "dropped"])
+def test_rows_with_ids_come_out_on_arrays_as_they_do_one_by_one(late: Lateness) -> None:
+    (module,), changes = INVERTIBLE["sums"], ["insert", "insert", "revise", "insert", "revise", "upsert"]
+    first = {
+        "start": [1, 4, 1, 4, 9, 2, 40, 50],
+        "end": [None, 6, None, 8, 20, 3, 41, 51],
+        "id": [1, 2, 1, 2, 9, 3, 5, 6],
+        "new_end": [None, None, 9, None, 21, None, None, None],
+        "i0": [5, 6, None, 7, None, 8, 3, 2],
+    }
+    second = {"start": [3, 60], "end": [9, 61], "id": [7, 8], "new_end": [None, None], "i0": [1, 2]}
+    found = []
+    for evaluator in ("columnar", "general"):
+        task = task_of(
+            module,
+            (describe(int | None, "x"),),
+            evaluator=evaluator,
+            plan={"window": snapshot()},
+            has_changes=True,
+            has_ids=True,
+            policy=bounded_delay(5),
+            sources=("n", "s"),
+            late=late,
+            results=pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.float64()))]),
+        )
+        assert names_of_counts(task) == ("rows_n", "rows_s", "late_n", "late_s")
+        cells, source = MemoryCells(), {"n": ["n", "s"], "s": ["n"] * 4 + ["s"] * 3 + ["n"]}
+        batches = [rows(**first, change=[*changes, *["insert"] * 2], source=pa.array(source["s"]))]
+        batches.append(rows(**second, change=["insert"] * 2, source=pa.array(source["n"])))
+        found.append([sorted_streams(run(task, cells, batch)) for batch in batches])
+        counts = {blob.stream: blob.rows for blob in run_bucket(task, 0, cells, arrived(task, batches[1]))}
+        assert counts["late_n"] == 1
+    assert found[0] == found[1]
+    assert found[0][0]["results"]
+    assert len(found[0][0]["rejected"]) == 3
+
+
+def sorted_streams(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    return {stream: sorted(some, key=str) for stream, some in found.items()}

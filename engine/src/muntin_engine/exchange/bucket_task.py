@@ -167,10 +167,11 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     """Return the names of the counts by source: `rows_<source>` and `late_<source>`.
 
     Where there are several inputs, a source goes by `<input>.<source>`. Partial states do not say which source their
-    rows came from, so a query over slices has the first kind alone.
+    rows came from, so a query over slices has the first kind alone; rows with ids are lifted where they are admitted.
     """
     sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
-    late = () if BY_NAME[task.plan.choice.evaluator].lifts_rows else sources
+    is_lifted = BY_NAME[task.plan.choice.evaluator].lifts_rows and not task.plan.is_revised_at_edges
+    late = () if is_lifted else sources
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 
 
