@@ -25,6 +25,13 @@ TEN_MINUTES: Final = 600.0
 
 _KEPT: Final = ("JAVA_HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR")
 
+_DEFAULTS: Final = """\
+spark.python.daemon.module muntin_engine.spark.daemon
+spark.python.sql.dataFrameDebugging.enabled false
+spark.ui.enabled false
+"""
+"""Settings that save time and change no result: workers are forked, and nobody looks at Spark's pages or debugs."""
+
 
 def follow(page: Path, folder: Path) -> Iterator[Shown]:
     """Follow a page that starts in a clone of the repository, and yield what it shows with what was printed here.
@@ -53,8 +60,7 @@ def _readers_environment(folder: Path) -> dict[str, str]:
     """Return the variables of somebody who has activated an environment and has no network."""
     (folder / "home").mkdir()
     (folder / "spark").mkdir()
-    defaults = "spark.python.daemon.module muntin_engine.spark.daemon\n"  # else each worker imports what it needs anew
-    (folder / "spark" / "spark-defaults.conf").write_text(defaults, encoding="utf-8")
+    (folder / "spark" / "spark-defaults.conf").write_text(_DEFAULTS, encoding="utf-8")
     ours = sysconfig.get_path("scripts")
     path = [entry for entry in os.environ["PATH"].split(os.pathsep) if entry != ours]
     return {
