@@ -95,7 +95,7 @@ def test_a_query_is_upgraded_and_goes_on(story: Story) -> None:
 def test_another_query_is_refused_before_anything_is_read(story: Story) -> None:
     story.write(totals(story.grown_to(1), First))
     offsets, commits = story.log("offsets"), story.log("commits")
-    stream = story.grown_to(4)
+    stream = story.grown_to(3)
     others = (
         (totals(stream, First, window=hopping(20, 5)), Difference("window", "tumbling(10)", "hopping(20, 5)")),
         (totals(stream, Without), Difference("module", "test.total 1.0 of x", "test.total 1.1 of x")),
@@ -109,7 +109,7 @@ def test_another_query_is_refused_before_anything_is_read(story: Story) -> None:
     assert (story.log("offsets"), story.log("commits")) == (offsets, commits)
     assert story.output == []
     story.write(totals(stream, First))
-    assert sorted(story.output) == [("a", 0, 6), ("a", 10, 27), ("a", 20, 21), ("b", 0, 4)]
+    assert sorted(story.output) == CLOSED
 
 
 def test_a_version_that_fails_in_its_first_micro_batch_can_be_taken_back(story: Story) -> None:
