@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from random import Random
 from typing import Any, NamedTuple
 
@@ -57,6 +58,7 @@ class RevisedCase:
         hostile: How often a row makes no sense, is late, or comes before the one that it follows.
         live: How many events there are about at a time.
         rows: The most rows of a batch.
+        is_filtered: True if a filter leaves some of the events out, by a second column of the payload.
     """
 
     number: int = 0
@@ -65,6 +67,7 @@ class RevisedCase:
     hostile: float = 0.2
     live: int = 8
     rows: int = 30
+    is_filtered: bool = False
 
     @property
     def modules(self) -> tuple[ColumnarAggregate[Any, Any], ...]:
@@ -79,7 +82,8 @@ class RevisedCase:
     def query(self) -> EvaluatorQuery:
         """The query as evaluators read it."""
         bindings = tuple(Binding(module, lambda payload: payload[0]) for module in self.modules)
-        return EvaluatorQuery(axis=Axis.TICKS, window=snapshot(), bindings=bindings)
+        keeps = itemgetter(1) if self.is_filtered else None
+        return EvaluatorQuery(axis=Axis.TICKS, window=snapshot(), bindings=bindings, keeps=keeps)
 
     @cached_property
     def batches(self) -> list[RowBatch]:
@@ -90,10 +94,20 @@ class RevisedCase:
         for place in range(count):
             rows = [draw.row(watermark) for _ in range(random.choice((0, 1, 5, self.rows)))]
             random.shuffle(rows)
+            if self.is_filtered:
+                rows = [(key, _filtered(row, random)) for key, row in rows]
             watermark += random.choice((0, 0, 1, 3, 10))
             at = INFINITY if place == count - 1 else watermark
             found.append(RowBatch(rows, at, random.random() < 0.5))
         return found
+
+
+def _filtered(row: InputChange, random: Random) -> InputChange:
+    """Return a row that says in its payload whether the filter lets its event in; one without a payload does not."""
+    (payload,) = row.payload
+    is_told = row.new_end is None or payload is not None
+    is_in = random.random() < 0.6
+    return row._replace(payload=(payload if is_in else None, is_in if is_told else None))
 
 
 class _Draw:
@@ -200,7 +214,10 @@ class RevisedRun:
                 "start": pa.array(starts, pa.int64()),
                 "end": pa.array(ends, pa.int64()),
                 "new_end": pa.array(new_ends, pa.int64()),
-                "i0": pa.array([payload for (payload,) in payloads], pa.int64()),
+                **{
+                    f"i{place}": pa.array(column, (pa.int64(), pa.bool_())[place])
+                    for place, column in enumerate(zip(*payloads, strict=True))
+                },
             }
         )
 

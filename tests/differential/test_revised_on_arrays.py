@@ -46,6 +46,12 @@ def test_both_evaluators_say_the_same_of_each_row_and_each_window(ids: pa.DataTy
     assert any(some.rejected for some in found) or not hostile
 
 
+def test_events_that_a_filter_leaves_out_are_revised_and_never_members() -> None:
+    found = [run(RevisedCase(number, hostile=0.2, live=12, is_filtered=True)) for number in range(6)]
+    assert any(some.put_out for some in found)
+    assert any(some.rejected for some in found)
+
+
 def test_windows_of_hundreds_of_members_and_hot_keys() -> None:
     found = run(RevisedCase(2, hostile=0.05, live=400, rows=400))
     assert found.put_out > 40

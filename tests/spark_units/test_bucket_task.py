@@ -123,7 +123,8 @@ def test_the_end_of_a_static_input_says_nothing_of_later_windows() -> None:
 
 
 @pytest.mark.parametrize("late", [Lateness(LatePolicy.SIDE), Lateness(LatePolicy.DROP)], ids=["aside", "dropped"])
-def test_rows_with_ids_come_out_on_arrays_as_they_do_one_by_one(late: Lateness) -> None:
+@pytest.mark.parametrize("is_filtered", [False, True])
+def test_rows_with_ids_come_out_on_arrays_as_they_do_one_by_one(late: Lateness, *, is_filtered: bool) -> None:
     (module,), changes = INVERTIBLE["sums"], ["insert", "insert", "revise", "insert", "revise", "upsert"]
     first = {
         "start": [1, 4, 1, 4, 9, 2, 40, 50],
@@ -145,18 +146,23 @@ def test_rows_with_ids_come_out_on_arrays_as_they_do_one_by_one(late: Lateness) 
             policy=bounded_delay(5),
             sources=("n", "s"),
             late=late,
+            is_filtered=is_filtered,
             results=pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.float64()))]),
         )
         assert names_of_counts(task) == ("rows_n", "rows_s", "late_n", "late_s")
         cells, source = MemoryCells(), {"n": ["n", "s"], "s": ["n"] * 4 + ["s"] * 3 + ["n"]}
         batches = [rows(**first, change=[*changes, *["insert"] * 2], source=pa.array(source["s"]))]
         batches.append(rows(**second, change=["insert"] * 2, source=pa.array(source["n"])))
+        if is_filtered:
+            batches = [
+                some.append_column("kept", pa.array([place % 3 > 0 for place in range(len(some))])) for some in batches
+            ]
         found.append([sorted_streams(run(task, cells, batch)) for batch in batches])
         counts = {blob.stream: blob.rows for blob in run_bucket(task, 0, cells, arrived(task, batches[1]))}
-        assert counts["late_n"] == 1
+        assert counts.get("late_n") == 1 or is_filtered
     assert found[0] == found[1]
     assert found[0][0]["results"]
-    assert len(found[0][0]["rejected"]) == 3
+    assert len(found[0][0]["rejected"]) == 3 - is_filtered
 
 
 def sorted_streams(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:

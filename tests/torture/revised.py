@@ -26,6 +26,7 @@ def revised(seed: int, folder: Path) -> Figures:
         random.choice((0.0, 0.05, 0.2, 0.6)),
         size,
         random.choice((30, size)),
+        is_filtered=random.random() < 0.3,
     )
     dead, alike = random.choice(((-1, 2), (256, 2), (16384, 8)))
     with patch.multiple(log, MOST_DEAD=dead, MOST_ALIKE=alike):

@@ -38,8 +38,6 @@ class ColumnarEvaluator(OverSlices):
         """Return why it cannot run a query; None if it can. Events with ids are for snapshots alone."""
         if not plan.is_revised_at_edges:
             return super().why_not(plan)
-        if plan.input.keeps_filtered:
-            return "events that a filter leaves out are kept, since they may be revised"
         return plan.why_not_on_arrays or next(whatever_forbids_lifting(plan), None) or self.lacks(plan)
 
     def lacks(self, plan: Plan) -> str | None:

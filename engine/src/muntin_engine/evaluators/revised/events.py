@@ -60,6 +60,8 @@ def joined(parts: Sequence[Events]) -> Events:
 class LiveEvents:
     """The events of a bucket that a legal change may still be about, as partial states from start to end.
 
+    An event that a filter leaves out is kept for its revisions, as a partial state of no row.
+
     They are found by the numbers of their identities, which are sorted. Those that began before the watermark are cut:
     their partial states begin where the first open snapshot of their key starts.
 
@@ -78,14 +80,21 @@ class LiveEvents:
         return len(self._starts)
 
     @property
-    def partials(self) -> Partials | None:
-        """Their partial states; None if there are no events."""
-        return self._partials
+    def members(self) -> Partials | None:
+        """The partial states of those that are members of windows; None if there are none."""
+        if self._partials is None or self._partials.rows.all():
+            return self._partials
+        places = np.flatnonzero(self._partials.rows)
+        return self._partials.take(places) if len(places) else None
 
     @property
     def codes(self) -> IntArray:
         """The codes of their keys."""
         return np.empty(0, np.int64) if self._partials is None else self._partials.keys
+
+    @property
+    def _is_member(self) -> BoolArray:
+        return np.zeros(0, np.bool_) if self._partials is None else self._partials.rows > 0
 
     @property
     def since(self) -> IntArray:
@@ -153,9 +162,13 @@ class LiveEvents:
 
     def forget(self, watermark: int) -> None:
         """Drop the events that end before a watermark, and cut those that begin before it."""
-        if self._partials is not None:
-            self._partials = replace(self._partials, slices=opened_since(self._partials, watermark))
-            self.keep(~lies_before(self.ends, watermark))
+        if self._partials is None:
+            return
+        if (members := self.members) is not None:
+            since = self.since.copy()
+            since[self._is_member] = opened_since(members, watermark)
+            self._partials = replace(self._partials, slices=since)
+        self.keep(~lies_before(self.ends, watermark))
 
     def keep(self, is_kept: BoolArray) -> None:
         """Drop all events but some."""

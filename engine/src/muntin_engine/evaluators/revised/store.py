@@ -24,6 +24,7 @@ from muntin_engine.evaluators.edges.snapshots import lies_before, snapshots_of
 from muntin_engine.evaluators.fused.held_sessions import ends_of
 from muntin_engine.evaluators.fused.lifting import Fusing, row_parts
 from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.general.admission import Filter
 from muntin_engine.evaluators.revised import rare, records
 from muntin_engine.evaluators.revised.brought import NOTHING, Brought, Plain, sort_out
 from muntin_engine.evaluators.revised.events import Events, LiveEvents, joined
@@ -31,6 +32,7 @@ from muntin_engine.evaluators.revised.records import Records
 from muntin_engine.evaluators.revised.waiting import WaitingRows
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.exchange.value_flags import flags
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import Entry, StoredEntry
 
@@ -99,7 +101,8 @@ class RevisedStore:
     @property
     def first_start(self) -> int:
         """The least start of an open snapshot with an event; `INFINITY` if there is none."""
-        return int(self._live.since.min(initial=INFINITY))
+        members = self._live.members
+        return INFINITY if members is None else int(members.slices.min())
 
     def restore(self, entries: Sequence[StoredEntry], waiting: bytes | None, watermark: int) -> None:
         """Take what the log says, and the rows that waited; a watermark of `EARLIEST` cuts nothing."""
@@ -112,8 +115,12 @@ class RevisedStore:
         events, self._schema = found.events, found.events.rows.schema
         events = events.take(np.flatnonzero(events.ends > events.starts))
         if len(events):
-            whole = Partials(events.since, events.codes, np.ones(len(events), np.int8), {}, events.ends)
-            events = replace(events, since=opened_since(whole, watermark))
+            is_member, since = self._are_members(events), events.since.copy()
+            some = events.take(np.flatnonzero(is_member))
+            if len(some):
+                members = Partials(some.since, some.codes, np.ones(len(some), np.int8), {}, some.ends)
+                since[is_member] = opened_since(members, watermark)
+            events = replace(events, since=since)
             self._add(events.take(np.flatnonzero(~lies_before(events.ends, watermark))))
 
     def waiting_bytes(self) -> bytes | None:
@@ -129,7 +136,7 @@ class RevisedStore:
             now: The watermark after it, by which they stop waiting for others.
         """
         self._keys.forget_others(self)
-        rows, waited, keys = 0, len(self._waiting), 0
+        rows, left_out, waited, keys = 0, 0, len(self._waiting), 0
         plain, inserted = NOTHING, list[Events]()
         changes = dict[int, list[InputChange]]()
         if blobs:
@@ -141,6 +148,8 @@ class RevisedStore:
             own = table.select(["id", *brought.payload_names])
             self._schema = own.schema
             changes = brought.changes(plain.others)
+            if self._query.keeps is not None:
+                left_out = int(np.count_nonzero(brought.is_insertion & ~flags(own.columns[-1])))
             if len(plain.inserted):
                 at = plain.inserted
                 codes, starts, new = brought.codes[at], brought.starts[at], own.take(pa.array(at))
@@ -155,14 +164,16 @@ class RevisedStore:
         is_stored = np.arange(total) < total - len(plain.inserted)
         if inserted:
             self._add(joined(inserted))
-        accepted = waited + rows - len(admitted.rejections) - len(self._waiting)
-        return TakenRows(joined(changed) if changed else None, is_stored, admitted.rejections, accepted, keys)
+        rejections = self._shown(admitted.rejections)
+        accepted = waited + rows - left_out - len(rejections) - len(self._waiting)
+        return TakenRows(joined(changed) if changed else None, is_stored, rejections, accepted, keys)
 
     def close(self, first: int, last: int) -> list[ClosedSessions]:
         """Return the snapshots that end at the watermark `first` or later, and before the watermark `last`."""
-        if self._live.partials is None or first == last:
+        members = self._live.members
+        if members is None or first == last:
             return []
-        ended = snapshots_of(self._live.partials, first, last)
+        ended = snapshots_of(members, first, last)
         if self._at_end:
             ended = ended.take(np.flatnonzero(ends_of(ended) < INFINITY))
         if not len(ended):
@@ -183,8 +194,10 @@ class RevisedStore:
             return []
         changed, live = taken.changed, self._live
         opened = np.full(len(self._keys), EARLIEST)
-        is_begun = lies_before(live.since, watermark)
-        opened[live.codes[is_begun]] = live.since[is_begun]
+        if live.members is not None:
+            codes, since = live.members.keys, live.members.slices
+            is_begun = lies_before(since, watermark)
+            opened[codes[is_begun]] = since[is_begun]
         is_over = lies_before(changed.ends, watermark) & (changed.ends != opened[changed.codes])
         kept = changed.take(np.flatnonzero(~is_over | taken.is_stored))
         return self._entries(Records(kept, np.full(len(kept), serial)))
@@ -247,8 +260,20 @@ class RevisedStore:
         ]
         rows = Rows(order, events.starts, events.ends, columns, inputs)
         parts = row_parts(_SNAPSHOTS, self._forms, rows, order)
-        partials = Partials(events.since, events.codes, np.ones(len(events), np.int8), parts, events.ends)
+        is_member = self._are_members(events).astype(np.int8)
+        partials = Partials(events.since, events.codes, is_member, parts, events.ends)
         self._live.add(events, partials)
+
+    def _are_members(self, events: Events) -> BoolArray:
+        """Return for each event whether the filter of the query lets it in, as its last column says."""
+        return np.ones(len(events), np.bool_) if self._query.keeps is None else flags(events.rows.columns[-1])
+
+    def _shown(self, rejections: Sequence[tuple[Key, Rejection]]) -> Sequence[tuple[Key, Rejection]]:
+        """Return rejections without those of insertions that the filter leaves out anyway."""
+        if self._query.keeps is None or not rejections:
+            return rejections
+        own = Filter(self._query.keeps)
+        return [(key, rejection) for key, rejection in rejections if own.shown([rejection])]
 
     def _entries(self, found: Records) -> list[Entry]:
         """Return records as entries, which never die by themselves: a later one may still be about the same event."""
