@@ -100,6 +100,7 @@ def tell(folder: Path) -> Iterator[tuple[str, object]]:
     yield "log", spark.conf.get(LOG_SETTING)
     yield "is reused", local_session(cores=1, conf={"spark.sql.shuffle.partitions": "3"}) is spark
     yield "partitions", spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
     yield "conflict", conflict()
     yield "init", failure(spark, folder, "init")
     yield "rows", failure(spark, folder, "rows", into_batches=True)

@@ -22,7 +22,7 @@ from tests.spark.running import plain, write_batches
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).parents[2]
-FIRST, LAST = -10, 30
+FIRST, LAST = -10, 20
 SECOND = 1_000_000
 
 

@@ -16,7 +16,7 @@ from tests import quick_jvm
 from tests.installed import install
 
 STORY = Path(__file__).with_name("shipping_story.py")
-MASTERS = {"local[2]": "local[2]", "connect": "local[2]", "local-cluster[2,1,1024]": "local-cluster[2,1,1024]"}
+MASTERS = {"local[2]": "local[2]", "connect": "local[2]", "local-cluster[1,2,1024]": "local-cluster[1,2,1024]"}
 """The master of each kind of session: a client of Spark Connect and a session of one's own share a JVM."""
 
 PLUGIN = """
