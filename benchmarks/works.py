@@ -216,8 +216,8 @@ WORKS: Final = (
         aggregate="average",
         keys=1_000,
         windows=(Snapshot(30, is_revised=True),),
-        systems=(COLUMNAR, GENERAL),
-        bars=(Times(COLUMNAR, GENERAL, Measure.WARM_BATCH, 5),),
+        systems=(COLUMNAR, GENERAL, SNAPSHOTS),
+        bars=(Times(COLUMNAR, GENERAL, Measure.WARM_BATCH, 5), Rate(SNAPSHOTS, 500_000)),
         files={GENERAL: 2},
     ),
     Work(

@@ -9,7 +9,8 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -23,13 +24,18 @@ from benchmarks.question import Question
 from benchmarks.systems.system import System
 from benchmarks.windows import Snapshot
 from benchmarks.windows.windows import table_of, ticks
+from muntin import INFINITY, snapshot
 from muntin.schemas import describe
 from muntin_engine.core.changes import Progress
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.columnar.lifting import Rows
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.edges.store import EdgeStore
 from muntin_engine.evaluators.fused.bucket import FusedBucket
 from muntin_engine.evaluators.fused.lifting import Fusing, lift_rows
+from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.revised.bucket import RevisedBucket
+from muntin_engine.evaluators.revised.processing import blobs_of
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.bucket_task import without_collector
 from muntin_engine.state.cells import MemoryCells
@@ -41,11 +47,12 @@ from muntin_stats.columns.average import ColumnarAverage
 
 class _FileBatch(NamedTuple):
     rows: Rows
+    revised: pa.Table | None
     progress: Progress
 
 
 class _Bucket:
-    """A bucket with an average."""
+    """A bucket with an average, of events without ids, or of events that are inserted without an end and revised."""
 
     def __init__(self) -> None:
         self.cells = MemoryCells()
@@ -54,12 +61,20 @@ class _Bucket:
 
     def take(self, batch: _FileBatch) -> Iterator[pa.Table]:
         """Yield what a batch completes."""
-        blobs = [blob.blob for blob in lift_rows(Fusing(1), self._forms, batch.rows)]
-        bucket = FusedBucket((), self._store, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
-        for complete in bucket.process(blobs, batch.progress).output:
-            windows, _, keys = complete.output
+        for windows, _, keys in self._fixed(batch) if batch.revised is None else self._revised(batch):
             values = form_results(self._forms[0], 0, windows)
             yield table_of(keys.column("k0").to_numpy(), windows.windows, np.asarray(values))
+
+    def _fixed(self, batch: _FileBatch) -> list[ClosedSessions]:
+        blobs = [blob.blob for blob in lift_rows(Fusing(1), self._forms, batch.rows)]
+        bucket = FusedBucket((), self._store, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
+        return [complete.output for complete in bucket.process(blobs, batch.progress).output]
+
+    def _revised(self, batch: _FileBatch) -> Sequence[ClosedSessions]:
+        blobs = [blob.blob for blob in blobs_of(batch.revised)]
+        query = EvaluatorQuery(snapshot(), (Binding(ColumnarAverage(), itemgetter(0)),))
+        bucket = RevisedBucket(query, self._forms, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
+        return bucket.process(blobs, batch.progress).closed
 
     def _store(self) -> EdgeStore:
         return EdgeStore(self._forms, at_end=False)
@@ -99,6 +114,23 @@ class SnapshotsInProcess(System):
         return pa.concat_tables(table for batch in _batches(question, files) for table in bucket.take(batch))
 
 
+def _with_revisions(rows: Rows) -> pa.Table:
+    """Return two rows for each: one that inserts it without an end, and one that revises it."""
+    both, is_revision = np.repeat(np.arange(len(rows)), 2), np.tile([False, True], len(rows))
+    starts, ends = rows.starts[both], np.asarray(rows.ends)[both]
+    return pa.table(
+        {
+            "bucket": rows.buckets[both],
+            "k0": rows.keys[0].take(pa.array(both)),
+            "id": starts,
+            "start": starts,
+            "end": pa.array(np.full(len(both), INFINITY), mask=is_revision),
+            "new_end": pa.array(ends, mask=~is_revision),
+            "i0": rows.inputs[0].take(pa.array(both)),
+        }
+    )
+
+
 def _batches(question: Question, files: Files) -> Iterator[_FileBatch]:
     """Yield a batch for each file."""
     assert isinstance(question.windows, Snapshot)
@@ -108,4 +140,5 @@ def _batches(question: Question, files: Files) -> Iterator[_FileBatch]:
         at, (key, value) = ticks(table["at"]), (table[name].chunk(0) for name in ("key", "value"))
         rows = Rows(np.zeros(len(at), np.int32), at, question.windows.ends(at), [key], [value])
         newest = max(newest, int(at.max()))
-        yield _FileBatch(rows, Progress(newest - question.delay * MICROSECONDS, newest, newest))
+        revised = _with_revisions(rows) if question.windows.is_revised else None
+        yield _FileBatch(rows, revised, Progress(newest - question.delay * MICROSECONDS, newest, newest))

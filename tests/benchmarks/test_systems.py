@@ -146,10 +146,11 @@ def test_windows_of_muntin_are_those_that_are_asked_for() -> None:
     ]
 
 
-def test_snapshots_in_process_are_right_and_measured(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_revised", [False, True])
+def test_snapshots_in_process_are_right_and_measured(tmp_path: Path, *, is_revised: bool) -> None:
     files, question, system = (
         write_data(Data(20, 3_000, 2), tmp_path),
-        Question("average", Snapshot(30)),
+        Question("average", Snapshot(30, is_revised)),
         SnapshotsInProcess(),
     )
     expected = closed(expected_answers(question, files), question, files)
