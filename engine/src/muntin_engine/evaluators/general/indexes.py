@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
@@ -71,14 +72,15 @@ in_order: Final = attrgetter("until", "since")
 """Sort key: the order of events in an index."""
 
 _MANY: Final = 32
-"""At most one event in so many is inserted one by one; more are appended, and the list is sorted."""
+"""At most one event or window in so many is inserted one by one; for more, the list is sorted."""
 
 
 class EventIndex:
     """The events of one key, and the changes since they were stored, if these are tracked.
 
-    Cost: a search is logarithmic in the number of events. They are a plain sorted list, so an insertion copies the
-    memory behind its place; many insertions at once sort a list that is almost sorted.
+    Cost: a search is logarithmic in the number of events, and finds as many as end within the longest membership of a
+    stretch. They are a plain sorted list, so an insertion copies the memory behind its place; many insertions at once
+    sort a list that is almost sorted.
 
     Attributes:
         ordered: The events, by end, then by start, of membership; callers only read it.
@@ -92,6 +94,8 @@ class EventIndex:
         self._by_id: dict[Hashable, StoredEvent] | None = None
         self.gone: dict[Hashable, None] | None = None
         self.new: dict[Hashable, StoredEvent] = {}
+        self._first: tuple[int, StoredEvent] | None = None  # of the memberships that end after a tick, one starts first
+        self._longest: int | None = None  # no membership that has an end is longer
 
     def __len__(self) -> int:
         return len(self.ordered)
@@ -145,6 +149,13 @@ class EventIndex:
         self.gone, self.new = {}, {}
 
     def _note(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+        if self._first is not None:
+            after, first = self._first
+            first = min([first, *(event for event in new if event.until > after)], key=by_since)
+            is_gone = first.until > after and any(event.since == first.since for event in gone)
+            self._first = None if is_gone else (after, first)
+        if self._longest is not None:
+            self._longest = _longest_of(new, self._longest)
         if self.gone is not None:
             for event in gone:
                 if self.new.pop(event.id, None) is None:
@@ -157,7 +168,13 @@ class EventIndex:
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""
-        return [event for event in self.until_after(start) if event.since < end and event.since < event.until]
+        if self._longest is None:
+            self._longest = _longest_of(self.ordered, 0)
+        first = bisect_right(self.ordered, start, key=by_until)
+        last = bisect_left(self.ordered, min(end + self._longest, INFINITY), first, key=by_until)
+        endless = bisect_left(self.ordered, INFINITY, last, key=by_until)
+        candidates = chain(islice(self.ordered, first, last), islice(self.ordered, endless, None))
+        return [event for event in candidates if event.since < end and event.since < event.until]
 
     def until_after(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends after a tick."""
@@ -169,13 +186,25 @@ class EventIndex:
 
     def last_end(self) -> int:
         """Return the greatest end of a member that has one; `EARLIEST` if none has."""
-        ending = reversed(self.until_at_most(INFINITY - 1))
+        endless = bisect_left(self.ordered, INFINITY, key=by_until)
+        ending = map(self.ordered.__getitem__, range(endless - 1, -1, -1))
         return next((event.until for event in ending if event.is_member), EARLIEST)
 
     def earliest(self, after: int) -> int:
-        """Return the least start of a membership that ends after a tick; `INFINITY` if there is none."""
-        place = bisect_right(self.ordered, after, key=by_until)
-        return min(map(by_since, self.ordered[place:]), default=INFINITY)
+        """Return the least start of a membership that ends after a tick; `INFINITY` if there is none.
+
+        Cost: constant while the event that starts first stays and does not end, and ticks ascend; otherwise linear.
+        """
+        if self._first is None or after < self._first[0] or self._first[1].until <= after:
+            first = min(self.until_after(after), default=None, key=by_since)
+            self._first = None if first is None else (after, first)
+            return INFINITY if first is None else first.since
+        return self._first[1].since
+
+
+def _longest_of(events: Iterable[StoredEvent], least: int) -> int:
+    """Return the length of the longest membership that has an end; the least that is given if all are shorter."""
+    return max([least, *(event.until - event.since for event in events if event.until < INFINITY)])
 
 
 class TriggerState(NamedTuple):
@@ -263,8 +292,8 @@ NEW: Final = WindowEntry(0, [], [])
 class WindowIndex:
     """The windows of one key, ordered by start.
 
-    Cost: reading and writing an entry takes constant time. Going through the windows in order sorts them first, if
-    there are new ones: linear, since they are almost sorted.
+    Cost: reading and writing an entry takes constant time. What goes through the windows in order first puts new ones
+    in their places: a few by a search each, many by sorting all.
 
     Attributes:
         entries: The entries by window, in no order; callers only read it.
@@ -275,7 +304,11 @@ class WindowIndex:
         """Make an index; one that keeps history has replaced windows too, whose output is shortened, not retracted."""
         self._keeps_history = keeps_history
         self.entries: dict[Window, WindowEntry] = {}
-        self._order: list[Window] | None = None
+        self._order: list[Window] = []
+        self._starts: list[int] = []
+        self._new: set[Window] = set()  # those that the order does not have yet
+        self._gone: set[Window] = set()  # those that it still has
+        self._has_triggers = False
         self.changed: set[Window] | None = None
 
     def __len__(self) -> int:
@@ -294,9 +327,12 @@ class WindowIndex:
         if not entry.size and not entry.live:
             self._discard(window)
             return
-        if window not in self.entries:
-            self._order = None
+        if window in self._gone:
+            self._gone.remove(window)
+        elif window not in self.entries:
+            self._new.add(window)
         self.entries[window] = entry
+        self._has_triggers |= entry.trigger_state is not None
         if self.changed is not None:
             self.changed.add(window)
 
@@ -309,19 +345,18 @@ class WindowIndex:
 
         Cost: a binary search and the windows found, for each stretch; all windows, where replaced windows are kept.
         """
-        if not self.entries or not stretches:
-            return []
-        order = [window for window in self._in_order() if self.entries[window].size]
-        starts, ends = [window.start for window in order], [window.end for window in order]
-        found: list[list[T]] = [[] for _ in order]
+        order, starts, found = self._in_order(), self._starts, dict[int, list[T]]()
         for stretch in stretches:
             start = stretch.start
             for place in range(bisect_left(starts, stretch.end) - 1, -1, -1):
-                if ends[place] > start:
-                    found[place].append(stretch)
+                window = order[place]
+                if not self.entries[window].size:
+                    continue
+                if window.end > start:
+                    found.setdefault(place, []).append(stretch)
                 elif not self._keeps_history:
                     break
-        return [(window, some) for window, some in zip(order, found, strict=True) if some]
+        return [(order[place], found[place]) for place in sorted(found)]
 
     def close(self, frontier: int, watermark: int, is_closed: Callable[[Window], bool] | None = None) -> int:
         """Remove the closed windows, and the final output of replaced windows.
@@ -354,6 +389,8 @@ class WindowIndex:
 
     def wake_ups(self) -> tuple[int, int]:
         """Return the clock reading and the max event time at which the first trigger is due."""
+        if not self._has_triggers:
+            return INFINITY, INFINITY
         trigger_states = [entry.trigger_state for entry in self.entries.values() if entry.trigger_state is not None]
         if not trigger_states:
             return INFINITY, INFINITY
@@ -363,11 +400,26 @@ class WindowIndex:
 
     def _discard(self, window: Window) -> None:
         if self.entries.pop(window, None) is not None:
-            self._order = None
+            if window in self._new:
+                self._new.remove(window)
+            else:
+                self._gone.add(window)
             if self.changed is not None:
                 self.changed.add(window)
 
     def _in_order(self) -> list[Window]:
-        if self._order is None:
-            self._order = sorted(self.entries, key=by_extent)
-        return self._order
+        order, starts = self._order, self._starts
+        if len(self._new) + len(self._gone) > len(order) // _MANY:
+            self._order = order = sorted(self.entries, key=by_extent)
+            self._starts = [window.start for window in order]
+        else:
+            for window in self._gone:
+                place = bisect_left(order, by_extent(window), key=by_extent)
+                del order[place], starts[place]
+            for window in self._new:
+                place = bisect_left(order, by_extent(window), key=by_extent)
+                order.insert(place, window)
+                starts.insert(place, window.start)
+        self._new.clear()
+        self._gone.clear()
+        return order
