@@ -21,7 +21,7 @@ from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
+from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore
 from muntin_engine.evaluators.general.state_serializer import StateSerializer

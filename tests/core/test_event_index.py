@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import random
 
-from muntin import INFINITY
-from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
+from muntin import EARLIEST, INFINITY
+from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 from tests.core.build import index
 
 A = StoredEvent("a", 0, 5, (), 0, 5)
@@ -87,13 +87,20 @@ def test_an_index_agrees_with_a_plain_search_whatever_is_done_to_it() -> None:
     events, plain = EventIndex(), list[StoredEvent]()
     for id in range(300):
         start = random_numbers.randrange(-50, 50)
-        end = start + random_numbers.randrange(20)
+        end = INFINITY if id % 11 == 0 else start + random_numbers.randrange(20)
         new = StoredEvent(id, start, end, (), start, end)
         gone = random_numbers.sample(plain, min(len(plain), random_numbers.randrange(3)))
         events.replace(gone, [new])
         plain = [event for event in plain if event not in gone] + [new]
+        if id % 5 == 0:
+            past = random_numbers.randrange(-50, 0)
+            forgotten = events.forget(past)
+            assert sorted(forgotten) == sorted(event for event in plain if event.until <= past)
+            plain = [event for event in plain if event.until > past]
         tick = random_numbers.randrange(-60, 60)
         found = [event for event in plain if event.since < tick + 7 and event.until > tick and event.is_member]
         assert sorted(events.overlapping(tick, tick + 7)) == sorted(found)
         assert sorted(events.until_after(tick)) == sorted(event for event in plain if event.until > tick)
         assert events.earliest(tick) == min((e.since for e in plain if e.until > tick), default=INFINITY)
+        ended = [event.until for event in plain if event.is_member and event.until < INFINITY]
+        assert events.last_end() == max(ended, default=EARLIEST)

@@ -7,7 +7,7 @@ import pytest
 from muntin import INFINITY, EarlyEmission, EmitPolicy, count_by_start, early, hopping, snapshot, tumbling
 from muntin.triggers import every_count
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.indexes import EventIndex
+from muntin_engine.evaluators.general.event_index import EventIndex
 from tests.core.build import Feed, Lengths, RunningTotal, first_value, output, query, revision, row, spelled
 
 

@@ -9,10 +9,10 @@ import pytest
 from muntin import INFINITY, EmitPolicy, OutputContract, Window, count_by_end, hopping, snapshot
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.indexes import LiveRow, OutputRow, WindowEntry
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
+from muntin_engine.evaluators.general.window_index import LiveRow, OutputRow, WindowEntry
 from muntin_engine.state.codec import Codec
 from tests.core.build import query, revision, row, stored
 

@@ -8,8 +8,10 @@ past             !              [8, 9): it no longer exists, but something of it
 
 from __future__ import annotations
 
+from random import Random
+
 from muntin import Window
-from muntin_engine.evaluators.general.indexes import NEW, LiveRow, OutputRow, WindowEntry, WindowIndex
+from muntin_engine.evaluators.general.window_index import NEW, LiveRow, OutputRow, WindowEntry, WindowIndex, by_extent
 
 A, B, PAST = Window(0, 10), Window(5, 15), Window(8, 9)
 
@@ -74,3 +76,27 @@ def test_closing_forgets_rows_that_cannot_be_shortened_any_more() -> None:
     assert [window for window, _ in index.items()] == [A, B]
     assert [out.row.start for out in index.get(B).live] == [7]
     assert list(index.unsettled()) == []
+
+
+def test_an_index_agrees_with_a_plain_search_whatever_is_done_to_it() -> None:
+    random = Random(5)
+    index, plain = WindowIndex(), dict[Window, WindowEntry]()
+    for step in range(400):
+        for _ in range(random.choice((1, 1, 1, 90)) if step < 40 else 1):
+            start = random.randrange(0, 4000, 2)
+            window, size = Window(start, start + 5), random.randrange(4)
+            index.put(window, entry(size))
+            plain |= {window: entry(size)}
+            if not size:
+                del plain[window]
+        if random.random() < 0.1:
+            frontier = random.randrange(1000)
+            assert index.close(frontier, 0) == sum(window.start < frontier for window in plain)
+            plain = {window: kept for window, kept in plain.items() if window.start >= frontier}
+        assert [window for window, _ in index.items()] == sorted(plain, key=by_extent)
+        stretches = [Window(at, at + random.randrange(1, 9)) for at in random.sample(range(4000), 3)]
+        wanted = {
+            window: [some for some in stretches if some.start < window.end and window.start < some.end]
+            for window in sorted(plain, key=by_extent)
+        }
+        assert index.shown_in(stretches) == [(window, some) for window, some in wanted.items() if some]

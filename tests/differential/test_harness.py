@@ -12,7 +12,7 @@ from muntin.testing import smallest_failing
 from muntin_engine.evaluators.general import admission, closing, speculative
 from muntin_engine.evaluators.general.assignment.assigner import GridAssigner
 from muntin_engine.evaluators.general.computation import ModuleComputation
-from muntin_engine.evaluators.general.indexes import EventIndex
+from muntin_engine.evaluators.general.event_index import EventIndex
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.row_chain import PendingRows, chain_rows
 from tests.differential.cases import Case, policies

@@ -28,7 +28,7 @@ from muntin import (
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.evaluators.general.computation import ModuleComputation
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells

@@ -16,7 +16,7 @@ from typing import Final
 from muntin import INFINITY, Axis
 from muntin.axis import AnyAxis
 from muntin_engine.core.changes import InputChange, Reason, Rejection
-from muntin_engine.evaluators.general.indexes import StoredEvent, stored_event
+from muntin_engine.evaluators.general.event_index import StoredEvent, stored_event
 from muntin_engine.evaluators.general.key_state import Identity, KeyState, Neighbour, Samples
 from muntin_engine.evaluators.general.net_changes import NetChanges
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows, chain_rows, sync_time

@@ -10,7 +10,7 @@ from muntin import INFINITY, EmitPolicy, Window
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.computation import ModuleComputation
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.net_changes import NetChanges
 

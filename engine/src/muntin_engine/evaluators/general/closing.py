@@ -14,7 +14,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.indexes import StoredEvent, by_since
+from muntin_engine.evaluators.general.event_index import StoredEvent, by_since
 from muntin_engine.evaluators.general.key_state import KeyState
 
 

@@ -24,7 +24,8 @@ from muntin.safe_text import safe_cause, safe_repr
 from muntin_engine.core.calls import RUNNING, Call, Locals, at
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED, Present
-from muntin_engine.evaluators.general.indexes import OutputRow, StoredEvent, by_since, by_until
+from muntin_engine.evaluators.general.event_index import StoredEvent, by_since, by_until
+from muntin_engine.evaluators.general.window_index import OutputRow
 
 T = TypeVar("T")
 

@@ -15,20 +15,17 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
 from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
 from muntin_engine.evaluators.general.assignment.marked import CountAssigner, SnapshotAssigner
-from muntin_engine.evaluators.general.indexes import (
-    EventIndex,
+from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent, in_order, stored_event
+from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
+from muntin_engine.evaluators.general.state_serializer import StateSerializer
+from muntin_engine.evaluators.general.window_index import (
     LiveRow,
     OutputRow,
-    StoredEvent,
     TriggerState,
     WindowEntry,
     WindowIndex,
     by_extent,
-    in_order,
-    stored_event,
 )
-from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
-from muntin_engine.evaluators.general.state_serializer import StateSerializer
 
 SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
     HoppingWindows: GridAssigner,

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import TypeAlias
 
 from muntin import Window
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 
 Versions: TypeAlias = tuple[StoredEvent | None, StoredEvent | None]

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 
 

@@ -15,9 +15,9 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation, Slide, SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.indexes import OutputRow, WindowEntry, by_extent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.time_bound import ResultsAsKnown, replace_rows, replace_rows_from, shortened
+from muntin_engine.evaluators.general.window_index import OutputRow, WindowEntry, by_extent
 
 
 class Content(NamedTuple):

@@ -16,7 +16,8 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation, Timestamper
-from muntin_engine.evaluators.general.indexes import LiveRow, OutputRow, StoredEvent, WindowEntry, WindowIndex, by_start
+from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
+from muntin_engine.evaluators.general.window_index import LiveRow, OutputRow, WindowEntry, WindowIndex
 
 
 def replace_rows(

@@ -27,17 +27,9 @@ from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing import ClosingWindows
 from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.indexes import (
-    NEW,
-    LiveRow,
-    OutputRow,
-    StoredEvent,
-    TriggerState,
-    WindowEntry,
-    by_extent,
-    by_start,
-)
+from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.window_index import NEW, LiveRow, OutputRow, TriggerState, WindowEntry, by_extent
 
 
 class TriggerCall:

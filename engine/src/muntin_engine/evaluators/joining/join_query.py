@@ -8,7 +8,7 @@ from typing import Any
 
 from muntin import JoinKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent
 
 
 @dataclass(frozen=True)

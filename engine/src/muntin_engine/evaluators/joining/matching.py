@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from muntin import INFINITY, JoinKind
-from muntin_engine.evaluators.general.indexes import StoredEvent, by_start
+from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.joining.join_query import JoinQuery
 
 LEFT, RIGHT = 0, 1

@@ -13,7 +13,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.columnar.key_table import KeyTable
 from muntin_engine.evaluators.columnar.lifting import NO_KEYS
 from muntin_engine.evaluators.general.admission import Admission
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import Identity, KeyState
 from muntin_engine.evaluators.revised.events import Events, LiveEvents
 from muntin_engine.evaluators.revised.identities import hashes_of

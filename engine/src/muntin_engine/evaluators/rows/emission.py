@@ -13,7 +13,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation, Slide, SweptWindow, WindowResults
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.release import Release
 from muntin_engine.evaluators.rows.key_state import Members, RowsKeyState

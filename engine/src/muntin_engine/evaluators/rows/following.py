@@ -15,7 +15,7 @@ from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation, WindowResults
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.release import Release
 from muntin_engine.evaluators.general.state_serializer import StateSerializer

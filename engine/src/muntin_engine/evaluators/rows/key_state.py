@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
 

@@ -9,7 +9,7 @@ from typing import Any
 from muntin import EARLIEST, INFINITY, Stretches, Window, WindowKind
 from muntin.windows import first_open_window, next_frontier
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
+from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 
 
 class GeneralAssigner(Assigner):

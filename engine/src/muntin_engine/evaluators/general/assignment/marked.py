@@ -10,7 +10,7 @@ from typing import Any
 
 from muntin import EARLIEST, INFINITY, CountWindows, SnapshotWindows, Window
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
+from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 
 
 class Marks:
