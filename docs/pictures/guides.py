@@ -10,7 +10,7 @@ from docs.pictures.picture import Picture
 from muntin import ClipPolicy, Event, TimestampPolicy, hopping, tumbling
 from muntin.testing import Bar, Computation, Look, Script, WindowedQuery, evaluate
 from muntin_patterns import FollowedBy, Silence, Step
-from muntin_stats import Average, Count, Max
+from muntin_stats import Average, Count, Max, Ranked, Sum, TopBy
 
 
 def pictures() -> Iterator[Picture]:
@@ -21,6 +21,7 @@ def pictures() -> Iterator[Picture]:
     yield _chain()
     yield _pattern()
     yield _stream_operator()
+    yield _top_k()
 
 
 def _points(label: str, script: Script) -> list[Bar]:
@@ -79,6 +80,19 @@ def _pattern() -> Picture:
     return Picture(
         "pattern", "events, and each that is followed by another within 10 ticks", [*lifetimes(script), *found, *panes]
     )
+
+
+def _top_k() -> Picture:
+    sales = {"north": ((5, 20.0), (40, 15.0)), "south": ((10, 30.0),), "east": ((50, 5.0), (80, 8.0))}
+    rows: list[Bar | str] = [Bar(shop, at, at + 1, f"{price:g}") for shop, some in sales.items() for at, price in some]
+    totals = []
+    for shop, some in sales.items():
+        summed = evaluate(WindowedQuery(tumbling(60), [Computation(Sum())]), [Event.point(*sale) for sale in some])
+        totals += [Event(row.start, row.end, Ranked(shop, row.value[0])) for row in summed]
+    rows += ["per hour", *(Bar(str(e.payload.value), e.start, e.end, f"{e.payload.by:g}", Look.WINDOW) for e in totals)]
+    best = evaluate(WindowedQuery(tumbling(60), [Computation(TopBy(2))]), totals)
+    rows += ["the two best", *(result(f"rank {row.value.rank}", row, str(row.value.value)) for row in best)]
+    return Picture("top-k", "sales of three shops, their sums per hour, and the two best shops of each hour", rows)
 
 
 def _stream_operator() -> Picture:

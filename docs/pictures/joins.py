@@ -33,8 +33,6 @@ def pictures() -> Iterator[Picture]:
     """Yield a picture of all kinds of joins, and one of revisions."""
     rows: list[Bar | str] = ["left", *_events(LEFT), "right", *_events(RIGHT)]
     for kind in JoinKind:
-        if kind is JoinKind.CLIP:  # its right events are points
-            continue
         joined = sorted(join(kind, LEFT, RIGHT), key=lambda row: row.start)
         rows.append(f"how={str(kind)!r}")
         rows += [Bar(f"{row.left}{row.right or ''}", row.start, row.end, look=Look.RESULT) for row in joined]

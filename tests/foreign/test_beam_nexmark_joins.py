@@ -16,7 +16,6 @@ import pytest
 
 from muntin import INFINITY, Event, Insertion, Punctuation
 from muntin.testing import KeyedChange, Script, band_disorder, split
-from tests.foreign.test_beam_nexmark import beam, by_beam, instant, model, nexmark, test_stream, ticks
 from tests.nexmark.answers import (
     bids_for_some,
     local_items,
@@ -28,6 +27,18 @@ from tests.nexmark.answers import (
 )
 from tests.nexmark.bids import SECOND, Bid
 from tests.nexmark.site import Auction, Person, Site, random_site
+
+pytest.importorskip("apache_beam", reason="apache-beam is not installed")
+
+from tests.foreign.test_beam_nexmark import (
+    beam,
+    by_beam,
+    instant,
+    model,
+    nexmark,
+    test_stream,
+    ticks,
+)
 
 query0, query1, query2, query3, query4, query6, query8, query9, query10 = (
     pytest.importorskip(f"{nexmark}.queries.query{number}", reason="apache-beam is not installed")

@@ -34,7 +34,9 @@ def shape_of(offered: Offered) -> str:
 
     Example:
         >>> from muntin import TimeSensitiveIncrementalOperator
-        >>> shape_of(TimeSensitiveIncrementalOperator)
+        >>> class Gaps(TimeSensitiveIncrementalOperator[float, list[int], int]):
+        ...     name, version = "shop.gaps", "1.0.0"
+        >>> shape_of(Gaps)
         'time-sensitive incremental operator'
     """
     several = offered.input_fields() if isinstance(offered, type) and issubclass(offered, Module) else ()

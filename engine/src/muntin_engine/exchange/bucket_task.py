@@ -113,7 +113,7 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
 def with_totals(found: Iterable[OutputBlob]) -> Iterator[OutputBlob]:
     """Yield the blobs with rows and the watermarks of what `run_bucket` found, and then one with all metrics.
 
-    A row of Spark's per metric costs more than most metrics take to count.
+    So Spark gets one row of a bucket for all metrics, however many there are.
     """
     totals = Counter[str]()
     for blob in found:
