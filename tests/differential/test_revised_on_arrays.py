@@ -57,6 +57,11 @@ def test_windows_of_hundreds_of_members_and_hot_keys() -> None:
     assert found.put_out > 40
 
 
+def test_rows_that_wait_are_looked_at_again_when_their_key_has_rows_or_the_watermark_moves() -> None:
+    found = run(RevisedCase(1645235325, "counts", ids=pa.string(), hostile=0.2, live=400, rows=400))
+    assert found.put_out > 40
+
+
 def test_legal_streams_are_evaluated_as_the_reference_does() -> None:
     for seed in range(2):
         stream = random_stream(seed, keys=("a", None), events=9, starts=range(-5, 15), again=0.3, disorder=9)

@@ -57,7 +57,7 @@ def admit(
     changes: Mapping[int, Sequence[InputChange]],
     watermarks: tuple[int, int],
 ) -> Admitted:
-    """Admit rows one by one, and those that waited.
+    """Admit rows one by one; and those that waited, of the keys of these rows or, when the watermark has moved, of all.
 
     Cost: that of the general evaluator's admission, and of making values of Python of the rows and of their events.
 
@@ -70,7 +70,7 @@ def admit(
         watermarks: Those before the batch and after it.
     """
     found, (before, now) = Admitted(), watermarks
-    codes = [*dict.fromkeys([*changes, *waiting.by_key])]
+    codes = [*dict.fromkeys([*changes, *(waiting.by_key if before < now else ())])]
     named = {
         code: dict.fromkeys([*((row.id, row.start) for row in changes.get(code, ())), *waiting.by_key.get(code, ())])
         for code in codes
