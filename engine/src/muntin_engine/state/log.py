@@ -7,9 +7,10 @@ log8 of the number of batches times, so a bucket that is read back reads few of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
+from muntin import EARLIEST
 from muntin_engine.state.cells import Cells, damaged
 from muntin_engine.state.compatibility import SchemaVersion
 
@@ -160,6 +161,20 @@ class StateLog:
             if len(alike) > MOST_ALIKE:
                 self._merge(alike, store, first_live)
             level += 1
+
+    def tidy(self, store: Merges, live: int, whole: Callable[[], Sequence[Entry]], first_live: int = EARLIEST) -> None:
+        """Write the log anew if more than half of it is dead; otherwise merge entries where there are many of a level.
+
+        Args:
+            store: Merges entries.
+            live: The bytes of the state that is live.
+            whole: Returns all of it as entries.
+            first_live: The first place that is live; merged entries leave out those before it.
+        """
+        if self.is_garbage(live):
+            self.rewrite(whole())
+        else:
+            self.compact(store, first_live)
 
     def rewrite(self, entries: Sequence[Entry]) -> None:
         """Write all of the state anew. These entries are not merged with later ones."""

@@ -51,7 +51,4 @@ class FusedBucket(SliceBucket[Output]):
         log.forget(store.first_start)
         if delta is not None:
             log.append(store.write(delta, EARLIEST))
-        if log.is_garbage(store.nbytes):
-            log.rewrite(store.write_whole())
-        elif delta is not None:
-            log.compact(store, EARLIEST)
+        log.tidy(store, store.nbytes, store.write_whole)

@@ -32,7 +32,7 @@ from muntin_engine.evaluators.general.closing import FinalEmission, forget_close
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
-from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey, update_keys
+from muntin_engine.evaluators.general.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.general.net_changes import NetChanges
 from muntin_engine.evaluators.general.shedding import Shedding
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
@@ -252,9 +252,9 @@ class BatchRun:
 
     def _process_key(self, store: KeyStore, name: bytes, work: Work) -> None:
         """Evaluate a key: the four phases of the paper's section V.D, and its clean-up."""
-        query, key, stored = self._query, work.key, store.get(name)
-        room = 0 if stored is None else stored.room
-        state = self.state_class(query, self._serial) if stored is None else self._state_of(key, stored, room)
+        query, key = self._query, work.key
+        stored = store.get(name, lambda records: self.state_class.from_data(query, records, self._serializer, key))
+        state = self.state_class(query, self._serial) if stored is None else stored
         events, windows, waiting = state.held_count, state.held_windows, state.waiting_count
         before, now = self._before, self.now
         if state.key_watermark > EARLIEST:
@@ -288,8 +288,7 @@ class BatchRun:
         self._windows_held += state.held_windows - windows
         if is_held:
             timer = self.timer_of(state, now)
-            if store.put(name, timer, state, partial(self._changes, key, state), partial(self._whole, key, state)):
-                state.follow()
+            store.put(name, timer, state, partial(self._changes, key, state), partial(self._whole, key, state))
         else:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             store.remove(name)
@@ -314,16 +313,6 @@ class BatchRun:
         output = self.emission.emit(key, state, affected, before, now)
         self.result.windows_closed += forget_closed(self._query, state, now.watermark)
         return output
-
-    def _state_of(self, key: Key, stored: StoredKey, room: int) -> KeyState:
-        """Return the decoded state of a key; its changes are tracked if `room` lets them be appended."""
-        state = stored.state
-        if state is None:
-            records = [self._codec.unpack(record.data) for record in stored.records]
-            state = self.state_class.from_data(self._query, records, self._serializer, key)
-            if room > 0:
-                state.follow()
-        return state
 
     def _changes(self, key: Key, state: KeyState) -> bytes | None:
         changes = state.changes(self._serializer, key)

@@ -11,7 +11,7 @@ from collections.abc import Callable, ItemsView, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Final, Generic, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, Protocol
 
 from typing_extensions import TypeVar
 
@@ -38,8 +38,17 @@ _OBJECTS: Final = 512
 
 _NAME: Final = itemgetter(0)
 
-StateT = TypeVar("StateT", default=KeyState)
-"""The class of a decoded state, which a store never looks into."""
+
+class DecodedState(Protocol):
+    """The decoded state of a key."""
+
+    def follow(self) -> None:
+        """Take the state for stored as it is, and follow its changes from now on."""
+        ...
+
+
+StateT = TypeVar("StateT", bound=DecodedState, default=KeyState)
+"""The class of a decoded state."""
 
 
 class Record(NamedTuple):
@@ -136,9 +145,21 @@ class KeyStore(Generic[StateT]):
         """
         return self._keys.keys() if is_signalled or max(at) >= INFINITY else self._timers.due(at)
 
-    def get(self, name: bytes) -> StoredKey[StateT] | None:
-        """Return the state of a key; None if it has none."""
-        return self._keys.get(name)
+    def get(self, name: bytes, decode: Callable[[list[list[Any]]], StateT]) -> StateT | None:
+        """Return the state of a key; None if it has none. It follows its changes if they may be appended.
+
+        Args:
+            name: The encoded key.
+            decode: Makes a state of a whole record and those of the changes after it, unpacked. It is not called if
+                the decoded state is cached.
+        """
+        key = self._keys.get(name)
+        if key is None or key.state is not None:
+            return None if key is None else key.state
+        state = decode([self._codec.unpack(record.data) for record in key.records])
+        if key.room > 0:
+            state.follow()
+        return state
 
     def put(
         self,
@@ -147,8 +168,8 @@ class KeyStore(Generic[StateT]):
         state: StateT,
         changes: Callable[[], bytes | None],
         whole: Callable[[], bytes],
-    ) -> bool:
-        """Append changes to a key's records if there is room, or else replace them all.
+    ) -> None:
+        """Append changes to a key's records if there is room, or else replace them all. A large key stays decoded.
 
         Args:
             name: The encoded key.
@@ -156,9 +177,6 @@ class KeyStore(Generic[StateT]):
             state: Its decoded state.
             changes: Returns the changes since the last record; None if they are not known.
             whole: Returns all of the state.
-
-        Returns:
-            True if the decoded state is kept.
         """
         known = self._take(name)
         room = 0 if known is None else known.room
@@ -173,12 +191,12 @@ class KeyStore(Generic[StateT]):
         key = StoredKey[StateT](timer, records, size)
         if size >= LARGE:
             key.state = state
+            state.follow()
             self.memory += DECODED * size
         self.size += size
         self.memory += size + _OBJECTS
         self._keys[name] = key
         self._written[name] = timer, record
-        return key.state is not None
 
     def remove(self, name: bytes) -> None:
         """Remove a key, if it has a state."""
@@ -262,10 +280,7 @@ def update_keys(state: BucketState, codec: Codec, run: Callable[[KeyStore[StateT
     run(store)
     state.log.append(store.write())
     metadata.timer = store.timer
-    if state.log.is_garbage(store.size):
-        state.log.rewrite(store.whole())
-    else:
-        state.log.compact(store, 0)
+    state.log.tidy(store, store.size, store.whole)
     if not state.keep(store, store.memory):
         store.forget_decoded()
         state.keep(store, store.memory)

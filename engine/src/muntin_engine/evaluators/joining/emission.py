@@ -18,7 +18,6 @@ from muntin_engine.evaluators.joining.matching import (
     Finality,
     Match,
     Watermarks,
-    first_after,
     matches,
     neighbours,
 )
@@ -46,7 +45,7 @@ class JoinEmission:
         self._finality = Finality(query, watermarks)
         self._soonest = [INFINITY, INFINITY]
         self._held_from = INFINITY
-        self._clipped_at: dict[Hashable, int] = {}
+        self._looks_at_all = query.waits
 
     def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
         """Take the net changes of both sides in, and return the changes of the output."""
@@ -56,7 +55,7 @@ class JoinEmission:
             net.settle()
         self._touched = [{**net.touched, **{new.id: (None, new) for new in net.inserted}} for net in nets]
         left, right = (side.events for side in self._state.sides)
-        if self._query.waits or self._query.kind is JoinKind.CLIP:
+        if self._looks_at_all:
             dirty = {event.id: event for event in left}
         else:
             dirty = {after.id: after for _, after in self._touched[LEFT].values() if after is not None}
@@ -68,9 +67,7 @@ class JoinEmission:
             if before is not None and (after is None or not after.is_member):
                 output += self._replace(before, ())
         for event, others in neighbours(dirty.values(), right):
-            found = matches(self._query.kind, event, others)
-            if self._query.kind is JoinKind.CLIP:
-                self._clipped_at[event.id] = first_after(event, others)
+            found = self._matches(event, others)
             if self._query.waits:
                 found = [match for match in found if not self._waits(event, match, others)]
             output += self._replace(event, found)
@@ -93,42 +90,39 @@ class JoinEmission:
 
     def _waits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> bool:
         """True if a row is not final; its watermark is remembered then, and its start."""
-        if self._query.kind is JoinKind.CLIP:
-            awaited = self._finality.clip_awaits(left, match.end, rights)
-        else:
-            is_covered = self._query.kind is JoinKind.SEMI
-            awaited = self._finality.awaits(left, match, rights, is_covered=is_covered)
+        awaited = self._awaited(left, match, rights)
         for side, tick in awaited:
             self._soonest[side] = min(self._soonest[side], tick)
             self._held_from = min(self._held_from, match.start)
         return bool(awaited)
+
+    def _matches(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
+        """Return the rows of a left event, given its `neighbours`."""
+        return matches(self._query.kind, left, rights)
+
+    def _awaited(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[tuple[int, int]]:
+        """Return the sides that a row waits for, each with the watermark it has to reach; see `Finality.awaits`."""
+        return self._finality.awaits(left, match, rights, is_covered=self._query.kind is JoinKind.SEMI)
 
     def forget(self) -> None:
         """Drop the events that no later row of the output needs.
 
         A left event is needed until the watermark of the right input has passed its end, and while its own end may
         move; so is a right one, and, where parts of left events are asked for, as long as a left event may overlap it.
-        Where right events clip left ones, one is also needed while a kept event ends at its start: the next one could
-        take its place only while both may still be retracted.
         """
-        left, right = self._state.sides
-        gone = self._forget(left, LEFT, self._watermarks[RIGHT])
-        if self._query.kind is JoinKind.CLIP:
-            over = [event for event in left.events if self._is_clipped(event) and self._finality.is_past(LEFT, event)]
-            left.replace(over, ())
-            left.forgot(over)
-            gone += over
-        for event in gone:
+        for event in self._forget_lefts():
             if event.id in self._state.emitted:
                 self._state.put(event.id, {})
+        self._forget_rights()
+
+    def _forget_lefts(self) -> list[StoredEvent]:
+        return self._forget(LEFT, self._watermarks[RIGHT])
+
+    def _forget_rights(self) -> None:
         until = self._watermarks[LEFT]
-        if self._query.kind is JoinKind.CLIP:
-            ends = {self._clipped_at.get(event.id) for event in left.events}
-            self._forget(right, RIGHT, until, lambda event: event.start in ends)
-            return
         if self._query.kind is not JoinKind.INNER:
-            until = min([until, *(event.start for event in left.events if event.is_member)])
-        ids = {event.id for event in self._forget(right, RIGHT, until)}
+            until = min([until, *(event.start for event in self._state.sides[LEFT].events if event.is_member)])
+        ids = {event.id for event in self._forget(RIGHT, until)}
         if ids and self._query.kind is JoinKind.INNER:
             for id, emitted in list(self._state.emitted.items()):
                 if any(other in ids for other, _ in emitted):
@@ -146,22 +140,16 @@ class JoinEmission:
                     soonest[1 - side] = min(soonest[1 - side], end)
         return KeyTimer(soonest[LEFT], soonest[RIGHT], self._held_from)
 
-    def _is_clipped(self, left: StoredEvent) -> bool:
-        """True if a right event ends a left one, and none can come or go that changes this."""
-        return self._clipped_at.get(left.id, INFINITY) < self._watermarks[RIGHT]
-
     def _ends_at(self, side: int, event: StoredEvent) -> int:
         """Return the watermark of the other input at which an event is no longer needed for rows of that input."""
-        clipped_at = self._clipped_at.get(event.id, INFINITY) if side == LEFT else INFINITY
-        return event.end if clipped_at == INFINITY else min(event.end, clipped_at + 1)
+        del side
+        return event.end
 
     def _forget(
-        self, state: KeyState, side: int, until: int, is_needed: Callable[[StoredEvent], bool] | None = None
+        self, side: int, until: int, is_needed: Callable[[StoredEvent], bool] = lambda event: False
     ) -> list[StoredEvent]:
-        finality = self._finality
-        gone = state.events.forget(
-            until, lambda event: not finality.is_past(side, event) or (is_needed is not None and is_needed(event))
-        )
+        finality, state = self._finality, self._state.sides[side]
+        gone = state.events.forget(until, lambda event: not finality.is_past(side, event) or is_needed(event))
         if gone:
             state.assigner.remove(gone)
             state.forgot(gone)

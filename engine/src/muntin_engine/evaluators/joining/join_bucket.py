@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from muntin import EARLIEST, INFINITY, LatePolicy
+from muntin import EARLIEST, INFINITY, JoinKind, LatePolicy
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.evaluators.general.admission import Admission, Filter
 from muntin_engine.evaluators.general.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
+from muntin_engine.evaluators.joining.clipping import ClipEmission
 from muntin_engine.evaluators.joining.emission import JoinEmission
 from muntin_engine.evaluators.joining.join_query import JoinQuery
 from muntin_engine.evaluators.joining.key_state import JoinState
@@ -128,6 +129,7 @@ class _JoinBatch:
     ) -> None:
         self.result = JoinResult(now.least)
         self._query, self._codec, self._metadata = query, codec, metadata
+        self._emission = ClipEmission if query.kind is JoinKind.CLIP else JoinEmission
         self._filters = [None if side.keeps is None else Filter(side.keeps) for side in query.sides]
         self._serializers = [StateSerializer(side, codec, metadata.schema_versions) for side in query.sides]
         self._before = [progress.watermark for progress in before.inputs]
@@ -149,19 +151,11 @@ class _JoinBatch:
         self._metadata.held = HeldState(0, self._keys_held, self._events_held, 0)
 
     def _process_key(self, store: KeyStore[JoinState], name: bytes, key: Key, rows: Sequence[InputChange]) -> None:
-        query, stored, result = self._query, store.get(name), self.result
-        room = 0 if stored is None else stored.room
-        if stored is None:
-            state = JoinState(query, self._metadata.serial)
-        elif stored.state is not None:
-            state = stored.state
-        else:
-            records = [self._codec.unpack(record.data) for record in stored.records]
-            state = JoinState.from_data(query, records, self._serializers, key)
-            if room > 0:
-                state.follow()
+        query, result = self._query, self.result
+        stored = store.get(name, lambda records: JoinState.from_data(query, records, self._serializers, key))
+        state = JoinState(query, self._metadata.serial) if stored is None else stored
         events, waiting = state.held_count, state.waiting_count
-        emission, nets = JoinEmission(query, state, self._now), []
+        emission, nets = self._emission(query, state, self._now), []
         for side, of_side in enumerate(state.sides):
             given = query.sides[side]
             own = [row for row in rows if row.side == side]
@@ -188,8 +182,7 @@ class _JoinBatch:
             store.remove(name)
             return
         changes, whole = partial(self._changes, key, state), partial(self._whole, key, state)
-        if store.put(name, emission.timer(), state, changes, whole):
-            state.follow()
+        store.put(name, emission.timer(), state, changes, whole)
 
     def _changes(self, key: Key, state: JoinState) -> bytes | None:
         changes = state.changes(self._serializers, key)

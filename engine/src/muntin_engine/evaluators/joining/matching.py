@@ -54,12 +54,10 @@ def matches(kind: JoinKind, left: StoredEvent, rights: Sequence[StoredEvent]) ->
     """Return the rows of a left event.
 
     Args:
-        kind: The kind of the join.
+        kind: The kind of the join, other than `JoinKind.CLIP`, whose rows `ClipEmission` knows.
         left: The left event.
         rights: Its `neighbours`.
     """
-    if kind is JoinKind.CLIP:
-        return [Match(None, left.start, min(left.end, first_after(left, rights)))]
     found: list[Match] = []
     rights = [right for right in rights if right.start < left.end]
     if kind.pairs:
@@ -75,11 +73,6 @@ def matches(kind: JoinKind, left: StoredEvent, rights: Sequence[StoredEvent]) ->
             found.append(Match(None, at, start))
         at = end
     return [*found, Match(None, at, left.end)] if at < left.end else found
-
-
-def first_after(left: StoredEvent, rights: Iterable[StoredEvent]) -> int:
-    """Return the first start of a right event after that of a left one; `INFINITY` if there is none."""
-    return min((right.start for right in rights if right.start > left.start), default=INFINITY)
 
 
 def joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -165,26 +158,6 @@ class Finality:
         if any(self.is_fixed(side, event) for side, event in ending):
             return []
         return [(side, end + 1) for side, _ in ending]
-
-    def clip_awaits(self, left: StoredEvent, end: int, rights: Sequence[StoredEvent]) -> list[tuple[int, int]]:
-        """Return the same for a left event that ends where the first of its right ones starts, or by itself.
-
-        Args:
-            left: The left event.
-            end: Where its row ends.
-            rights: Its `neighbours`.
-        """
-        watermark = self._watermarks[RIGHT]
-        if not self.lasts(LEFT, left, end):
-            return [(LEFT, end)]
-        if left.start + 1 < end and watermark < end:
-            return [(RIGHT, end)]
-        stays = not self._moves[RIGHT] or self._is_edge[RIGHT] or watermark > end
-        is_clipped = any(right.start == end for right in rights)
-        if (is_clipped and stays) or (end == left.end and self.is_fixed(LEFT, left)):
-            return []
-        awaited = [(LEFT, end + 1)] if end == left.end else []
-        return awaited + ([(RIGHT, end + 1)] if watermark <= end else [])
 
     def _part_awaits(
         self, left: StoredEvent, start: int, end: int, rights: Sequence[StoredEvent], *, is_covered: bool

@@ -92,10 +92,7 @@ class PairBucket:
             first_live = least + 1 if EARLIEST < least < INFINITY else EARLIEST
             state.log.forget(first_live)
             state.log.append(taken.entries)
-            if state.log.is_garbage(store.size):
-                state.log.rewrite(store.whole(later))
-            else:
-                state.log.compact(store, first_live)
+            state.log.tidy(store, store.size, partial(store.whole, later), first_live)
         metadata.held = metadata.held._replace(events=len(store))
         state.keep(store, state.log.size)
         return PairResult(taken.pairs, now.least, taken.accepted, taken.late, taken.keys, len(store), state.write())

@@ -113,10 +113,7 @@ class RevisedBucket:
         store.forget(after)
         serial = state.log.serial + 1
         state.log.append(store.write(taken, serial, after))
-        if state.log.is_garbage(store.nbytes):
-            state.log.rewrite(store.write_whole(serial))
-        else:
-            state.log.compact(store, 0)
+        state.log.tidy(store, store.nbytes, partial(store.write_whole, serial))
         still = store.waiting_bytes()
         if still is None and waiting is not None:
             self._cells.remove(WAITING)
