@@ -48,7 +48,7 @@ def task(module: Module, window: WindowSpecification, evaluator: str, *, has_ids
         inputs=(pa.string(), pa.int64(), pa.int64()),
         results=OF_OPERATOR if module.is_operator else OF_AGGREGATE,
     )
-    places = {"": 0, "left": 1, "right": 2}
+    places = {"left": 1, "right": 2}
     sources = {"left": ("west",), "right": ("east.near", "east.far")}
     planned = plan_several(
         "" if module.is_operator else "m",
@@ -56,6 +56,7 @@ def task(module: Module, window: WindowSpecification, evaluator: str, *, has_ids
         {},
         sources,
         {"left": columns[1:2], "right": columns[2:]},
+        0,
         lambda name, *_: places[name],
     )
     (given,) = plain.plan.inputs

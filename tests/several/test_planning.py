@@ -34,8 +34,8 @@ def planned(
     cls: Any = Members, /, sources: Mapping[str, tuple[str, ...]] = SOURCES, **given: list[Field]
 ) -> ModulePlan:
     """Return a module whose columns come one after the other, after the source."""
-    places = {"": 0, "left": 1, "right": 3}
-    return plan_several("m", cls, {}, sources, given, lambda name, number, _: places[name] + number)
+    places = {"left": 1, "right": 3}
+    return plan_several("m", cls, {}, sources, given, 0, lambda name, number, _: places[name] + number)
 
 
 def number(name: str, annotation: Any = int) -> Field:

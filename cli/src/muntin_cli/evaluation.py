@@ -84,7 +84,7 @@ def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecif
     several = {part.name: columns_of(part) for part in cls.input_fields()}
     names, numbers = {name: (name,) for name in several}, count()
     planned = (
-        plan_several(output, cls, parameters, names, several, lambda *_: next(numbers))
+        plan_several(output, cls, parameters, names, several, next(numbers), lambda *_: next(numbers))
         if several
         else plan_module(output, cls, parameters, columns_of(cls.input_field()), lambda number, _: number)
     )

@@ -114,12 +114,11 @@ class InputTask:
     @cached_property
     def reads(self) -> tuple[Read, ...]:
         """The reads by modules that do not accept every null."""
-        whole = StreamInput("", (), (), ())
         return tuple(
             Read(place, part, label, given.sources)
             for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
             if module.side == self.side
-            for given in module.inputs or (replace(whole, columns=module.columns, reads=module.reads),)
+            for given in module.inputs or (StreamInput("", (), module.columns, module.reads),)
             for place, part in zip(given.columns, given.reads, strict=True)
             if forbids_null(part)
         )

@@ -61,6 +61,7 @@ def plan_several(
     parameters: Mapping[str, object],
     sources: Mapping[str, tuple[str, ...]],
     given: Mapping[str, Sequence[Field]],
+    source: int,
     place: Callable[[str, int, Field], int],
     read: Callable[[int], int] | None = None,
 ) -> ModulePlan:
@@ -72,8 +73,8 @@ def plan_several(
         parameters: Its constructor's parameters.
         sources: The sources of each input, by its name.
         given: The types of the columns of each input.
-        place: As for `plan_module`, with the name of the input before the number of the column. It is asked for that of
-            the source first, under an empty name.
+        source: The place of the column `SOURCE`.
+        place: As for `plan_module`, with the name of the input before the number of the column.
         read: As for `plan_module`.
 
     Raises:
@@ -82,7 +83,6 @@ def plan_several(
     """
     bound = bind_each(cls, given)
     module = make_module(cls, parameters, read)
-    source = place("", 0, SOURCE)
     inputs = tuple(
         StreamInput(
             name,

@@ -54,6 +54,15 @@ class _Inputs:
         """The names of those that only name a column, by place."""
         return {place: name for (name, _), place in self._places.items()}
 
+    def parts(self, columns: Sequence[ColumnLike], reader: str) -> list[spark_types.StructField]:
+        """Return the names and types of columns; `reader` says in errors who reads them.
+
+        Raises:
+            QueryError: There is no such column.
+        """
+        numbered = {str(number): column for number, column in enumerate(columns)}
+        return list(fields_of(self.df, numbered, dict.fromkeys(numbered, reader)).values())
+
     def place(self, column: ColumnLike, part: spark_types.StructField, wanted: Field) -> int:
         """Return the place of a column, of which a module reads what is wanted."""
         carried = carried_type(wanted, part.dataType)
@@ -260,14 +269,12 @@ def _plan_call(stream: _Stream, output: str, call: ModuleCall, scale: AxisScale)
     if call.streams:
         return _plan_streams(stream, output, call, scale)
     inputs = stream.inputs
-    columns = {str(number): column for number, column in enumerate(call.inputs)}
-    parts = list(fields_of(inputs.df, columns, dict.fromkeys(columns, call.cls.name)).values())
-    given = [field_of(part.name, part.dataType) for part in parts]
+    parts = inputs.parts(call.inputs, call.cls.name)
 
     def place(number: int, wanted: Field) -> int:
         return inputs.place(call.inputs[number], parts[number], wanted)
 
-    return plan_module(output, call.cls, call.parameters, given, place, scale.resolve)
+    return plan_module(output, call.cls, call.parameters, _fields(parts), place, scale.resolve)
 
 
 def _plan_streams(stream: _Stream, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
@@ -280,29 +287,23 @@ def _plan_streams(stream: _Stream, output: str, call: ModuleCall, scale: AxisSca
     inputs, source = stream.inputs, stream.request.source
     named = {name: given.stream for name, given in call.streams.items()}
     sources = sources_of_inputs(call.cls, named, stream.request.sources)
-    columns: dict[tuple[str, int], ColumnLike] = {
-        (name, number): column for name, given in call.streams.items() for number, column in enumerate(given.columns)
+    assert source is not None, "events that have sources have a column of them"
+    parts = {
+        name: inputs.parts(given.columns, f"the input {name} of {call.cls.name}")
+        for name, given in call.streams.items()
     }
-    readers = {f"{name} {number}": f"the input {name} of {call.cls.name}" for name, number in columns}
-    parts = dict(
-        zip(
-            columns,
-            fields_of(inputs.df, dict(zip(readers, columns.values(), strict=True)), readers).values(),
-            strict=True,
-        )
+    is_text = isinstance(source, str) and stream.roles["source"].dataType == spark_types.StringType()
+    of_source = inputs.place(
+        source if is_text else as_column(source).cast("string"),
+        spark_types.StructField(SOURCE.name, spark_types.StringType()),
+        SOURCE,
     )
-    if source is not None:
-        is_text = isinstance(source, str) and stream.roles["source"].dataType == spark_types.StringType()
-        columns["", 0] = source if is_text else as_column(source).cast("string")
-        parts["", 0] = spark_types.StructField(SOURCE.name, spark_types.StringType())
-    given = {
-        name: [field_of(part.name, part.dataType) for (of, _), part in parts.items() if of == name] for name in named
-    }
 
     def place(name: str, number: int, wanted: Field) -> int:
-        return inputs.place(columns[name, number], parts[name, number], wanted)
+        return inputs.place(call.streams[name].columns[number], parts[name][number], wanted)
 
-    return plan_several(output, call.cls, call.parameters, sources, given, place, scale.resolve)
+    given = {name: _fields(some) for name, some in parts.items()}
+    return plan_several(output, call.cls, call.parameters, sources, given, of_source, place, scale.resolve)
 
 
 def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
@@ -349,6 +350,10 @@ def _plan_order(inputs: _Inputs, order: ColumnLike | None) -> int | None:
     (part,) = fields_of(inputs.df, {"order": order}, {}).values()
     check_order(part)
     return inputs.place(order, part, read_as(part))
+
+
+def _fields(parts: Sequence[spark_types.StructField]) -> list[Field]:
+    return [field_of(part.name, part.dataType) for part in parts]
 
 
 def _named(part: spark_types.StructField) -> NamedColumn:
