@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-Distribution: TypeAlias = Literal["uniform", "zipf"]
+Distribution: TypeAlias = Literal["uniform", "zipf", "regular"]
 
 SCHEMA: Final = pa.schema([("key", pa.int64()), ("at", pa.timestamp("us", "UTC")), ("value", pa.float64())])
 MICROSECONDS: Final = 1_000_000
@@ -58,6 +58,7 @@ class Data:
         rows: Rows per file.
         files: How many files; each covers a span of event time, the next one the span after it.
         distribution: How rows are spread over keys. Of Zipf keys, key k has a share that falls with (k + 1) ** 1.1.
+            Regular keys have a row each second, all at the same time; there are as many as the rows are for.
         seed: Of the random numbers.
         pace: How event time passes.
     """
@@ -113,13 +114,18 @@ def write_data(data: Data, folder: Path) -> Files:
 def table_of(data: Data, number: int) -> pa.Table:
     """Return the rows of a file, in the order in which they arrive.
 
-    Their times are evenly spread over the file's span.
+    Their times are evenly spread over the file's span. Of regular keys there are as many rows as fill whole seconds.
     """
     random = np.random.default_rng([data.seed, number, data.keys])
     start, span = (time * MICROSECONDS for time in (data.pace.start, data.pace.span))
-    at = start + number * span + np.arange(data.rows) * span // data.rows
-    order = np.argsort(at + random.integers(0, data.pace.disorder * MICROSECONDS, data.rows), kind="stable")
-    columns = [_keys(data, random), pa.array(at[order], SCHEMA.field("at").type), random.normal(100.0, 15.0, data.rows)]
+    if data.distribution == "regular":
+        seconds, keys = (part.ravel() for part in np.indices((data.pace.span, data.rows // data.pace.span)))
+        at = start + number * span + seconds * MICROSECONDS
+    else:
+        at, keys = start + number * span + np.arange(data.rows) * span // data.rows, None
+    order = np.argsort(at + random.integers(0, data.pace.disorder * MICROSECONDS, len(at)), kind="stable")
+    key = _keys(data, random) if keys is None else keys[order]
+    columns = [key, pa.array(at[order], SCHEMA.field("at").type), random.normal(100.0, 15.0, len(at))]
     return pa.table(columns, schema=SCHEMA)
 
 

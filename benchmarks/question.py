@@ -15,12 +15,13 @@ from benchmarks.windows import (
     Nexmark,
     Session,
     Snapshot,
+    Tilt,
     Together,
     Windows,
 )
 
 _KINDS: Final[dict[str, type[Windows]]] = {
-    kind.__name__: kind for kind in (Hopping, Session, Calendar, LastRows, Snapshot, Band, Nexmark, Together)
+    kind.__name__: kind for kind in (Hopping, Session, Calendar, LastRows, Snapshot, Band, Nexmark, Tilt, Together)
 }
 
 

@@ -19,9 +19,11 @@ from benchmarks.windows import (
     Nexmark,
     Session,
     Snapshot,
+    Tilt,
     Together,
     Windows,
 )
+from benchmarks.windows.tilt import APPLICATIONS
 
 COLUMNAR: Final = "muntin columnar"
 SLICED: Final = "muntin sliced"
@@ -34,6 +36,7 @@ GROUP_STATE: Final = "applyInPandasWithState"
 WHOLE: Final = "general, non-incremental"
 STREAMS: Final = "muntin"
 SQL: Final = "spark sql"
+PANDAS: Final = "pandas"
 ONE_PASS: Final = "muntin one pass"
 ONE_BY_ONE: Final = "muntin one by one"
 SNAPSHOTS: Final = "columnar snapshots"
@@ -266,6 +269,15 @@ WORKS: Final = (
         windows=tuple(Nexmark(query) for query in (0, 1, 2, 5, 7, 8)),
         systems=(STREAMS, SQL),
         files=dict.fromkeys((STREAMS, SQL), 3),
+    ),
+    Work(
+        name="tilt",
+        aggregate="readings",
+        keys=1_000,
+        windows=tuple(map(Tilt, APPLICATIONS)),
+        systems=(STREAMS, PANDAS),
+        distribution="regular",
+        files=dict.fromkeys((STREAMS, PANDAS), 2),
     ),
     Work(
         name="one-pass",

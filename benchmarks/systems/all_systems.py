@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from benchmarks.systems.group_state_pandas import GroupStatePandas
+from benchmarks.systems.in_pandas import InPandas
 from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole
 from benchmarks.systems.muntin_columnar import MuntinColumnar
 from benchmarks.systems.muntin_general import MuntinGeneral
@@ -59,6 +60,7 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         SparkSql(),
         OnePass(),
         OneByOne(),
+        InPandas(),
     )
     elsewhere = (ScriptSystem(script, environments.get(script.name)) for script in SCRIPTS)
     return {system.name: system for system in (*here, *elsewhere)}

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks.question import Question
 from benchmarks.systems.muntin_query import BUCKETS
+from benchmarks.systems.muntin_tilt import tilt_results
 from benchmarks.systems.passed import Passed
 from benchmarks.systems.system import SparkSystem
-from benchmarks.windows import Band, Nexmark
+from benchmarks.windows import Band, Nexmark, Tilt
 from benchmarks.windows.band import IS_LEFT
 from benchmarks.windows.nexmark import ARE_AUCTIONS, ARE_PEOPLE, EURO, PERIOD, SIZE, SKIP
 from muntin import hopping, tumbling
@@ -22,10 +23,12 @@ class MuntinStreams(SparkSystem):
     """Joins, chains and stream operators."""
 
     name = "muntin"
-    has = (Band, Nexmark)
+    has = (Band, Nexmark, Tilt)
 
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
         """Return the results."""
+        if isinstance(question.windows, Tilt):
+            return tilt_results(stream, question)
         delay, windows = f"{question.delay} seconds", question.windows
 
         def known(condition: str | None = None, key: str | None = "key") -> EventStream:

@@ -7,6 +7,7 @@ from benchmarks.windows.last_rows import LastRows
 from benchmarks.windows.nexmark import Nexmark
 from benchmarks.windows.sessions import Session
 from benchmarks.windows.snapshots import Snapshot
+from benchmarks.windows.tilt import Tilt
 from benchmarks.windows.together import Together
 from benchmarks.windows.windows import ANSWERS, Aggregate, Floats, Ints, Rows, Windows
 
@@ -23,6 +24,7 @@ __all__ = [
     "Rows",
     "Session",
     "Snapshot",
+    "Tilt",
     "Together",
     "Windows",
 ]

@@ -1,0 +1,86 @@
+"""The kurtosis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin import ColumnarAggregate, Component
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+class Kurtosis(ColumnarAggregate[float | None, float | None]):
+    """Return how heavy the tails of a window's payloads are: the fourth central moment by the square of the second.
+
+    3 for normally distributed payloads, 1.5 for a sine, 1 for a square wave; knocks in a vibration make it large. It is
+    that of the payloads themselves, as of a whole population.
+
+    Types: float to float, at least 1.
+    Nulls: skipped; the result is null where there is nothing else, and where all other payloads are equal.
+    NaN and infinities: the result is NaN. So it is where the fourth power of a distance is beyond the largest float.
+
+    Laws: those of `ColumnarAggregate`, up to rounding. Moments are merged about the mean, so nothing large is
+        subtracted, and values far from zero keep their digits as long as their mean can.
+
+    Rounding: a few units in the last place per merge.
+
+    Cost: 40 bytes per key and slice, and some thirty passes per merge.
+
+    Source: P. Pebay, Formulas for Robust, One-Pass Parallel Computation of Covariances and Arbitrary-Order Statistical
+        Moments, Sandia SAND2008-6212 (2008), equations 2.1, 3.1 and section 3.
+
+    Example:
+        >>> tails = Kurtosis()
+        >>> round(tails.compute_result(tails.add_events(tails.create_state(), [0.0, 0.0, None, 0.0, 8.0, 0.0])), 12)
+        3.25
+    """
+
+    name, version = "tilt.kurtosis", "1.0.0"
+
+    def components(self) -> Mapping[str, Component]:
+        """Return the count, the mean, and the sums of the second, third and fourth powers of the distances from it."""
+        return {"moments": Component.merged(merged_moments, 0.0, shape=(5,))}
+
+    def lift(self, payloads: Floats) -> Mapping[str, Floats]:
+        """Return each payload's moments; the powers of what is not finite are NaN."""
+        moments = np.zeros((len(payloads), 5))
+        is_finite = np.isfinite(payloads)
+        moments[:, 0], moments[:, 1] = 1.0, np.where(is_finite, payloads, 0.0)
+        moments[:, 2:] = np.where(is_finite, 0.0, np.nan)[:, np.newaxis]
+        return {"moments": moments}
+
+    def compute_results(self, components: Mapping[str, Floats]) -> Floats:
+        """Return the kurtoses; null where all payloads were equal."""
+        count, _, squares, _, fourths = components["moments"].T
+        is_flat = squares == 0.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.ma.MaskedArray(count * fourths / np.where(is_flat, 1.0, squares * squares), is_flat)
+
+
+def merged_moments(first: Floats, second: Floats) -> Floats:
+    """Return the moments of two groups together; they lie along the last axis, and those of nothing are zero.
+
+    Example:
+        >>> merged_moments(np.array([1.0, 4.0, 0.0, 0.0, 0.0]), np.array([1.0, 6.0, 0.0, 0.0, 0.0])).tolist()
+        [2.0, 5.0, 2.0, 0.0, 2.0]
+    """
+    count, other = first[..., 0], second[..., 0]
+    total = np.maximum(count + other, 1.0)
+    share, rest = other / total, count / total
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = second[..., 1] - first[..., 1]
+        weight = count * share * apart * apart
+        merged = first + second
+        merged[..., 1] = np.where(count == 0.0, second[..., 1], first[..., 1] + apart * share)
+        merged[..., 2] += weight
+        lean = rest * second[..., 2] - share * first[..., 2]
+        merged[..., 3] += weight * apart * (rest - share) + 3.0 * apart * lean
+        wide = share * share * first[..., 2] + rest * rest * second[..., 2]
+        merged[..., 4] += weight * apart * apart * (share * share - share * rest + rest * rest)
+        merged[..., 4] += 6.0 * apart * apart * wide + 4.0 * apart * (rest * second[..., 3] - share * first[..., 3])
+    merged = np.where((count == 0.0)[..., np.newaxis], second, merged)
+    return np.where((other == 0.0)[..., np.newaxis], first, merged)

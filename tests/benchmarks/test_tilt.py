@@ -1,0 +1,232 @@
+"""The modules of TiLT's applications obey their laws, and say what NumPy and plain arithmetic say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from itertools import pairwise
+from math import inf, nan, pi
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import benchmarks.tilt
+from benchmarks.checking import compare, expected_answers
+from benchmarks.data import MICROSECONDS, SCHEMA, Data, table_of, write_data
+from benchmarks.question import Question
+from benchmarks.systems.in_pandas import InPandas
+from benchmarks.tilt import (
+    Averages,
+    CrestFactor,
+    Crossings,
+    HeartBeats,
+    Interpolation,
+    Kurtosis,
+    RelativeStrength,
+    RootMeanSquare,
+)
+from benchmarks.windows import ANSWERS, Tilt
+from benchmarks.windows.tilt import APPLICATIONS, Application
+from benchmarks.windows.windows import Rows
+from muntin import Aggregate, ClipPolicy, Event, TimestampPolicy, Window, count_by_start, tumbling
+from muntin.testing import (
+    ColumnarAggregateLaws,
+    Computation,
+    Script,
+    StreamOperatorLaws,
+    TimeSensitiveOperatorLaws,
+    WindowedQuery,
+    evaluate,
+)
+
+FILES = [name for _, name, _ in pkgutil.iter_modules(benchmarks.tilt.__path__, "benchmarks.tilt.")]
+LEVELS = st.sampled_from([0.0, 1.5, -8.25, 3.0, inf, nan, None])
+
+
+class TestCrestFactor(ColumnarAggregateLaws):
+    module = CrestFactor()
+    payloads = LEVELS
+
+
+class TestCrossings(StreamOperatorLaws):
+    module = Crossings()
+    payloads = st.builds(Averages, st.sampled_from([1.0, 2.0, 3.0, nan]), st.just(2.0))
+
+
+class TestHeartBeats(StreamOperatorLaws):
+    module = HeartBeats(rate=50)
+    payloads = st.sampled_from([0.0, 1.0, 9.0])
+
+
+class TestInterpolation(TimeSensitiveOperatorLaws):
+    module = Interpolation(step=3)
+    payloads = LEVELS
+
+
+class TestKurtosis(ColumnarAggregateLaws):
+    module = Kurtosis()
+    payloads = st.none() | st.sampled_from([0.0, 1.5, -8.25, 3.0, nan])
+    tolerance = 1e-9
+
+
+class TestRelativeStrength(ColumnarAggregateLaws):
+    module = RelativeStrength()
+    payloads = LEVELS
+
+
+class TestRootMeanSquare(ColumnarAggregateLaws):
+    module = RootMeanSquare()
+    payloads = LEVELS
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_examples_in_the_docstrings_run(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def result(module: Aggregate[float | None, float | None], payloads: list[float | None]) -> float | None:
+    """Return what a module says of a window; its members come one by one."""
+    script = Script()
+    for place, payload in enumerate(payloads):
+        script = script.point(place, place, payload)
+    (row,) = script.close().run(WindowedQuery(tumbling(len(payloads)), [Computation(module)]))[None]
+    value: float | None = row.value[0]
+    return value
+
+
+def test_a_sine_and_a_square_wave_have_the_figures_that_the_books_give() -> None:
+    turn = np.arange(100) * 2 * pi / 100
+    shapes = {"sine": np.sin(turn) * 3, "square": np.where(turn < pi, 2.0, -2.0)}
+    figures = {
+        name: [result(module, wave.tolist()) for module in (Kurtosis(), RootMeanSquare(), CrestFactor())]  # type: ignore[arg-type]  # a columnar aggregate is one too
+        for name, wave in shapes.items()
+    }
+    assert figures["sine"] == pytest.approx([1.5, 3 / 2**0.5, 2**0.5])
+    assert figures["square"] == pytest.approx([1, 2, 1])
+
+
+@pytest.mark.parametrize("centre", [0.0, -3e7])
+def test_kurtosis_is_that_of_the_definition_also_far_from_zero_and_in_pieces(centre: float) -> None:
+    values = np.random.default_rng(7).gamma(1.5, size=500) + centre
+    away = values - values.mean()
+    expected = (away**4).mean() / (away**2).mean() ** 2
+    kurtosis, cuts = Kurtosis(), (0, 1, 3, 200, 201, 500)
+    state = kurtosis.create_state()
+    for first, stop in pairwise(cuts):
+        part = kurtosis.add_events(kurtosis.create_state(), values[first:stop].tolist())
+        state = kurtosis.combine(state, part)
+    assert expected > 4
+    assert kurtosis.compute_result(state) == pytest.approx(expected, rel=1e-7 if centre else 1e-12)
+
+
+def test_what_has_no_figure_is_null() -> None:
+    for module in (Kurtosis(), CrestFactor(), RelativeStrength()):
+        assert module.compute_result(module.add_events(module.create_state(), [0.0, None, 0.0])) is None
+    assert Kurtosis().compute_result(Kurtosis().add_events(Kurtosis().create_state(), [5.0])) is None
+
+
+def test_a_price_that_only_rose_has_the_strength_of_a_hundred() -> None:
+    index = RelativeStrength()
+    strengths = [
+        index.compute_result(index.add_events(index.create_state(), changes))
+        for changes in ([0.5, 2.0], [-1.0], [3.0, -3.0], [1.0, 0.0, -3.0], [nan, 1.0])
+    ]
+    assert strengths[:4] == [100, 0, 50, 25]
+    assert strengths[4] != strengths[4]
+
+
+def test_samples_at_any_times_become_those_of_a_fixed_rate() -> None:
+    random = np.random.default_rng(3)
+    times = np.unique(random.integers(-40, 60, 30))
+    values = random.normal(size=len(times))
+    samples = [Event.point(at, value) for at, value in zip(times.tolist(), values.tolist(), strict=True)]
+    computation = Computation(Interpolation(step=3))
+    query = WindowedQuery(count_by_start(2), [computation], ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
+    rows = evaluate(query, samples)
+    grid = [time for time in range(-42, 63, 3) if times[0] <= time < times[-1]]
+    assert sorted((row.start, row.end) for row in rows) == [(time, time + 1) for time in grid]
+    found = [row.value for row in sorted(rows, key=lambda row: row.start)]
+    assert found == pytest.approx(np.interp(grid, times, values).tolist())
+
+
+def test_the_line_breaks_at_a_sample_that_is_missing() -> None:
+    samples = [Event.point(0, 1.0), Event.point(4, None), Event.point(8, 5.0)]
+    assert list(Interpolation(2).compute_result(samples[:2], Window(0, 5))) == []
+    assert list(Interpolation(2).compute_result(samples[1:], Window(4, 9))) == []
+    both = [Event.point(0, 1.0), Event.point(4, 2.0), Event.point(4, 4.0)]
+    assert list(Interpolation(2).compute_result(both, Window(0, 5))) == [Event.point(0, 1.0), Event.point(2, 2.0)]
+
+
+@pytest.mark.parametrize("step", [0, -3])
+def test_parameters_that_make_no_sense_are_refused(step: int) -> None:
+    with pytest.raises(ValueError, match=f"step must be above zero, got {step}"):
+        Interpolation(step)
+    with pytest.raises(ValueError, match=f"rate must be 50 samples per second or more, got {step}"):
+        HeartBeats(step)
+
+
+def test_each_beat_of_a_noisy_heart_is_found_once() -> None:
+    """A QRS complex goes down, far up and down within 80 ms; a slow T wave as high as a third follows it."""
+    random = np.random.default_rng(11)
+    at, starts = np.arange(6_000), np.cumsum(random.integers(130, 210, 34))
+    heart = random.normal(scale=0.05, size=len(at)) + 0.3 * np.sin(at / 300)
+    for start in starts.tolist():
+        heart += 1.2 * np.exp(-(((at - start) / 3) ** 2)) - 0.3 * np.exp(-(((at - start - 7) / 3) ** 2))
+        heart += 0.4 * np.exp(-(((at - start - 60) / 14) ** 2))
+    events = [Event.point(time, value) for time, value in enumerate(heart.tolist())]
+    found = [row.value.at for row in evaluate(WindowedQuery.unwindowed(HeartBeats(rate=200)), events)]
+    expected = [start for start in starts.tolist() if 400 <= start < 5_900]
+    assert len(expected) > 25
+    late = np.array(found[-len(expected) :]) - expected
+    assert len(found) - len(expected) in (0, 1), "one that began before the first two seconds ended may be told"
+    assert late.min() > 10
+    assert late.max() < 50
+
+
+def test_an_average_that_comes_to_lie_above_the_other_is_told_once() -> None:
+    values = np.random.default_rng(5).integers(0, 4, 200).astype(float)
+    events = [Event.point(at, Averages(value, 1.0)) for at, value in enumerate(values.tolist())]
+    above = values > 1
+    rows = evaluate(WindowedQuery.unwindowed(Crossings()), events)
+    assert [row.start for row in rows] == (np.flatnonzero(above[1:] & ~above[:-1]) + 1).tolist()
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_pandas_says_what_a_walk_over_the_rows_says(application: Application, tmp_path: Path) -> None:
+    files = write_data(Data(100, 2_000, 2, "regular"), tmp_path)
+    question = Question("readings", Tilt(application))
+    right, found = expected_answers(question, files), InPandas().answer(question, files)
+    assert right.schema == found.schema == ANSWERS
+    assert len(right) >= (2 if application == "unusual" else 20)
+    assert compare(right, found) == []
+    run = InPandas().measure(question, files, 60)
+    assert (run.rows, run.output_rows) == (4_000, len(found))
+    assert str(question.windows) not in ("", application)
+
+
+@pytest.mark.parametrize(
+    ("application", "expected"),
+    [
+        ("imputed", [(0, 90.0), (1, 95.0), (2, 100.0)]),
+        ("normalised", [(0, 0.0), (1, -(1.5**0.5)), (2, 1.5**0.5)]),
+        ("resampled", [(0, 90.0), (0.8, 82.0)]),
+    ],
+)
+def test_the_answers_about_three_readings(application: Application, expected: list[tuple[float, float]]) -> None:
+    at = np.array([2, 0, 1]) * MICROSECONDS
+    rows = Rows(np.array([7, 7, 7]), at, at + 1, np.array([100.0, 90.0, 80.0]))
+    found = Tilt(application).answers("readings", rows).to_pydict()
+    assert found["key"] == [7] * len(expected)
+    assert [start.timestamp() for start in found["start"]] == [start for start, _ in expected]
+    assert found["value"] == pytest.approx([value for _, value in expected])
+
+
+def test_regular_keys_have_a_row_each_second() -> None:
+    table = table_of(Data(100, 3_500, 2, "regular"), 1)
+    assert table.schema == SCHEMA
+    seconds = table["at"].cast("int64").to_numpy() / MICROSECONDS - 1_700_001_000
+    pairs = sorted(zip(table["key"].to_pylist(), seconds.tolist(), strict=True))
+    assert pairs == [(key, second) for key in range(3) for second in range(1_000)]
