@@ -188,7 +188,7 @@ class KeyStore(Generic[StateT]):
         size, records = len(data) + _HEAD, [record]
         if known is not None and not is_whole:
             size, records = size + known.size, [*known.records, record]
-        key = StoredKey[StateT](timer, records, size)
+        key: StoredKey[StateT] = StoredKey(timer, records, size)
         if size >= LARGE:
             key.state = state
             state.follow()
