@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from muntin import EARLIEST, INFINITY, CountWindows, SnapshotWindows, Window
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 
+_FEW: Final = 32
+"""So many ticks are put into their places; more of them are sorted with all others."""
+
 
 class Marks:
-    """A sorted multiset of ticks, which is sorted when it is next read after a change.
+    """A sorted multiset of ticks; after a change by many it is sorted when it is next read.
 
-    Cost: adding and removing ticks is linear in their number; sorting afterwards is linear in the number of distinct
-    ticks, as they are almost sorted, and a search logarithmic.
+    Cost: adding and removing a few ticks moves those after them, eight bytes each; sorting after more is linear in the
+    number of distinct ticks where they came almost in order, and a search logarithmic.
     """
 
     def __init__(self) -> None:
@@ -30,17 +33,29 @@ class Marks:
 
     def add(self, ticks: Iterable[int]) -> None:
         """Count each tick once more."""
+        added = list(ticks)
+        if self._is_in_order and len(added) <= _FEW:
+            for tick in added:
+                if tick not in self._counts:
+                    insort(self._ticks, tick)
+                self._counts[tick] += 1
+            return
         known = len(self._counts)
-        self._counts.update(ticks)
+        self._counts.update(added)
         self._is_in_order &= known == len(self._counts)
 
     def remove(self, ticks: Iterable[int]) -> None:
         """Count each tick once less."""
-        for tick in ticks:
+        removed = list(ticks)
+        is_in_order = self._is_in_order and len(removed) <= _FEW
+        for tick in removed:
             if self._counts[tick] > 1:
                 self._counts[tick] -= 1
+                continue
+            del self._counts[tick]
+            if is_in_order:
+                del self._ticks[bisect_left(self._ticks, tick)]
             else:
-                del self._counts[tick]
                 self._is_in_order = False
 
     def place(self, tick: int) -> int:
