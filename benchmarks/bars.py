@@ -23,15 +23,22 @@ class Measure(StrEnum):
     WARM_BATCH = "per warm batch"
     PROCESSOR = "per second of processor time"
     WRITTEN = "state written per warm batch and slice"
+    FIRST_BATCH = "first batch"
+    WORKER = "memory of the largest worker"
+    WRITTEN_SHARE = "state written over the bytes of the rows"
 
     def of(self, question: Question, summary: Summary) -> float | None:
-        """Return the figure: rows per second, of clock or processor; seconds; or bytes."""
-        if self is Measure.END_TO_END:
-            return summary.rows_per_second
-        if self is Measure.WARM_BATCH:
-            return summary.warm_batch
-        if self is Measure.PROCESSOR:
-            return summary.rows / summary.cpu_seconds if summary.cpu_seconds else None
+        """Return the figure: rows per second, of clock or processor; seconds; bytes; or a ratio."""
+        simple = {
+            Measure.END_TO_END: summary.rows_per_second,
+            Measure.WARM_BATCH: summary.warm_batch,
+            Measure.PROCESSOR: summary.rows / summary.cpu_seconds if summary.cpu_seconds else None,
+            Measure.FIRST_BATCH: summary.first_batch,
+            Measure.WORKER: summary.worker_bytes,
+            Measure.WRITTEN_SHARE: summary.written_share,
+        }
+        if self in simple:
+            return simple[self]
         slices = slices_kept(question)
         return summary.written_bytes / slices if slices and summary.written_bytes is not None else None
 
@@ -143,23 +150,54 @@ class Rate(Bar):
 
     Attributes:
         subject: Its name.
-        at_least: Rows per second, end to end.
+        at_least: Rows per second.
+        is_warm: True for those of a warm micro-batch, false for those end to end.
     """
 
     subject: str
     at_least: float
+    is_warm: bool = False
 
     def __str__(self) -> str:
-        return f"{self.subject} >= {self.at_least:,.0f} rows/s"
+        where = " in a warm batch" if self.is_warm else ""
+        return f"{self.subject} >= {self.at_least:,.0f} rows/s{where}"
 
     def measure(self, figures: Figures) -> float | None:
         """Return its rate; of several questions the worst."""
-        rates = [summary.rows_per_second for (name, _), summary in figures.items() if name == self.subject]
-        return min(rates, default=None)
+        found = [summary for (name, _), summary in figures.items() if name == self.subject]
+        rates = [summary.warm_rate if self.is_warm else summary.rows_per_second for summary in found]
+        return min(_known(rates), default=None)
 
     def is_reached(self, measured: float) -> bool:
         """Return True if the rate is high enough."""
         return measured >= self.at_least
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost(Bar):
+    """A figure of a system does not exceed a limit.
+
+    Attributes:
+        subject: The system's name.
+        measure_of: What is limited.
+        limit: The limit, in seconds, bytes, or as a ratio.
+    """
+
+    subject: str
+    measure_of: Measure
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.measure_of} <= {self.limit:,g}"
+
+    def measure(self, figures: Figures) -> float | None:
+        """Return the figure; of several questions the largest."""
+        found = [(question, summary) for (name, question), summary in figures.items() if name == self.subject]
+        return max(_known([self.measure_of.of(question, summary) for question, summary in found]), default=None)
+
+    def is_reached(self, measured: float) -> bool:
+        """Return True if the figure is small enough."""
+        return measured <= self.limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-Distribution: TypeAlias = Literal["uniform", "zipf", "regular"]
+Distribution: TypeAlias = Literal["uniform", "zipf", "regular", "each once"]
 
 SCHEMA: Final = pa.schema([("key", pa.int64()), ("at", pa.timestamp("us", "UTC")), ("value", pa.float64())])
 MICROSECONDS: Final = 1_000_000
@@ -58,7 +59,8 @@ class Data:
         rows: Rows per file.
         files: How many files; each covers a span of event time, the next one the span after it.
         distribution: How rows are spread over keys. Of Zipf keys, key k has a share that falls with (k + 1) ** 1.1.
-            Regular keys have a row each second, all at the same time; there are as many as the rows are for.
+            Regular keys have a row each second, all at the same time; there are as many as the rows are for. Of keys
+            that are each there once, a file has each as often as all others, in random order.
         seed: Of the random numbers.
         pace: How event time passes.
     """
@@ -74,7 +76,7 @@ class Data:
     def name(self) -> str:
         """A name for a folder; other fields have another name."""
         times = f"{self.pace.span}-s-from-{self.pace.start}"
-        return f"{self.distribution}-{self.keys}-keys-{self.rows}-rows-{times}-seed-{self.seed}"
+        return f"{self.distribution.replace(' ', '-')}-{self.keys}-keys-{self.rows}-rows-{times}-seed-{self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,18 @@ def write_data(data: Data, folder: Path) -> Files:
     return Files(own, paths, data.rows)
 
 
+def split(files: Files, parts: int, folder: Path) -> Files:
+    """Write the rows of each file as several files, in order, and return these."""
+    paths = list[Path]()
+    for path in files.paths:
+        table = pq.read_table(path)
+        bounds = [number * len(table) // parts for number in range(parts + 1)]
+        for first, stop in pairwise(bounds):
+            paths.append(folder / f"{len(paths):04}.parquet")
+            _write(table[first:stop], paths[-1], USUAL.start + len(paths))
+    return Files(folder, tuple(paths), files.rows // parts)
+
+
 def table_of(data: Data, number: int) -> pa.Table:
     """Return the rows of a file, in the order in which they arrive.
 
@@ -137,6 +151,8 @@ def lifetimes_of(at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def _keys(data: Data, random: np.random.Generator) -> npt.NDArray[np.int64]:
     if data.distribution == "uniform":
         return random.integers(0, data.keys, data.rows)
+    if data.distribution == "each once":
+        return random.permutation(np.arange(data.rows, dtype=np.int64) % data.keys)
     shares = np.cumsum(np.arange(1, data.keys + 1) ** -_EXPONENT)
     return np.searchsorted(shares / shares[-1], random.random(data.rows), side="right").astype(np.int64)
 

@@ -37,10 +37,12 @@ class Memory:
     Attributes:
         jvm: Of Java processes. A JVM keeps what it had once, so this includes earlier runs in it.
         python: Of the other processes that compute: Python's.
+        worker: Of the largest of these.
     """
 
     jvm: int = 0
     python: int = 0
+    worker: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Run:
         memory: The most it used.
         is_cut: True if it was stopped because its time was over; the batch it was in does not count.
         cpu_seconds: Processor time of the processes that compute, of all cores together; None if unknown.
+        row_bytes: What a row of the input takes in memory, in columns; None if unknown.
     """
 
     seconds: float
@@ -60,6 +63,7 @@ class Run:
     memory: Memory = Memory()
     is_cut: bool = False
     cpu_seconds: float | None = None
+    row_bytes: int | None = None
 
     @property
     def rows(self) -> int:
@@ -70,6 +74,12 @@ class Run:
     def output_rows(self) -> int | None:
         """Emitted rows; None if unknown."""
         return _total(batch.output_rows for batch in self.batches)
+
+    @property
+    def written_share(self) -> float | None:
+        """What was written to the state store, over what the rows take; None if unknown."""
+        written = _total(batch.written_bytes for batch in self.batches)
+        return written / (self.rows * self.row_bytes) if written is not None and self.rows and self.row_bytes else None
 
     @property
     def warm(self) -> tuple[Batch, ...]:
@@ -91,9 +101,12 @@ class Summary:
         output_rows: Emitted rows of a run.
         jvm_bytes: See `Memory`.
         python_bytes: See `Memory`.
+        worker_bytes: See `Memory`.
         state_bytes: The most the state store held in a run.
         written_bytes: What a warm micro-batch wrote to the state store.
         cpu_seconds: Processor time of a run.
+        warm_rate: Input rows of a warm micro-batch over its seconds.
+        written_share: What a run wrote to the state store, over what its rows take in memory.
         emitted: Rows that were emitted by the end of each micro-batch of the first run; empty if unknown.
         rows: Input rows of a run.
     """
@@ -108,9 +121,12 @@ class Summary:
     output_rows: float | None = None
     jvm_bytes: float | None = None
     python_bytes: float | None = None
+    worker_bytes: float | None = None
     state_bytes: float | None = None
     written_bytes: float | None = None
     cpu_seconds: float | None = None
+    warm_rate: float | None = None
+    written_share: float | None = None
     emitted: tuple[int, ...] = ()
 
 
@@ -127,9 +143,12 @@ def summarize(runs: Sequence[Run]) -> Summary:
         output_rows=_over(runs, lambda run: run.output_rows),
         jvm_bytes=_over(runs, lambda run: run.memory.jvm or None),
         python_bytes=_over(runs, lambda run: run.memory.python or None),
+        worker_bytes=_over(runs, lambda run: run.memory.worker or None),
         state_bytes=_over(runs, lambda run: _largest(batch.state_bytes for batch in run.batches)),
         written_bytes=_over(runs, lambda run: _middle(batch.written_bytes for batch in run.warm)),
         cpu_seconds=_over(runs, lambda run: run.cpu_seconds),
+        warm_rate=_over(runs, lambda run: _middle(batch.rows / batch.seconds for batch in run.warm)),
+        written_share=_over(runs, lambda run: run.written_share),
         emitted=tuple(accumulate(batch.output_rows for batch in runs[0].batches if batch.output_rows is not None)),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final, Self
 
 import psutil  # type: ignore[import-untyped, unused-ignore]  # types come apart from it
@@ -54,16 +55,18 @@ class MemoryWatch:
         self._look()
 
     def _look(self) -> None:
-        jvm = python = 0
+        jvm = python = worker = 0
         for process in self._processes():
             try:
-                if "java" in process.name():  # a JVM that starts a process is two for a moment; shares add up
+                if _is_java(process):  # a JVM that starts a process is two for a moment; shares add up
                     jvm += _share(process)
                 elif _cpu(process) > self._cpu_at_start.get(process.pid, -1.0) + _IDLE:
-                    python += _share(process)
+                    share = _share(process)
+                    python += share
+                    worker = max(worker, share)
             except psutil.Error:  # it has ended
                 continue
-        self.peak = Memory(max(self.peak.jvm, jvm), max(self.peak.python, python))
+        self.peak = Memory(max(self.peak.jvm, jvm), max(self.peak.python, python), max(self.peak.worker, worker))
 
     def _cpu_of_others(self) -> dict[int, float]:
         """Return the seconds of CPU that the processes below the root have taken."""
@@ -89,6 +92,11 @@ def processor_time(root: int) -> float:
         with suppress(psutil.Error):
             total += sum(process.cpu_times()[:4])  # of its own, and of the children that it waited for
     return total
+
+
+def _is_java(process: psutil.Process) -> bool:
+    """Return True of a JVM, and of the copy that it is for a moment when it starts a process: named as its thread."""
+    return "java" in process.name() or Path(process.exe()).name == "java"
 
 
 def _cpu(process: psutil.Process) -> float:

@@ -79,7 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", choices=names, help="this work; may be given several times")
     parser.add_argument("--systems", action="append", choices=systems, help="this system; may be given several times")
     parser.add_argument("--rows", type=_positive, help="rows per file, of which there are up to 5; keys in proportion")
-    parser.add_argument("--repeats", type=_positive, help="how often each system runs; medians are shown")
+    parser.add_argument(
+        "--repeats", type=_positive, help="how often each system runs, unless a run is long; medians are shown"
+    )
     parser.add_argument("--limit", type=_positive, default=300, help="seconds after which a run is stopped")
     parser.add_argument("--folder", type=Path, default=Path("build/bench"), help="where everything is put")
     parser.add_argument("--strict", action="store_true", help="fail if a bar is missed")
@@ -119,6 +121,6 @@ def _chosen(
     for work in WORKS:
         default = work.quick if is_quick and not only else work.systems
         taking_part = tuple(name for name in default if not systems or name in systems)
-        if taking_part and (not only or work.name in only):
+        if taking_part and (work.name in only if only else not work.is_long):
             chosen.append((work, taking_part))
     return tuple(chosen)

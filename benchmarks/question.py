@@ -11,17 +11,34 @@ from benchmarks.windows import (
     Band,
     Calendar,
     Hopping,
+    HotKey,
+    LastingHops,
     LastRows,
     Nexmark,
     Session,
     Snapshot,
     Tilt,
     Together,
+    Views,
     Windows,
 )
 
 _KINDS: Final[dict[str, type[Windows]]] = {
-    kind.__name__: kind for kind in (Hopping, Session, Calendar, LastRows, Snapshot, Band, Nexmark, Tilt, Together)
+    kind.__name__: kind
+    for kind in (
+        Hopping,
+        Session,
+        Calendar,
+        LastRows,
+        Snapshot,
+        Band,
+        Nexmark,
+        Tilt,
+        Together,
+        LastingHops,
+        HotKey,
+        Views,
+    )
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.bars import Figures, Verdict
 from benchmarks.trial import Trial
-from benchmarks.works import FILES, Work
+from benchmarks.works import Work
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,13 @@ class WorkReport:
         work: It.
         rows: Rows per file.
         trials: What became of its systems and questions, in order.
+        seconds: How long all of it took, with the checks.
     """
 
     work: Work
     rows: int
     trials: tuple[Trial, ...]
+    seconds: float = 0.0
 
     @property
     def title(self) -> str:
@@ -51,6 +53,7 @@ class WorkReport:
         return {
             "name": self.work.name,
             "title": self.title,
+            "seconds": self.seconds,
             "aggregate": self.work.aggregate,
             "data": asdict(self.work.data(self.rows)),
             "trials": [_trial_data(trial) for trial in self.trials],
@@ -58,12 +61,12 @@ class WorkReport:
         }
 
 
-def remark(trial: Trial) -> str:
-    """Return why a trial has no figures, or fewer than others."""
+def remark(trial: Trial, work: Work) -> str:
+    """Return why a trial of a work has no figures, or fewer than others."""
     if trial.absence or trial.failure:
         return trial.absence or f"FAILED: {trial.failure}"
     summary = trial.summary
-    files = f"{trial.files} of {FILES} files" if trial.files < FILES else ""
+    files = f"{trial.files} of {work.batches} files" if trial.files < work.batches else ""
     cut = "stopped: its time was over" if summary and summary.is_cut else ""
     return "; ".join(filter(None, (files, cut)))
 

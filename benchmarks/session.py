@@ -14,20 +14,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CORES: Final = 2
-"""How many tasks run at a time, and how many state partitions every query has."""
+"""Unless said otherwise: how many tasks run at a time, and how many state partitions every query has."""
 
 _HERE: Final = str(Path(__file__).parents[1])
 
 
-def start_session(log: Path) -> None:
+def start_session(log: Path, cores: int = CORES) -> None:
     """Start the session.
 
     Args:
         log: The file for what Spark has to say.
+        cores: How many tasks run at a time, and how many state partitions every query has.
     """
     _let_workers_import_us()
     log.parent.mkdir(parents=True, exist_ok=True)
-    local_session("muntin benchmarks", cores=CORES, log=log)
+    local_session("muntin benchmarks", cores=cores, log=log)
 
 
 def spark_session() -> SparkSession:

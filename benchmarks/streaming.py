@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from benchmarks.data import Files
 from benchmarks.measurement import Batch, Run
 from benchmarks.memory import MemoryWatch, processor_time
+from benchmarks.windows import ANSWERS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,10 +30,14 @@ LONGEST_CHECK: Final = 300
 _MILLISECOND: Final = 1e-3
 
 
-def stream_of(spark: SparkSession, files: Files) -> DataFrame:
-    """Return files as a stream with the columns `key`, `at` and `value`."""
+def stream_of(spark: SparkSession, files: Files, per_batch: int = 1) -> DataFrame:
+    """Return files as a stream with the columns `key`, `at` and `value`, of which a micro-batch reads some."""
     names = ",".join(path.name for path in files.paths)
-    reader = spark.readStream.schema(_COLUMNS).option("maxFilesPerTrigger", 1).option("pathGlobFilter", f"{{{names}}}")
+    reader = (
+        spark.readStream.schema(_COLUMNS)
+        .option("maxFilesPerTrigger", per_batch)
+        .option("pathGlobFilter", f"{{{names}}}")
+    )
     return reader.parquet(str(files.folder))
 
 
@@ -65,12 +71,14 @@ def run_query(start: Callable[[Path], StreamingQuery], limit: float, reads: int 
     return Run(seconds, tuple(batches), watch.peak, is_cut=not has_ended, cpu_seconds=worked)
 
 
-def collect_stream(df: DataFrame, schema: pa.Schema) -> pa.Table:
-    """Run a query and return the rows that it emitted.
+def collect_stream(df: DataFrame) -> pa.Table:
+    """Run a query and return the rows that it emitted and did not retract, of the schema `ANSWERS`.
 
     Raises:
         TimeoutError: It took too long.
     """
+    has_changes = "change" in df.columns
+    schema = ANSWERS.append(pa.field("change", pa.string())) if has_changes else ANSWERS
     tables: list[pa.Table] = [schema.empty_table()]
 
     def take(batch: DataFrame, _: int) -> None:
@@ -80,7 +88,15 @@ def collect_stream(df: DataFrame, schema: pa.Schema) -> pa.Table:
         query = _start(df.writeStream.foreachBatch(take), Path(folder) / "checkpoint")
         if not _wait(query, LONGEST_CHECK):
             raise TimeoutError(f"it was stopped after {LONGEST_CHECK} s")
-    return pa.concat_tables(tables)
+    emitted = pa.concat_tables(tables)
+    return net(emitted) if has_changes else emitted
+
+
+def net(changes: pa.Table) -> pa.Table:
+    """Return what is left of answers that are inserted and retracted, as the column `change` says."""
+    signs = pc.if_else(pc.equal(changes["change"], "retract"), -1, 1)
+    counted = changes.drop_columns("change").append_column("n", signs).group_by(ANSWERS.names).aggregate([("n", "sum")])
+    return counted.filter(pc.greater(counted["n_sum"], 0)).select(ANSWERS.names).cast(ANSWERS)
 
 
 def _start(writer: DataStreamWriter, checkpoint: Path) -> StreamingQuery:

@@ -10,7 +10,7 @@ from benchmarks.bars import Measure, Verdict
 from benchmarks.measurement import Summary
 from benchmarks.report import WorkReport, remark
 from benchmarks.trial import Trial
-from benchmarks.works import COLUMNAR, SLICED
+from benchmarks.works import COLUMNAR, SLICED, Work
 
 NOTES: Final = (
     "Medians of the runs. end to end: from the start of the query to its end, the start of Python workers included.",
@@ -19,8 +19,10 @@ NOTES: Final = (
     "check: seconds over a little data on which the numbers were compared with the right ones; it is the warm-up.",
     "JVM: most proportional memory (PSS), of a JVM that keeps what earlier runs in it took.",
     "Python: the same of the Python processes that work in the run; 0 where there are none.",
+    "worker: the same of the largest of them.",
     "state: most memory and files of the state store as it reports them, of which some MB are there when it is empty.",
     "written: bytes written to the state store in a warm batch, uncompressed.",
+    "written x: bytes written to the state store in a run, over those that its rows take in columns.",
     "per slice: written, over the slices that the batch touches and that outlive it.",
 )
 """What the columns mean."""
@@ -52,22 +54,26 @@ _FIGURES: Final[dict[str, Callable[[Summary], str]]] = {
     "output rows": lambda summary: _count(summary.output_rows),
     "JVM MB": lambda summary: _megabytes(summary.jvm_bytes),
     "Python MB": lambda summary: _megabytes(summary.python_bytes),
+    "worker MB": lambda summary: _megabytes(summary.worker_bytes),
     "state MB": lambda summary: _megabytes(summary.state_bytes),
     "written MB": lambda summary: _megabytes(summary.written_bytes),
+    "written x": lambda summary: _seconds(summary.written_share),
 }
 
 
 def figures_table(report: WorkReport) -> TextTable:
     """Return the figures of a work, a row for each system and window."""
     columns = ("system", "window", *_FIGURES, "per slice KB", "check s", "remarks")
-    rows = tuple(_row(trial) for trial in report.trials)
+    rows = tuple(_row(trial, report.work) for trial in report.trials)
     notes = {f"{trial.system}: {trial.note}": None for trial in report.trials if trial.note and trial.summary}
-    return without_empty(TextTable(report.title, columns, rows, tuple(notes)))
+    return without_empty(
+        TextTable(f"{report.work.name}: {report.title}; {report.seconds:,.0f} s", columns, rows, tuple(notes))
+    )
 
 
 def bars_table(reports: list[WorkReport]) -> TextTable:
     """Return the bars of all works, and what became of them."""
-    rows = [(report.title, verdict) for report in reports for verdict in report.verdicts]
+    rows = [(report.work.name, verdict) for report in reports for verdict in report.verdicts]
     columns = ("work", "bar", "measured", "")
     return TextTable("bars", columns, tuple((work, bar.bar, _measured(bar), _outcome(bar)) for work, bar in rows))
 
@@ -80,7 +86,7 @@ def without_empty(table: TextTable) -> TextTable:
     return replace(table, columns=columns, rows=rows)
 
 
-def _row(trial: Trial) -> tuple[str, ...]:
+def _row(trial: Trial, work: Work) -> tuple[str, ...]:
     summary = trial.summary
     figures = [""] * (len(_FIGURES) + 1)
     if summary is not None:
@@ -88,13 +94,13 @@ def _row(trial: Trial) -> tuple[str, ...]:
         written = Measure.WRITTEN.of(trial.question, summary) if trial.system in (COLUMNAR, SLICED) else None
         figures.append("" if written is None else f"{written / 1e3:,.1f}")
     check = _seconds(trial.check_seconds)
-    return (trial.system, str(trial.question.windows), *figures, check, remark(trial))
+    return (trial.system, str(trial.question.windows), *figures, check, remark(trial, work))
 
 
 def _measured(verdict: Verdict) -> str:
     if verdict.measured is None:
         return ""
-    return f"{verdict.measured:,.0f}" if verdict.measured >= 1000 else f"{verdict.measured:,.2f}"
+    return f"{verdict.measured:,.0f}" if verdict.measured >= 1000 else _seconds(verdict.measured)
 
 
 def _outcome(verdict: Verdict) -> str:
@@ -106,7 +112,9 @@ def _count(value: float | None) -> str:
 
 
 def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:,.2f}"
+    if value is None:
+        return ""
+    return f"{value:,.2f}" if value >= 0.1 or not value else f"{value:,.5f}"
 
 
 def _megabytes(value: float | None) -> str:

@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from typing import Final
 
 from benchmarks.systems.group_state_pandas import GroupStatePandas
+from benchmarks.systems.hot_key import HotKeyInProcess
 from benchmarks.systems.in_pandas import InPandas
-from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole
+from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole, OpenWindow
 from benchmarks.systems.muntin_columnar import MuntinColumnar
 from benchmarks.systems.muntin_general import MuntinGeneral
 from benchmarks.systems.muntin_in_order import MuntinInOrder
 from benchmarks.systems.muntin_sliced import MuntinSliced
 from benchmarks.systems.muntin_streams import MuntinStreams
+from benchmarks.systems.on_cores import OnCores
 from benchmarks.systems.script import Script, ScriptSystem
 from benchmarks.systems.snapshots_in_process import SnapshotsInProcess
 from benchmarks.systems.spark_sql import SparkSql
 from benchmarks.systems.spark_window import SparkWindow
+from benchmarks.systems.static import MuntinStatic, PandasUdf, SparkStatic
 from benchmarks.systems.system import System
 from benchmarks.systems.together import OneByOne, OnePass
 from benchmarks.systems.tws_pandas import TransformWithStatePandas
@@ -56,6 +59,12 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         GeneralWhole(),
         GeneralIncremental(),
         SnapshotsInProcess(),
+        HotKeyInProcess(),
+        OpenWindow(),
+        MuntinStatic(),
+        SparkStatic(),
+        PandasUdf(),
+        *(OnCores(system, cores) for system in (MuntinColumnar(), SparkWindow()) for cores in (1, 2)),
         MuntinStreams(),
         SparkSql(),
         OnePass(),

@@ -1,7 +1,7 @@
 """The general evaluator by itself: one bucket in this process, no Spark, no Java.
 
 It runs as in a worker: cyclic GC is off, decoded states are kept from batch to batch, and each batch writes what it
-changed as bytes. Events have lifetimes and come in batches of 10,000. Making the rows from the files is not measured:
+changed as bytes. Events have lifetimes. Making the rows from the files is not measured:
 that is the work of the engine's intake.
 """
 
@@ -34,11 +34,21 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
 
-BATCH: Final = 10_000
-"""Events per batch."""
+_ROW_BYTES: Final = 4 * 8
+"""Of its key, start, end and value."""
 
-MOST_EVENTS: Final = 300_000
-"""How many of the input's rows are taken."""
+
+class WrittenCells(MemoryCells):
+    """Cells in memory that count the bytes that were put into them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = 0
+
+    def put(self, name: str, data: bytes) -> None:
+        """Set a cell."""
+        self.written += len(data)
+        super().put(name, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,43 +67,56 @@ class EventBatch:
 
 
 class InProcess(System):
-    """The general evaluator with one aggregate."""
+    """The general evaluator with one aggregate.
+
+    Attributes:
+        aggregate: It.
+        batch: Events per batch.
+        most_events: How many of the input's rows are taken.
+    """
 
     members = "intervals"
+    batch: ClassVar[int] = 10_000
+    most_events: ClassVar[int] = 300_000
     aggregate: ClassVar[type[Aggregate[float, float] | IncrementalAggregate[float, Any, float]]]
 
     @property
     def note(self) -> str | None:
         """Say that there is no Spark."""
-        return f"in process, without Spark: {MOST_EVENTS:,} events at most, in batches of {BATCH:,}"
+        return f"in process, without Spark: {self.most_events:,} events at most, in batches of {self.batch:,}"
 
     def measure(self, question: Question, files: Files, limit: float) -> Run:
         """Run all batches through a bucket."""
-        waiting = list(read_batches(question, files))
+        waiting = list(self._batches(question, files))
         done: list[Batch] = []
-        cells = MemoryCells()
+        cells = WrittenCells()
         bucket = self._bucket(question, cells)
         gc.collect()
         with MemoryWatch.over(os.getpid(), with_root=True) as watch, without_collector():
             started = time.perf_counter()
             for batch in waiting:
-                before = time.perf_counter()
+                before, written = time.perf_counter(), cells.written
                 output = bucket.process(batch.changes, batch.progress).output
                 now = time.perf_counter()
                 held = sum(map(len, cells.cells.values()))
-                done.append(Batch(batch.rows, now - before, sum(len(rows) for _, rows in output), held))
+                results = sum(len(rows) for _, rows in output)
+                done.append(Batch(batch.rows, now - before, results, held, cells.written - written))
                 if now - started > limit:
                     break
             seconds = time.perf_counter() - started
-        return Run(seconds, tuple(done), Memory(python=watch.peak.python), is_cut=len(done) < len(waiting))
+        is_cut, memory = len(done) < len(waiting), Memory(python=watch.peak.python)
+        return Run(seconds, tuple(done), memory, is_cut, row_bytes=_ROW_BYTES)
 
     def answer(self, question: Question, files: Files) -> pa.Table:
         """Run all batches through a bucket and keep its output."""
         bucket = self._bucket(question, MemoryCells())
-        results = (bucket.process(batch.changes, batch.progress) for batch in read_batches(question, files))
+        results = (bucket.process(batch.changes, batch.progress) for batch in self._batches(question, files))
         rows = [row for result in results for row in _answers(result)]
         columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), ANSWERS, strict=True)]
         return pa.table(columns, schema=ANSWERS)
+
+    def _batches(self, question: Question, files: Files) -> Iterator[EventBatch]:
+        return read_batches(question, files, self.batch, self.most_events)
 
     def _bucket(self, question: Question, cells: MemoryCells) -> Bucket:
         assert isinstance(question.windows, Hopping)
@@ -116,12 +139,20 @@ class GeneralIncremental(InProcess):
     aggregate = PlainAverage
 
 
-def read_batches(question: Question, files: Files) -> Iterator[EventBatch]:
-    """Yield the rows of the files as events with lifetimes."""
+class OpenWindow(GeneralIncremental):
+    """The same, for as many batches as a window stays open."""
+
+    name = "general, open window"
+    batch = 20_000
+    most_events = 60 * 20_000
+
+
+def read_batches(question: Question, files: Files, size: int, most: int) -> Iterator[EventBatch]:
+    """Yield the first rows of the files as events with lifetimes, in batches of a size."""
     rows = (row for path in files.paths for row in _events(path))
-    taken = islice(rows, MOST_EVENTS)
+    taken = islice(rows, most)
     newest = horizon = 0
-    while some := list(islice(taken, BATCH)):
+    while some := list(islice(taken, size)):
         newest = max(newest, *(event.start for _, event in some))
         horizon = max(horizon, *(event.end or 0 for _, event in some))
         yield EventBatch(_by_key(some), Progress(newest - question.delay * MICROSECONDS, horizon, newest), len(some))

@@ -8,7 +8,7 @@ from benchmarks.question import Question
 from benchmarks.systems.muntin_query import muntin_results
 from benchmarks.systems.plain_aggregates import PLAIN
 from benchmarks.systems.system import SparkSystem
-from benchmarks.windows import Calendar, Hopping, Session, Snapshot
+from benchmarks.windows import Calendar, Hopping, LastingHops, Session, Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,7 +18,7 @@ class MuntinGeneral(SparkSystem):
     """The general evaluator: every event is kept until its windows are closed."""
 
     name = "muntin general"
-    has = (Hopping, Session, Calendar, Snapshot)
+    has = (Hopping, Session, Calendar, Snapshot, LastingHops)
 
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
         """Return the results."""

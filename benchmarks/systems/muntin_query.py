@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from benchmarks.data import MICROSECONDS
 from benchmarks.question import Question
-from benchmarks.windows import Calendar, Hopping, LastRows, Session, Snapshot, Windows
-from benchmarks.windows.snapshots import FACTOR, SPREAD
+from benchmarks.windows import Calendar, Hopping, LastingHops, LastRows, Session, Snapshot, Windows
+from benchmarks.windows.lasting import FACTOR, SPREAD
 from muntin import Module, WindowSpecification, calendar, hopping, last, session, snapshot
 from muntin_engine import events, module
 
@@ -22,30 +22,32 @@ def muntin_results(
     stream: DataFrame,
     question: Question,
     aggregate: str | type[Module],
-    evaluator: Literal["columnar", "sliced", "general", "in_order"],
+    evaluator: Literal["auto", "columnar", "sliced", "general", "in_order"],
 ) -> DataFrame:
-    """Return the results of an aggregate under an evaluator, as `key`, `start` and `value`."""
+    """Return the results of an aggregate under an evaluator, as `key`, `start`, `value`, and maybe `change`."""
     is_by_rows = isinstance(question.windows, LastRows)
     order = "at" if is_by_rows else None  # times of a key differ
     start = "window.end - interval 1 microsecond" if is_by_rows else "window.start"
     delay = f"{question.delay} seconds"
-    if isinstance(question.windows, Snapshot):
+    if isinstance(question.windows, Snapshot | LastingHops):
         lasting, names = with_ends(stream, question.windows), dict[str, Any]()
         if question.windows.is_revised:
             lasting, names = with_revisions(lasting), {"id": "id", "change": "change", "new_end": "new_end"}
         known = events(lasting, key="key", start="at", end="end", delay=delay, buckets=BUCKETS, **names)
     else:
         known = events(stream, key="key", at="at", order=order, delay=delay, buckets=BUCKETS)
+    is_speculative = isinstance(question.windows, LastingHops) and question.windows.is_speculative
+    emit, changes = ("speculative", ["change"]) if is_speculative else ("final", [])
     return (
-        known.window(specification_of(question.windows), evaluator=evaluator)
+        known.window(specification_of(question.windows), emit=emit, evaluator=evaluator)
         .aggregate(value=module(aggregate, "value"))
         .results()
-        .selectExpr("key", f"{start} AS start", "value")
+        .selectExpr("key", f"{start} AS start", "value", *changes)
     )
 
 
-def with_ends(stream: DataFrame, windows: Snapshot) -> DataFrame:
-    """Return rows with when they end, as `Snapshot.ends` says."""
+def with_ends(stream: DataFrame, windows: Snapshot | LastingHops) -> DataFrame:
+    """Return rows with when they end, as `ends_of` says."""
     lengths = f"1 + unix_micros(at) % {SPREAD} * {FACTOR} % {windows.longest * MICROSECONDS}"
     return stream.selectExpr("*", f"timestamp_micros(unix_micros(at) + {lengths}) AS end")
 
@@ -59,7 +61,7 @@ def with_revisions(lasting: DataFrame) -> DataFrame:
 def specification_of(windows: Windows) -> WindowSpecification:
     """Return windows as Muntin writes them."""
     match windows:
-        case Hopping(size, hop):
+        case Hopping(size, hop) | LastingHops(size, hop):
             return hopping(f"{size} seconds", f"{hop} seconds")
         case Session(gap):
             return session(f"{gap} seconds")

@@ -1,15 +1,16 @@
-"""Muntin where streams meet, are changed, or follow one another, on the evaluators that it chooses."""
+"""Muntin where streams meet, are changed or revised, or follow one another, on the evaluators that it chooses."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from benchmarks.question import Question
-from benchmarks.systems.muntin_query import BUCKETS
+from benchmarks.systems.muntin_query import BUCKETS, muntin_results
 from benchmarks.systems.muntin_tilt import tilt_results
 from benchmarks.systems.passed import Passed
 from benchmarks.systems.system import SparkSystem
-from benchmarks.windows import Band, Nexmark, Tilt
+from benchmarks.systems.viewed import viewed
+from benchmarks.windows import Band, LastingHops, Nexmark, Tilt, Views
 from benchmarks.windows.band import IS_LEFT
 from benchmarks.windows.nexmark import ARE_AUCTIONS, ARE_PEOPLE, EURO, PERIOD, SIZE, SKIP
 from muntin import hopping, tumbling
@@ -20,15 +21,17 @@ if TYPE_CHECKING:
 
 
 class MuntinStreams(SparkSystem):
-    """Joins, chains and stream operators."""
+    """Joins, chains, stream operators, and windows of revised events."""
 
     name = "muntin"
-    has = (Band, Nexmark, Tilt)
+    has = (Band, Nexmark, Tilt, LastingHops, Views)
 
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
         """Return the results."""
         if isinstance(question.windows, Tilt):
             return tilt_results(stream, question)
+        if isinstance(question.windows, LastingHops):
+            return muntin_results(stream, question, f"stats.{question.aggregate}", "auto")
         delay, windows = f"{question.delay} seconds", question.windows
 
         def known(condition: str | None = None, key: str | None = "key") -> EventStream:
@@ -39,6 +42,10 @@ class MuntinStreams(SparkSystem):
             left, right = (known(some).extend(f"{windows.reach} seconds") for some in (IS_LEFT, f"NOT ({IS_LEFT})"))
             pairs = left.join(right, columns={"left_at": "at"}, other={"value": "value"})
             return pairs.results().selectExpr("key", "left_at AS start", "value")
+        if isinstance(windows, Views):
+            seen = events(viewed(stream), key="campaign", at="at", delay=delay, buckets=BUCKETS)
+            views = seen.window(tumbling(f"{windows.size} seconds")).aggregate(n=module("stats.count"))
+            return views.results().selectExpr("campaign AS key", "window.start AS start", "CAST(n AS double) AS value")
         assert isinstance(windows, Nexmark)
         match windows.query:
             case 5:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks.question import Question
 from benchmarks.systems.system import SparkSystem
-from benchmarks.windows import Band, Nexmark
+from benchmarks.systems.viewed import viewed
+from benchmarks.windows import Band, Nexmark, Views
 from benchmarks.windows.band import IS_LEFT
 from benchmarks.windows.nexmark import ARE_AUCTIONS, ARE_PEOPLE, EURO, PERIOD, SIZE, SKIP
 
@@ -18,13 +19,15 @@ class SparkSql(SparkSystem):
     """Stream-stream joins and chained aggregations, in append mode."""
 
     name = "spark sql"
-    has = (Band, Nexmark)
+    has = (Band, Nexmark, Views)
 
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
         """Return the results."""
         known = stream.withWatermark("at", f"{question.delay} seconds")
         if isinstance(question.windows, Band):
             return _pairs(known, question.windows.reach)
+        if isinstance(question.windows, Views):
+            return _views(viewed(known), question.windows.size)
         assert isinstance(question.windows, Nexmark)
         match question.windows.query:
             case 0:
@@ -47,6 +50,13 @@ def _pairs(known: DataFrame, reach: int) -> DataFrame:
     right = known.where(f"NOT ({IS_LEFT})").selectExpr("key AS other", "at", "value")
     is_near = f"key = other AND at BETWEEN start - INTERVAL {reach} SECONDS AND start + INTERVAL {reach} SECONDS"
     return left.join(right, F.expr(is_near)).select("key", "start", "value")
+
+
+def _views(seen: DataFrame, size: int) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    counted = seen.groupBy("campaign", F.window("at", f"{size} seconds").alias("window")).count()
+    return counted.selectExpr("campaign AS key", "window.start AS start", "CAST(count AS double) AS value")
 
 
 def _hot(known: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from benchmarks.data import Files
 from benchmarks.measurement import Run
 from benchmarks.question import Question
-from benchmarks.windows import ANSWERS, Hopping, Windows
+from benchmarks.windows import Hopping, Windows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -69,7 +69,7 @@ class SparkSystem(System):
 
     @abstractmethod
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
-        """Return the results as a DataFrame with the columns of `ANSWERS`.
+        """Return the results as a DataFrame with the columns of `ANSWERS`, and `change` if they may be retracted.
 
         Args:
             stream: Has the columns `key` (long), `at` (timestamp) and `value` (double).
@@ -89,4 +89,4 @@ class SparkSystem(System):
         from benchmarks.session import spark_session
         from benchmarks.streaming import collect_stream, stream_of
 
-        return collect_stream(self.results(stream_of(spark_session(), files), question), ANSWERS)
+        return collect_stream(self.results(stream_of(spark_session(), files), question))

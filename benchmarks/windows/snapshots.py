@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.data import MICROSECONDS
+from benchmarks.windows.lasting import ends_of
 from benchmarks.windows.windows import Aggregate, Bools, Floats, Ints, Rows, Windows, table_of, ticks
-
-SPREAD: Final = 1_000_003
-"""Rows whose times are equal modulo it last equally long."""
-
-FACTOR: Final = 7_919
 
 
 class _Found(NamedTuple):
@@ -46,7 +41,7 @@ class Snapshot(Windows):
 
     def ends(self, at: Ints) -> Ints:
         """Return when rows end that start at given times; all in microseconds."""
-        return at + 1 + at % SPREAD * FACTOR % (self.longest * MICROSECONDS)
+        return ends_of(at, self.longest)
 
     def answers(self, aggregate: Aggregate, rows: Rows) -> pa.Table:
         """Add up what starts and what ends, from edge to edge."""

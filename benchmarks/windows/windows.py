@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from benchmarks.data import SCHEMA
 
-Aggregate: TypeAlias = Literal["average", "max", "pairs", "bids", "readings"]
+Aggregate: TypeAlias = Literal["average", "max", "pairs", "bids", "readings", "count"]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]

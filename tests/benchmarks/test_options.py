@@ -15,7 +15,7 @@ def no_environments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_options_everything_runs_three_times() -> None:
     options = read_options([])
-    assert [work for work, _ in options.works] == list(WORKS)
+    assert [work for work, _ in options.works] == [work for work in WORKS if not work.is_long]
     assert all(work.systems == names for work, names in options.works)
     assert (options.rows, options.repeats, options.rows_are_few) == (1_000_000, 3, False)
 
@@ -30,6 +30,11 @@ def test_a_quick_run_has_a_tenth_of_the_rows_and_the_main_pairs_once() -> None:
 def test_a_work_that_is_named_runs_whole_in_a_quick_run_too() -> None:
     ((work, names),) = read_options(["--quick", "--only", "hopping-600-60"]).works
     assert (work.name, names) == ("hopping-600-60", work.systems)
+
+
+def test_a_long_work_runs_where_it_is_named() -> None:
+    ((work, _),) = read_options(["--only", "static-50-million"]).works
+    assert work.is_long
 
 
 def test_works_without_a_system_that_is_named_are_left_out() -> None:

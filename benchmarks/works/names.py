@@ -1,0 +1,32 @@
+"""The names of systems, as tables and the command line have them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+COLUMNAR: Final = "muntin columnar"
+SLICED: Final = "muntin sliced"
+GENERAL: Final = "muntin general"
+IN_ORDER: Final = "muntin in order"
+SPARK: Final = "spark window"
+TWS: Final = "transformWithState"
+TWS_PANDAS: Final = "transformWithStateInPandas"
+GROUP_STATE: Final = "applyInPandasWithState"
+WHOLE: Final = "general, non-incremental"
+STREAMS: Final = "muntin"
+SQL: Final = "spark sql"
+PANDAS: Final = "pandas"
+ONE_PASS: Final = "muntin one pass"
+ONE_BY_ONE: Final = "muntin one by one"
+SNAPSHOTS: Final = "columnar snapshots"
+INCREMENTAL: Final = "general, incremental"
+ELSEWHERE: Final = ("bytewax", "pathway", "beam", "pyflink")
+HOT: Final = "one hot key"
+OPEN: Final = "general, open window"
+STATIC: Final = "muntin static"
+SPARK_STATIC: Final = "spark static window"
+PANDAS_UDF: Final = "pandas_udf"
+ONE_CORE: Final = "muntin columnar, 1 core"
+TWO_CORES: Final = "muntin columnar, 2 cores"
+SPARK_ONE_CORE: Final = "spark window, 1 core"
+SPARK_TWO_CORES: Final = "spark window, 2 cores"
