@@ -45,11 +45,12 @@ MEETINGS: Final = (
     Work(
         name="tilt",
         aggregate="readings",
-        keys=1_000,
+        keys=150,
         windows=tuple(map(Tilt, APPLICATIONS)),
         systems=(STREAMS, PANDAS),
         distribution="regular",
-        files=dict.fromkeys((STREAMS, PANDAS), 2),
+        rows=150_000,
+        batches=2,
     ),
     Work(
         name="one-pass",

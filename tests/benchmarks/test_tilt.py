@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
+from inspect import getsource
 from itertools import pairwise
 from math import inf, nan, pi
 from pathlib import Path
@@ -27,6 +29,7 @@ from benchmarks.tilt import (
     Kurtosis,
     RelativeStrength,
     RootMeanSquare,
+    questions,
 )
 from benchmarks.windows import ANSWERS, Tilt
 from benchmarks.windows.tilt import APPLICATIONS, Application
@@ -41,6 +44,7 @@ from muntin.testing import (
     WindowedQuery,
     evaluate,
 )
+from tests.docs.pages import DOCS, blocks
 
 FILES = [name for _, name, _ in pkgutil.iter_modules(benchmarks.tilt.__path__, "benchmarks.tilt.")]
 LEVELS = st.sampled_from([0.0, 1.5, -8.25, 3.0, inf, nan, None])
@@ -85,6 +89,12 @@ class TestRootMeanSquare(ColumnarAggregateLaws):
 @pytest.mark.parametrize("name", FILES)
 def test_the_examples_in_the_docstrings_run(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_the_page_shows_the_queries_as_they_are() -> None:
+    shown = [block.text for block in blocks(DOCS / "how-to/signals-and-payments.md") if block.is_not_run]
+    functions = [getattr(questions, application) for application in APPLICATIONS]
+    assert shown == [re.sub(r' +""".*?"""\n', "", getsource(function), flags=re.DOTALL) for function in functions]
 
 
 def result(module: Aggregate[float | None, float | None], payloads: list[float | None]) -> float | None:
