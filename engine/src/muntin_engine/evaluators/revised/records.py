@@ -16,7 +16,7 @@ from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.columnar.key_table import KeyTable
 from muntin_engine.evaluators.revised.events import Events, joined
-from muntin_engine.evaluators.revised.identities import hashes_of, ids_of
+from muntin_engine.evaluators.revised.identities import are_same, hashes_of, ids_of
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
 
@@ -81,8 +81,7 @@ def latest(records: Records) -> Records:
     kept = order[is_last]
     same: IntArray = np.cumsum(is_last) - is_last
     alike = kept[same]
-    is_other = ~((events.codes[order] == events.codes[alike]) & (events.starts[order] == events.starts[alike]))
-    is_other |= ~(ids[order] == ids[alike]).astype(np.bool_)
+    is_other = ~are_same(*((events.codes[at], ids[at], events.starts[at]) for at in (order, alike)))
     if is_other.any():
         clashing = np.isin(same, same[is_other])
         last = {(events.codes[at], ids[at], events.starts[at]): at for at in order[clashing].tolist()}
