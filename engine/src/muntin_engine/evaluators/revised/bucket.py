@@ -107,7 +107,6 @@ class RevisedBucket:
         if not blobs and before == after:
             return self._result(state, now, ([], (), 0, 0))
         store = state.open(lambda entries: self._restored(entries, before))
-        waiting = store.waiting_bytes()
         taken = store.take(blobs, before, after)
         closed = store.close(before, after)
         store.forget(after)
@@ -115,10 +114,12 @@ class RevisedBucket:
         state.log.append(store.write(taken, serial, after))
         state.log.tidy(store, store.nbytes, partial(store.write_whole, serial))
         still = store.waiting_bytes()
-        if still is None and waiting is not None:
-            self._cells.remove(WAITING)
-        elif still is not None and still != waiting:
-            self._cells.put(WAITING, still)
+        if still != store.stored_waiting:
+            if still is None:
+                self._cells.remove(WAITING)
+            else:
+                self._cells.put(WAITING, still)
+            store.stored_waiting = still
         metadata.held = HeldState(len(still or b""), store.keys_held, len(store))
         metadata.timer = NEVER._replace(output_watermark=store.first_start)
         state.keep(store, store.memory)

@@ -58,7 +58,11 @@ class TakenRows(NamedTuple):
 
 
 class RevisedStore:
-    """The live events of a bucket, the rows that wait for others, and what the log says of both."""
+    """The live events of a bucket, the rows that wait for others, and what the log says of both.
+
+    Attributes:
+        stored_waiting: The rows that wait, as they lie in the state; None if none do there.
+    """
 
     def __init__(self, query: EvaluatorQuery, forms: Sequence[BoundForm], codec: Codec, *, at_end: bool) -> None:
         """Make an empty store.
@@ -73,6 +77,7 @@ class RevisedStore:
         self._keys, self._live, self._waiting = KeyTable(), LiveEvents(), WaitingRows()
         self._schema = pa.schema([])
         self._written = self._records = 0
+        self.stored_waiting: bytes | None = None
 
     def __len__(self) -> int:
         """Return the number of live events."""
@@ -106,6 +111,7 @@ class RevisedStore:
 
     def restore(self, entries: Sequence[StoredEntry], waiting: bytes | None, watermark: int) -> None:
         """Take what the log says, and the rows that waited; a watermark of `EARLIEST` cuts nothing."""
+        self.stored_waiting = waiting
         if waiting is not None:
             self._schema = self._waiting.restore(waiting, self._keys, self._codec)
         if not entries:
