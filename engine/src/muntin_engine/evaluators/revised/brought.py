@@ -84,9 +84,9 @@ class Plain(NamedTuple):
 
     Attributes:
         inserted: The rows that insert a new event.
-        ends: Where these events end, after a revision in the same batch, too.
+        ends: The ends of these events, after a revision in the same batch, too.
         moved: The places of the live events that end elsewhere now.
-        new_ends: Where.
+        new_ends: Their ends.
         deleted: The places of the live events that are deleted.
         others: The rows that are not plain.
     """

@@ -23,9 +23,9 @@ class Events:
 
     Attributes:
         codes: The codes of their keys.
-        starts: Where they start.
-        since: Where the first snapshot starts that each may still be a member of.
-        ends: Where they end; at its start, an event that was deleted.
+        starts: Their starts.
+        since: For each the start of the first snapshot that it may still be a member of.
+        ends: Their ends; an event that was deleted ends at its start.
         rows: The columns `id` and `i0`, `i1` and so on.
     """
 
@@ -98,12 +98,12 @@ class LiveEvents:
 
     @property
     def since(self) -> IntArray:
-        """Where their partial states start."""
+        """The starts of their partial states."""
         return np.empty(0, np.int64) if self._partials is None else self._partials.slices
 
     @property
     def ends(self) -> IntArray:
-        """Where they end."""
+        """Their ends."""
         return np.empty(0, np.int64) if self._partials is None else ends_of(self._partials)
 
     @property

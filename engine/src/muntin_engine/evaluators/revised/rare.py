@@ -23,12 +23,12 @@ from muntin_engine.exchange.intake import tuples_of
 
 @dataclass(slots=True)
 class Admitted:
-    """What came of rows.
+    """The outcome of rows that were admitted one by one.
 
     Attributes:
         rejections: The late and rejected ones, by key.
         new: The codes of the keys of new events, and these.
-        moved: The places of the live events that end elsewhere, and where.
+        moved: The places of the live events that end elsewhere, and their new ends.
         deleted: The places of the live events that are there no more.
         replaced: The places of those that are among the new ones now, with another payload.
     """

@@ -40,7 +40,7 @@ _SNAPSHOTS = Fusing(1)
 
 
 class TakenRows(NamedTuple):
-    """What a batch brought.
+    """The changes that a batch brought.
 
     Attributes:
         changed: The events that it inserted or changed, as they are now.
