@@ -46,8 +46,10 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
 def waiting_times(state: KeyState, watermark: int) -> list[int]:
     """Return the watermarks at which rows stop waiting for others of their event, or the key's own one is reached."""
     times = [state.key_watermark] if state.key_watermark > EARLIEST else []
-    for (_, start), waiting in state.pending.items():
+    for identity, waiting in state.pending.items():
+        event, (_, start) = state.event(identity), identity
         nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
+        nodes |= set() if event is None else {event.end}  # nothing can follow an event that has ended
         times += [node + 1 for node in nodes if watermark <= node < INFINITY]
     return times
 
