@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import INFINITY, Axis, ColumnarAggregate, Window, snapshot
+from muntin import INFINITY, Axis, ColumnarAggregate, TimestampPolicy, Window, WindowKind, snapshot
 from muntin.schemas import describe
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
@@ -27,10 +27,12 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
-from tests.differential.forms import INVERTIBLE
+from tests.differential.forms import FORMS, INVERTIBLE
 from tests.differential.slices import values_of
 
 READS = describe(int | None, "payload")
+
+SNAPSHOT: Final = snapshot()
 
 
 class RowBatch(NamedTuple):
@@ -49,7 +51,7 @@ class RowBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class RevisedCase:
-    """Columnar aggregates over snapshots of events with ids.
+    """Columnar aggregates over windows of events with ids.
 
     Attributes:
         number: Draws the rows.
@@ -59,6 +61,9 @@ class RevisedCase:
         live: How many events there are about at a time.
         rows: The most rows of a batch.
         is_filtered: True if a filter leaves some of the events out, by a second column of the payload.
+        windows: Snapshots, or windows on a grid.
+        timestamps: The lifetimes of results.
+        spread: Where tick 0 of the rows lies, and how many ticks each of theirs is.
     """
 
     number: int = 0
@@ -68,11 +73,14 @@ class RevisedCase:
     live: int = 8
     rows: int = 30
     is_filtered: bool = False
+    windows: WindowKind = SNAPSHOT
+    timestamps: TimestampPolicy = TimestampPolicy.ALIGN
+    spread: tuple[int, int] = (0, 1)
 
     @property
     def modules(self) -> tuple[ColumnarAggregate[Any, Any], ...]:
         """The aggregates."""
-        return INVERTIBLE[self.forms]
+        return (FORMS | INVERTIBLE)[self.forms]
 
     @cached_property
     def bound(self) -> tuple[BoundForm, ...]:
@@ -83,7 +91,9 @@ class RevisedCase:
         """The query as evaluators read it."""
         bindings = tuple(Binding(module, lambda payload: payload[0]) for module in self.modules)
         keeps = itemgetter(1) if self.is_filtered else None
-        return EvaluatorQuery(axis=Axis.TICKS, window=snapshot(), bindings=bindings, keeps=keeps)
+        return EvaluatorQuery(
+            axis=Axis.TICKS, window=self.windows, bindings=bindings, timestamps=self.timestamps, keeps=keeps
+        )
 
     @cached_property
     def batches(self) -> list[RowBatch]:
@@ -97,9 +107,18 @@ class RevisedCase:
             if self.is_filtered:
                 rows = [(key, _filtered(row, random)) for key, row in rows]
             watermark += random.choice((0, 0, 1, 3, 10))
-            at = INFINITY if place == count - 1 else watermark
+            at = INFINITY if place == count - 1 else self._moved(watermark)
+            rows = [(key, self._spread(row)) for key, row in rows]
             found.append(RowBatch(rows, at, random.random() < 0.5))
         return found
+
+    def _spread(self, row: InputChange) -> InputChange:
+        end, new_end = (None if tick is None else self._moved(tick) for tick in (row.end, row.new_end))
+        return row._replace(start=self._moved(row.start), end=end, new_end=new_end)
+
+    def _moved(self, tick: int) -> int:
+        origin, scale = self.spread
+        return tick if tick == INFINITY else origin + tick * scale
 
 
 def _filtered(row: InputChange, random: Random) -> InputChange:

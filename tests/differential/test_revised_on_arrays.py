@@ -1,4 +1,4 @@
-"""Snapshots of events with ids on arrays: of each row and each window both evaluators say the same, to the bit.
+"""Windows of events with ids on arrays: of each row and each window both evaluators say the same, to the bit.
 
 Rows are random, legal and illegal ones in any order: revised several times, deleted and inserted again, late, of events
 that never came, and waiting for others. They are cut into micro-batches anywhere, on up to three tasks, with restarts
@@ -9,6 +9,8 @@ reference elsewhere; legal streams are held against it here too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from datetime import UTC, datetime
 from math import inf
 from random import Random
 from typing import Any
@@ -17,20 +19,24 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, ClipPolicy, snapshot
+from muntin import INFINITY, ClipPolicy, HoppingWindows, TimestampPolicy, hopping, snapshot, tumbling
 from muntin.testing import Computation, WindowedQuery, random_stream
 from muntin_engine.core.changes import InputChange
-from muntin_engine.evaluators.columnar import coding, key_table
-from muntin_engine.evaluators.edges import held_events
-from muntin_engine.evaluators.revised import bucket, events, identities, rare, records, store
+from muntin_engine.core.window_grid import WindowGrid
+from muntin_engine.evaluators.columnar import coding, key_table, ranges
+from muntin_engine.evaluators.edges.snapshots import lies_before
+from muntin_engine.evaluators.revised import bucket, identities, rare, records, revised_grid, revised_snapshots, store
 from muntin_engine.evaluators.revised.brought import Brought, sort_out
 from muntin_engine.evaluators.revised.events import LiveEvents
+from muntin_engine.evaluators.revised.revised_grid import RevisedGrid
+from muntin_engine.evaluators.revised.revised_snapshots import RevisedSnapshots
 from muntin_engine.evaluators.revised.store import RevisedStore
 from muntin_engine.evaluators.revised.waiting import WaitingRows
 from muntin_engine.state import log as state_log
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import TimeWeightedAverage
+from tests.differential.calendars import SLICED
 from tests.differential.cases import until_closed
 from tests.differential.forms import INVERTIBLE
 from tests.differential.revised import RevisedCase, RevisedRun, RowBatch, run
@@ -44,6 +50,27 @@ def test_both_evaluators_say_the_same_of_each_row_and_each_window(ids: pa.DataTy
     found = [run(RevisedCase(number, forms, ids, hostile, live=12)) for number, forms in enumerate(INVERTIBLE)]
     assert all(some.put_out for some in found)
     assert any(some.rejected for some in found) or not hostile
+
+
+GRIDS = (tumbling(8), hopping(10, 4), hopping(12, 2, -5), hopping(3, 5), tumbling(1), hopping(40, 3))
+
+
+@pytest.mark.parametrize("windows", GRIDS, ids=str)
+def test_both_say_the_same_of_windows_on_a_grid_whatever_forms_keep(windows: HoppingWindows) -> None:
+    found = [
+        run(RevisedCase(forms=forms, live=12, windows=windows, timestamps=stamp, is_filtered=forms == "hostile"))
+        for forms, stamp in (("all", TimestampPolicy.ALIGN), ("hostile", TimestampPolicy.POINT_AT_END))
+    ]
+    assert all(some.put_out for some in found)
+    assert any(some.rejected for some in found)
+
+
+@pytest.mark.parametrize("name", ["days, back", "three days, by two", "every other day", "months"])
+def test_both_say_the_same_of_windows_of_a_calendar(name: str) -> None:
+    kind, origin, scale = SLICED[name]
+    first = int(datetime.fromisoformat(origin).replace(tzinfo=UTC).timestamp())
+    found = run(RevisedCase(forms="several", hostile=0.2, live=12, windows=kind, spread=(first, scale)))
+    assert found.put_out
 
 
 def test_events_that_a_filter_leaves_out_are_revised_and_never_members() -> None:
@@ -63,10 +90,10 @@ def test_rows_that_wait_are_looked_at_again_when_their_key_has_rows_or_the_water
 
 
 def test_legal_streams_are_evaluated_as_the_reference_does() -> None:
-    for seed in range(2):
+    for seed, windows in enumerate((snapshot(), hopping(10, 4), snapshot(), tumbling(6))):
         stream = random_stream(seed, keys=("a", None), events=9, starts=range(-5, 15), again=0.3, disorder=9)
         (module,) = INVERTIBLE["several"][:1]
-        survived = crash_everywhere(until_closed(stream), WindowedQuery(snapshot(), [Computation(module)]))
+        survived = crash_everywhere(until_closed(stream), WindowedQuery(windows, [Computation(module)]))
         assert survived.evaluators == ("general", "columnar")
 
 
@@ -89,8 +116,9 @@ def test_what_is_done_only_with_much_makes_no_difference(least: int, monkeypatch
     monkeypatch.setattr(state_log, "MOST_ALIKE", 2)
     monkeypatch.setattr(state_log, "MOST_DEAD", least)
     monkeypatch.setattr(store, "ENTRY_BYTES", 64)
-    for number in range(4):
-        run(RevisedCase(number, live=20))
+    monkeypatch.setattr(ranges, "_MOST_WINDOWS", 3)
+    for number, windows in enumerate((snapshot(), hopping(10, 4), snapshot(), tumbling(8))):
+        run(RevisedCase(number, live=20, windows=windows))
 
 
 def test_ids_may_be_structs() -> None:
@@ -123,6 +151,17 @@ def test_rows_that_wait_survive_a_restart_alone() -> None:
     assert (running.put_out, running.rejected) == (1, 0)
 
 
+def test_a_row_stops_waiting_when_its_event_has_ended_whether_or_not_a_window_closes() -> None:
+    """The revision of another end waits for one that leads there; past the end of the event none can come."""
+    event, revision = InputChange("e", 15, 16, (4,)), InputChange("e", 15, 19, (None,), 20)
+    running = RevisedRun(RevisedCase(ids=pa.string(), windows=hopping(26, 4, 6)))
+    running.take(RowBatch([("a", event), ("a", revision)], 15, is_restarted=False))
+    running.take(RowBatch([], 16, is_restarted=False))
+    assert running.rejected == 0
+    running.take(RowBatch([], 17, is_restarted=False))
+    assert running.rejected == 1
+
+
 def test_a_retraction_of_another_payload_waits_for_it() -> None:
     event, other = (InputChange("e", 10, 20, (payload,)) for payload in (4, 3))
     running = RevisedRun(RevisedCase(ids=pa.string()))
@@ -133,15 +172,42 @@ def test_a_retraction_of_another_payload_waits_for_it() -> None:
     assert (running.put_out, running.rejected) == (1, 0)
 
 
-_sort_out, _opened_since, _find = sort_out, held_events.opened_since, LiveEvents.find
-_write = RevisedStore.write
+_sort_out, _find = sort_out, LiveEvents.find
+_write, _forget = RevisedStore.write, RevisedGrid.forget
+
+
+def _counted(windows: RevisedGrid, live: LiveEvents, watermark: int) -> None:
+    """Merge the events that have ended, and keep them all the same."""
+    kept = copy(live)
+    _forget(windows, live, watermark)
+    live.__dict__.update(kept.__dict__)
 
 
 def _without(changed: Callable[[Brought], Brought]) -> Callable[..., Any]:
     return lambda brought, live, waiting, watermark: _sort_out(changed(brought), live, waiting, watermark)
 
 
+ON_GRIDS: dict[str, tuple[Any, str, Any]] = {
+    "events that have ended are forgotten": (revised_grid, "merge_alike", lambda some: some.take(np.arange(0))),
+    "events that have ended count once more": (RevisedGrid, "forget", _counted),
+    "events that open windows need are not written": (
+        RevisedGrid,
+        "are_over",
+        lambda _self, some, live, at: lies_before(some.ends, at) & (len(live) >= 0),
+    ),
+    "events that open windows need are not restored": (
+        RevisedGrid,
+        "needed",
+        lambda _self, some, _, at: some.take(np.flatnonzero(~lies_before(some.ends, at))),
+    ),
+    "the log is written anew without them": (RevisedGrid, "ended_events", property(lambda _: 0)),
+    "windows after the last row are put out": (WindowGrid, "first_unbegun", lambda _self, _: 40),
+    "keys of theirs are forgotten": (RevisedGrid, "keys", lambda _: np.empty(0, np.int64)),
+}
+"""Faults that windows on a grid show."""
+
 FAULTS: dict[str, tuple[Any, str, Any]] = {
+    **ON_GRIDS,
     "late rows are plain": (store, "sort_out", lambda rows, live, waiting, _: _sort_out(rows, live, waiting, -99)),
     "waiting rows are not asked for": (
         WaitingRows,
@@ -156,8 +222,12 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
             self, codes, ids, 0 * starts, identities.hashes_of(codes, ids, 0 * starts)
         ),
     ),
-    "events begin where they began": (events, "opened_since", lambda some, _: some.slices),
-    "events that were restored begin where they began": (store, "opened_since", lambda some, _: some.slices),
+    "events begin where they began": (revised_snapshots, "opened_since", lambda some, _: some.slices),
+    "events that were restored begin where they began": (
+        RevisedSnapshots,
+        "needed",
+        lambda _self, some, _, at: some.take(np.flatnonzero(~lies_before(some.ends, at))),
+    ),
     "the first record of an event holds": (
         records,
         "latest",
@@ -188,10 +258,14 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])
-    random = Random(1)
+    if fault in ON_GRIDS:
+        monkeypatch.setattr(state_log, "MOST_DEAD", 0)
+        monkeypatch.setattr(key_table, "FEW_KEYS", 1)
+    random, windows = Random(1), hopping(10, 4) if fault in ON_GRIDS else snapshot()
     for number in range(60):
+        hostile, live = random.choice((0.0, 0.2)), random.choice((6, 20))
         try:
-            run(RevisedCase(number, hostile=random.choice((0.0, 0.2)), live=random.choice((6, 20))))
+            run(RevisedCase(number, hostile=hostile, live=live, windows=windows))
         except Exception:
             return
     pytest.fail(f"nothing shows that {fault}")

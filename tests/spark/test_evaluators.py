@@ -13,9 +13,9 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Event, Module, WindowKind, hopping, snapshot, tumbling
+from muntin import Event, Module, WindowKind, WindowSpecification, hopping, snapshot, tumbling
 from muntin.testing import Computation, WindowedQuery, evaluate
-from muntin_engine import Query, events, module
+from muntin_engine import EventStream, Query, events, module
 from muntin_engine.spark.failures import root_cause
 from tests.differential.forms import FORMS, INVERTIBLE, Given
 from tests.spark.running import (
@@ -170,22 +170,27 @@ def _in_order(row: dict[str, Any]) -> str:
     return str(sorted(row.items(), key=lambda item: item[0]))
 
 
-def test_snapshots_on_arrays_are_those_of_the_general_evaluator(spark: SparkSession, tmp_path: Path) -> None:
+def test_snapshots_and_events_with_ids_on_arrays_are_those_of_the_general_evaluator(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     batches = [*rows(3, 2)[:-1], *rows(3, 1)]  # the last rows are late
     stream = stream_of(spark, tmp_path / "stream", [revised(table, seed) for seed, table in enumerate(batches)])
     calls = {f"m{place}": module(type(form), "payload") for place, form in enumerate(INVERTIBLE["several"])}
     columns: dict[str, Any] = {"key": "key", "start": "start", "end": "end", "change": "change", "buckets": 2}
-    known = {
-        "lasting": events(stream, **columns, delay=5),  # which rejects revisions
-        "revised": events(stream, **columns, delay=5, id="id", new_end="new_end"),
+    with_ids = events(stream, **columns, delay=5, id="id", new_end="new_end")
+    known: dict[str, tuple[EventStream, WindowSpecification]] = {
+        "lasting": (events(stream, **columns, delay=5), snapshot()),  # which rejects revisions
+        "revised": (with_ids, snapshot()),
+        "hopping": (with_ids, hopping(10, 4)),
     }
     asked = {
-        f"{named} {name}": some.window(snapshot(), evaluator=name).aggregate(**calls)
-        for named, some in known.items()
+        f"{named} {name}": some.window(window, evaluator=name).aggregate(**calls)
+        for named, (some, window) in known.items()
         for name in ("auto", "general")
     }
     assert "columnar: all modules have a columnar form" in str(asked["lasting auto"].explain())
-    assert "admitted by the sorted ids" in str(asked["revised auto"].explain())
+    assert "its start and its end are sorted" in str(asked["revised auto"].explain())
+    assert "the range of windows that it overlaps" in str(asked["hopping auto"].explain())
     streamed = run_together(asked, tmp_path / "checkpoint")
     for named in known:
         assert sorted(map(str, streamed[f"{named} auto"])) == sorted(map(str, streamed[f"{named} general"]))

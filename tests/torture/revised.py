@@ -1,4 +1,4 @@
-"""Snapshots of events with ids: arrays against the general evaluator."""
+"""Windows of events with ids: arrays against the general evaluator."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
+from muntin import TimestampPolicy, hopping, snapshot
 from muntin_engine.state import log
-from tests.differential.forms import INVERTIBLE
+from tests.differential.forms import FORMS, INVERTIBLE
 from tests.differential.revised import RevisedCase, run
 from tests.torture.kind import Figures
 
@@ -19,14 +20,18 @@ def revised(seed: int, folder: Path) -> Figures:
     del folder
     random = Random(seed)
     size = random.choice((6, 6, 20, 60, 400))
+    hop = random.choice((1, 2, 4, 8))
+    windows = random.choice((snapshot(), snapshot(), hopping(random.randint(1, 40), hop, random.randint(-9, 9))))
     case = RevisedCase(
         seed,
-        random.choice(list(INVERTIBLE)),
+        random.choice(list(INVERTIBLE if windows == snapshot() else FORMS)),
         random.choice((pa.int64(), pa.string())),
         random.choice((0.0, 0.05, 0.2, 0.6)),
         size,
         random.choice((30, size)),
         is_filtered=random.random() < 0.3,
+        windows=windows,
+        timestamps=random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)),
     )
     dead, alike = random.choice(((-1, 2), (256, 2), (16384, 8)))
     with patch.multiple(log, MOST_DEAD=dead, MOST_ALIKE=alike):

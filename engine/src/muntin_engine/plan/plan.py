@@ -215,6 +215,11 @@ class Plan:
     @property
     def why_no_steps(self) -> str | None:
         """The reason why windows may change or close elsewhere than at their ends; None if they do not."""
+        return self.why_no_grid or self.why_no_lifting
+
+    @property
+    def why_no_grid(self) -> str | None:
+        """The reason why windows are not regular ones, with the events that overlap them; None if they are."""
         for window in self.windows:
             if window.waits_for_events:
                 return f"{self.spell_window(window)} is cut by each key's own events"
@@ -222,7 +227,7 @@ class Plan:
                 return "events are members of windows that they do not overlap, by the window's reach"
             if window.grid() is None:
                 return f"{self.spell_window(window)} is no regular grid"
-        return self.why_no_lifting
+        return None
 
     @property
     def gap(self) -> int | None:
@@ -242,9 +247,11 @@ class Plan:
         return self.is_cut_at_edges and self.clip is ClipPolicy.FULL
 
     @property
-    def is_revised_at_edges(self) -> bool:
-        """True if windows are the snapshots of events with ids."""
-        return self.is_cut_at_edges and self.input.columns.id is not None and not self.input.has_samples
+    def is_revised(self) -> bool:
+        """True if events have ids, and windows are snapshots or lie on a grid: those may be evaluated on arrays."""
+        if self.named_windows or len(self.inputs) > 1 or self.input.columns.id is None or self.input.has_samples:
+            return False
+        return self.is_cut_at_edges or self.why_no_grid is None
 
     @property
     def why_no_lifting(self) -> str | None:

@@ -10,7 +10,7 @@ from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.evaluators.over_slices.contract import (
     OverSlices,
-    whatever_forbids_lifting,
+    why_not_revised,
     without_form,
     without_inverse,
 )
@@ -35,10 +35,8 @@ class ColumnarEvaluator(OverSlices):
     takes_revisions = True
 
     def why_not(self, plan: Plan) -> str | None:
-        """Return why it cannot run a query; None if it can. Events with ids are for snapshots alone."""
-        if not plan.is_revised_at_edges:
-            return super().why_not(plan)
-        return plan.why_not_on_arrays or next(whatever_forbids_lifting(plan), None) or self.lacks(plan)
+        """Return why it cannot run a query; None if it can. Events with ids are for snapshots and grids alone."""
+        return why_not_revised(plan) if plan.is_revised else super().why_not(plan)
 
     def lacks(self, plan: Plan) -> str | None:
         """Return that a module has no columnar form, or, of snapshots, one that cannot be subtracted."""
@@ -54,7 +52,7 @@ class ColumnarEvaluator(OverSlices):
             return f"keeps {kept}; added where an event starts, and subtracted where it ends"
         if plan.gap is not None:
             return f"keeps {kept}; what is near each other is fused"
-        if plan.input.lifetimes != "point":
+        if plan.input.lifetimes != "point" or plan.is_revised:
             return f"keeps {kept}; windows share the blocks of a tree"
         if all(part.has_inverse or part.is_exact for part in components.values()):
             return f"keeps {kept}; windows are differences of running totals"
@@ -62,10 +60,13 @@ class ColumnarEvaluator(OverSlices):
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
+        if plan.is_revised:
+            admitted = "admitted by the sorted ids of its bucket"
+            if not plan.is_cut_at_edges:
+                return f"{admitted}; its event is merged once into the range of windows that it overlaps"
+            return f"{admitted}; its start and its end are sorted among those of its key"
         if plan.gap is None:
             return super().explain_row(plan)
-        if plan.is_revised_at_edges:
-            return "admitted by the sorted ids of its bucket; its start and its end are sorted among those of its key"
         if plan.is_cut_at_edges:
             return "lifted before the shuffle; its start and its end are sorted among those of its key after it"
         return "lifted before the shuffle, and fused with its session after it"
@@ -77,7 +78,7 @@ class ColumnarEvaluator(OverSlices):
         from muntin_engine.evaluators.fused.lifting import lift_rows as lift_each
         from muntin_engine.evaluators.revised.processing import blobs_of
 
-        if task.plan.is_revised_at_edges:
+        if task.plan.is_revised:
             return blobs_of(rows)
         if (gap := task.plan.gap) is not None:
             return lift_each(Fusing(gap), task.forms, rows_to_lift(task, rows))
@@ -100,7 +101,7 @@ class ColumnarEvaluator(OverSlices):
         from muntin_engine.evaluators.over_slices.processing import process_slices
         from muntin_engine.evaluators.revised.processing import process as process_revised
 
-        if task.plan.is_revised_at_edges:
+        if task.plan.is_revised:
             return process_revised(task, bucket, cells, batch)
         if task.plan.gap is not None:
             return process_sessions(task, bucket, cells, batch)
@@ -116,6 +117,6 @@ class ColumnarEvaluator(OverSlices):
         from muntin_engine.evaluators.fused.in_memory import ArraySessionsInMemory
         from muntin_engine.evaluators.revised.in_memory import RevisedInMemory
 
-        if plan.is_revised_at_edges:
+        if plan.is_revised:
             return RevisedInMemory(plan, cells, codec)
         return ArraysInMemory(plan, cells, codec) if plan.gap is None else ArraySessionsInMemory(plan, cells, codec)

@@ -36,15 +36,22 @@ class HeldPartials:
             latest = self._pieces.pop()
             self._pieces[-1] = merge_alike(concat([self._pieces[-1], latest]))
 
-    def close(self, place: int, first: int, last: int) -> Iterator[Windows]:
-        """Yield the windows from `first` up to but not including `last` that have rows."""
+    def close(self, place: int, first: int, last: int, more: Sequence[Partials] = ()) -> Iterator[Windows]:
+        """Yield the windows from `first` up to but not including `last` that have rows.
+
+        Args:
+            place: Which of the grids they are of.
+            first: A window, or `-NEVER`.
+            last: A window, or `NEVER`.
+            more: Ranges that overlap these windows and that are not held, in any order.
+        """
         grid = self._grids[place]
         if isinstance(grid, SliceGrid):
             start, stop = grid.start_of(first), grid.first_legal(last)
             some = [piece.before(stop).since(start) for piece in self._pieces]
         else:
             some = [piece.before(last).alive(first) for piece in self._pieces]
-        present = [piece for piece in some if len(piece)]
+        present = [piece for piece in (*some, *more) if len(piece)]
         if not present:
             return
         whole = concat(present)
@@ -59,6 +66,16 @@ class HeldPartials:
         """Drop what lies before a first slice, and ranges that end before a window."""
         alive = [_trimmed(piece, first_live) for piece in self._pieces]
         self._pieces = [piece for piece in alive if len(piece)]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that they are made of."""
+        return sum(int(piece.rows.sum()) for piece in self._pieces)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take."""
+        return sum(piece.nbytes for piece in self._pieces)
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""

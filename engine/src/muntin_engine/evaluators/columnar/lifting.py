@@ -109,8 +109,11 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     place = np.empty(keyed.size, np.int64)
     place[order] = np.arange(keyed.size)
     place -= ends[bucket_of_key]
-    slices = grid.slices_at(numbers_at(grid.periods, rows.starts))
-    lasts = _lasts(grid, rows.ends) if isinstance(grid, RangeGrid) and rows.ends is not None else None
+    lasts = None
+    if isinstance(grid, RangeGrid) and rows.ends is not None:
+        slices, lasts = ranges_of(grid, rows.starts, rows.ends)
+    else:
+        slices = grid.slices_at(numbers_at(grid.periods, rows.starts))
     relative, span = number(slices)
     if lasts is not None:
         more, lengths = number(lasts)
@@ -151,13 +154,16 @@ def lift_rows(grid: Grid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[Bu
         yield BucketBlob(int(bucket), to_blob(keys, partials.slice(start, stop)))
 
 
-def _lasts(grid: RangeGrid, ends: IntArray) -> IntArray:
-    """Return the last windows of events, of those that never end one that lies after all others."""
+def ranges_of(grid: RangeGrid, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the first and the last windows of events; the last one lies before the first where there are none.
+
+    Of events that never end the last window lies after all others.
+    """
     counted = np.minimum(ends, NEVER)
     if grid.periods is not None:
         counted = numbers_at(grid.periods, counted - 1) + 1
     lasts: IntArray = np.minimum(grid.last_windows(counted), NEVER - 1)
-    return lasts
+    return grid.slices_at(numbers_at(grid.periods, starts)), lasts
 
 
 def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:

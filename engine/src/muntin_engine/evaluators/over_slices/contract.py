@@ -24,11 +24,11 @@ class OverSlices(Evaluator):
 
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query; None if it can."""
+        if plan.is_revised:
+            return why_not_revised(plan) or plan.why_no_lifting
         if plan.gap is None:
             return next(_whatever_forbids_slices(plan), None) or self.lacks(plan)
-        lack = self.lacks(plan)
-        why_not_revised = plan.why_not_on_arrays or lack if plan.is_revised_at_edges else None
-        return why_not_revised or plan.why_no_lifting or next(whatever_forbids_lifting(plan), None) or lack
+        return plan.why_no_lifting or next(whatever_forbids_lifting(plan), None) or self.lacks(plan)
 
     @abstractmethod
     def lacks(self, plan: Plan) -> str | None:
@@ -45,8 +45,10 @@ class OverSlices(Evaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
-        if plan.is_revised_at_edges:
+        if plan.is_revised:
             kept = "an event until the watermark passes its end, and the rows that wait for others of their event"
+            if not plan.is_cut_at_edges:
+                kept = f"{kept}; from then on a partial state per key and range of the open windows"
             return f"{kept}; a batch writes only the events that it changed"
         if plan.is_cut_at_edges:
             return "a partial state per event until the watermark passes its end; a batch writes only its own"
@@ -68,11 +70,25 @@ def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
     if plan.input.lifetimes != "point":
         if plan.named_windows:
             yield "events have lifetimes, so they belong to another range of each window"
-        if any(grid.size == 1 and grid.periods is not None and grid.periods.some_are_empty for grid in plan.steps):
-            yield f"events have lifetimes, and a range of {plan.window.title} cannot leave out the empty ones"
+        yield from _whatever_forbids_ranges(plan)
     if not share_slices(plan.steps):
         yield "the windows are made of different pieces, such as hours, days of a time zone and months"
     yield from whatever_forbids_lifting(plan)
+
+
+def _whatever_forbids_ranges(plan: Plan) -> Iterator[str]:
+    grids = [window.grid() for window in plan.windows]
+    periods = [grid.periods for grid in grids if grid is not None and grid.size == 1]
+    if any(some is not None and some.some_are_empty for some in periods):
+        yield f"events have lifetimes, and a range of {plan.window.title} cannot leave out the empty ones"
+
+
+def why_not_revised(plan: Plan) -> str | None:
+    """Return why windows that `Plan.is_revised` tells of cannot be evaluated on arrays; None if they can."""
+    why_not = plan.why_not_on_arrays or next(whatever_forbids_lifting(plan), None)
+    if plan.is_cut_at_edges:
+        return why_not or without_form(plan) or without_inverse(plan)
+    return why_not or next(_whatever_forbids_ranges(plan), None) or without_form(plan)
 
 
 def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
@@ -84,7 +100,7 @@ def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
         for module in plan.modules
         if module.module.is_time_sensitive and not (plan.is_spanned and module.form is not None)
     )
-    if plan.keeps_late_rows and not plan.is_revised_at_edges:
+    if plan.keeps_late_rows and not plan.is_revised:
         yield "late rows are wanted, and partial states have no rows in them"
     if any(given.most_held is not None for given in plan.inputs):
         yield "shedding counts the events that a key holds, and partial states have no events in them"

@@ -1,1 +1,1 @@
-"""Snapshots of events with ids, on arrays: rows are admitted by sorted numbers of their identities."""
+"""Windows of events with ids, on arrays: rows are admitted by sorted numbers of their identities."""

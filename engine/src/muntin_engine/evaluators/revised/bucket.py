@@ -1,4 +1,4 @@
-"""A bucket of events with ids, whose windows are snapshots: rows in, results of whole windows out."""
+"""A bucket of events with ids: rows in, results of whole windows out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from muntin import INFINITY
+from muntin import TimestampPolicy
 from muntin_engine.core.changes import Key, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.slice_grid import RangeGrid
 from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.revised.revised_grid import RevisedGrid
+from muntin_engine.evaluators.revised.revised_snapshots import RevisedSnapshots
 from muntin_engine.evaluators.revised.store import RevisedStore
+from muntin_engine.evaluators.revised.windows import RevisedWindows
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.bucket_state import NEVER, BucketState, random_version
@@ -32,7 +36,7 @@ class RevisedResult:
     """The output of a bucket for a micro-batch.
 
     Attributes:
-        closed: The snapshots that are complete now.
+        closed: The windows that are complete now.
         rejections: The late and rejected rows, by key.
         accepted: The number of rows that took effect; one that waits for others counts when they came.
         keys: The number of keys that the batch brought rows of.
@@ -51,13 +55,13 @@ class RevisedResult:
 
 
 class RevisedBucket:
-    """Evaluates final results of snapshots for many keys, whose events may be revised.
+    """Evaluates final results for many keys, whose events may be revised.
 
     Cost: two state calls for a batch that brings nothing and moves no watermark. Otherwise one write for what it
     changed, and a few passes over the live events. The log is written anew when more than half of it is garbage.
     """
 
-    def __init__(  # noqa: PLR0913  # what a bucket is made of
+    def __init__(  # what a bucket is made of
         self,
         query: EvaluatorQuery,
         forms: Sequence[BoundForm],
@@ -67,8 +71,6 @@ class RevisedBucket:
         kept: KeptStores | None = None,
         name: Hashable = None,
         tracker: ProgressTracker = _SAID,
-        *,
-        at_end: bool = False,
     ) -> None:
         """Open a bucket; see `Bucket` for what it is given.
 
@@ -81,10 +83,9 @@ class RevisedBucket:
             kept: Where this process keeps stores between batches; None to keep none.
             name: Names the bucket there.
             tracker: What says how far the input is.
-            at_end: True if results are points at the ends of snapshots.
         """
         self._query, self._forms, self._cells, self._codec = query, forms, cells, codec
-        self._tracker, self._at_end = tracker, at_end
+        self._tracker = tracker
         self._state = partial(BucketState, cells, codec, compatibility, kept, name, random_version)
 
     def process(self, blobs: Sequence[bytes], arrived: Progress, observed: Iterable[Observation] = ()) -> RevisedResult:
@@ -108,11 +109,11 @@ class RevisedBucket:
             return self._result(state, now, ([], (), 0, 0))
         store = state.open(lambda entries: self._restored(entries, before))
         taken = store.take(blobs, before, after)
-        closed = store.close(before, after)
+        closed = store.close(before, now)
         store.forget(after)
         serial = state.log.serial + 1
         state.log.append(store.write(taken, serial, after))
-        state.log.tidy(store, store.nbytes, partial(store.write_whole, serial))
+        state.log.tidy(store, store.nbytes, partial(store.write_whole, state.log.read, serial, after))
         still = store.waiting_bytes()
         if still != store.stored_waiting:
             if still is None:
@@ -132,13 +133,17 @@ class RevisedBucket:
         found: tuple[Sequence[ClosedSessions], Sequence[tuple[Key, Rejection]], int, int],
     ) -> RevisedResult:
         """Write the metadata, and return what was found with how far the output is."""
-        watermark, metadata = now.watermark, state.metadata
-        held = metadata.held
-        if not self._at_end and watermark != INFINITY:
-            watermark = min(watermark, metadata.timer.output_watermark)
+        held, first_start = state.metadata.held, state.metadata.timer.output_watermark
+        watermark = windows_of(self._query).output_watermark(now.watermark, first_start)
         return RevisedResult(*found, now, watermark, held._replace(bytes=held.bytes + state.write()))
 
     def _restored(self, entries: Sequence[StoredEntry], watermark: int) -> RevisedStore:
-        store = RevisedStore(self._query, self._forms, self._codec, at_end=self._at_end)
+        store = RevisedStore(self._query, self._forms, self._codec, windows_of(self._query))
         store.restore(entries, self._cells.get(WAITING), watermark)
         return store
+
+
+def windows_of(query: EvaluatorQuery) -> RevisedWindows:
+    """Return the windows of a query, which are snapshots or lie on a grid, for a new store."""
+    at_end, grid = query.timestamps is TimestampPolicy.POINT_AT_END, query.window.grid()
+    return RevisedSnapshots(at_end=at_end) if grid is None else RevisedGrid(RangeGrid.of(grid), at_end=at_end)

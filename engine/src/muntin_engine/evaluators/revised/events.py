@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.evaluators.columnar.partials import Partials, concat
-from muntin_engine.evaluators.edges.held_events import opened_since
-from muntin_engine.evaluators.edges.snapshots import lies_before
 from muntin_engine.evaluators.fused.held_sessions import ends_of
 from muntin_engine.evaluators.revised.identities import HashArray, are_same, hashes_of, ids_of
 
@@ -62,8 +60,7 @@ class LiveEvents:
 
     An event that a filter leaves out is kept for its revisions, as a partial state of no row.
 
-    They are found by the numbers of their identities, which are sorted. Those that began before the watermark are cut:
-    their partial states begin where the first open snapshot of their key starts.
+    They are found by the numbers of their identities, which are sorted.
 
     Cost: adding events merges their numbers with the others, and a search is logarithmic. Each batch makes a few passes
     over all live events.
@@ -93,7 +90,8 @@ class LiveEvents:
         return np.empty(0, np.int64) if self._partials is None else self._partials.keys
 
     @property
-    def _is_member(self) -> BoolArray:
+    def are_members(self) -> BoolArray:
+        """For each whether it is a member of windows."""
         return np.zeros(0, np.bool_) if self._partials is None else self._partials.rows > 0
 
     @property
@@ -160,15 +158,15 @@ class LiveEvents:
         changed[places] = ends
         self._partials = replace(self._partials, lasts=changed)
 
-    def forget(self, watermark: int) -> None:
-        """Drop the events that end before a watermark, and cut those that begin before it."""
-        if self._partials is None:
-            return
-        if (members := self.members) is not None:
-            since = self.since.copy()
-            since[self._is_member] = opened_since(members, watermark)
-            self._partials = replace(self._partials, slices=since)
-        self.keep(~lies_before(self.ends, watermark))
+    def partials(self, places: IntArray) -> Partials:
+        """Return the partial states of some events; there are events."""
+        assert self._partials is not None, "there are events"
+        return self._partials.take(places)
+
+    def begin_at(self, since: IntArray) -> None:
+        """Let their partial states start elsewhere; there are events."""
+        assert self._partials is not None, "there are events"
+        self._partials = replace(self._partials, slices=since)
 
     def keep(self, is_kept: BoolArray) -> None:
         """Drop all events but some."""

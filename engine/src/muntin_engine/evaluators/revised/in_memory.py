@@ -1,4 +1,4 @@
-"""Snapshots of events with ids in memory, for restart tests."""
+"""Windows of events with ids in memory, for restart tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RevisedInMemory:
     """Admits events with whole numbers as ids and keys; each module reads one input of its own.
 
     Attributes:
-        evicted: Nothing: snapshots have no second output.
+        evicted: Nothing: windows have no second output.
     """
 
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
@@ -42,7 +42,6 @@ class RevisedInMemory:
             plan.compatibility(),
             KeptStores(),
             "bucket",
-            at_end=self._at_end,
         )
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:

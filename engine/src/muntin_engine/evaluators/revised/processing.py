@@ -1,4 +1,4 @@
-"""A micro-batch of a bucket of events with ids, whose windows are snapshots."""
+"""A micro-batch of a bucket of events with ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from muntin import TimestampPolicy
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.fused.result_tables import session_tables
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
@@ -40,9 +39,8 @@ def process(task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) ->
     KEPT.most = task.worker.kept_bytes
     kept, name = None if task.is_static else KEPT, (task.name, bucket)
     (said,), (given,) = batch.reports, task.inputs
-    at_end = task.query.timestamps is TimestampPolicy.POINT_AT_END
     result = RevisedBucket(
-        task.query, task.forms, cells, task.codec, task.compatibility, kept, name, given.tracker, at_end=at_end
+        task.query, task.forms, cells, task.codec, task.compatibility, kept, name, given.tracker
     ).process(batch.partials, said.progress, said.observed)
     metrics = {
         "keys": result.keys,

@@ -1,27 +1,24 @@
-"""The events with ids of one bucket, as arrays: admission, snapshots, and the log."""
+"""The events with ids of one bucket, as arrays: admission, windows, and the log."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import reduce
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.core.changes import InputChange, Key, Rejection
+from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.columnar.coding import encode
 from muntin_engine.evaluators.columnar.entries import ENTRY_BYTES
 from muntin_engine.evaluators.columnar.key_table import KeyTable
 from muntin_engine.evaluators.columnar.lifting import NO_KEYS, Rows, key_rows
 from muntin_engine.evaluators.columnar.partials import Partials
-from muntin_engine.evaluators.columnar.window_closing import Windows
-from muntin_engine.evaluators.edges.held_events import opened_since
-from muntin_engine.evaluators.edges.snapshots import lies_before, snapshots_of
-from muntin_engine.evaluators.fused.held_sessions import ends_of
 from muntin_engine.evaluators.fused.lifting import Fusing, row_parts
 from muntin_engine.evaluators.fused.store import ClosedSessions
 from muntin_engine.evaluators.general.admission import Filter
@@ -30,13 +27,14 @@ from muntin_engine.evaluators.revised.brought import NOTHING, Brought, Plain, so
 from muntin_engine.evaluators.revised.events import Events, LiveEvents, joined
 from muntin_engine.evaluators.revised.records import Records
 from muntin_engine.evaluators.revised.waiting import WaitingRows
+from muntin_engine.evaluators.revised.windows import RevisedWindows
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.value_flags import flags
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import Entry, StoredEntry
 
-_SNAPSHOTS = Fusing(1)
+_AS_THEY_LAST: Final = Fusing(1)
 
 
 class TakenRows(NamedTuple):
@@ -64,29 +62,26 @@ class RevisedStore:
         stored_waiting: The rows that wait, as they lie in the state; None if none do there.
     """
 
-    def __init__(self, query: EvaluatorQuery, forms: Sequence[BoundForm], codec: Codec, *, at_end: bool) -> None:
+    def __init__(
+        self, query: EvaluatorQuery, forms: Sequence[BoundForm], codec: Codec, windows: RevisedWindows
+    ) -> None:
         """Make an empty store.
 
         Args:
             query: The query.
-            forms: Its forms; all that they keep can be subtracted.
+            forms: Its forms.
             codec: How waiting rows are written.
-            at_end: True if results are points at the ends of snapshots, so that one without an end has none.
+            windows: Its windows, of this store alone.
         """
-        self._query, self._forms, self._codec, self._at_end = query, forms, codec, at_end
+        self._query, self._forms, self._codec, self._windows = query, forms, codec, windows
         self._keys, self._live, self._waiting = KeyTable(), LiveEvents(), WaitingRows()
         self._schema = pa.schema([])
         self._written = self._records = 0
         self.stored_waiting: bytes | None = None
 
     def __len__(self) -> int:
-        """Return the number of live events."""
-        return len(self._live)
-
-    @property
-    def is_empty(self) -> bool:
-        """True if nothing is kept."""
-        return not len(self._live) and not len(self._waiting)
+        """Return the number of events that are kept."""
+        return len(self._live) + self._windows.ended_events
 
     @property
     def keys_held(self) -> int:
@@ -95,19 +90,18 @@ class RevisedStore:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes the live events take in the log."""
-        return len(self._live) * self._written // max(self._records, 1)
+        """About how many bytes the events that are kept take in the log."""
+        return len(self) * self._written // max(self._records, 1)
 
     @property
     def memory(self) -> int:
-        """About how many bytes the live events take in memory."""
-        return self._live.nbytes
+        """About how many bytes they take in memory."""
+        return self._live.nbytes + self._windows.nbytes
 
     @property
     def first_start(self) -> int:
-        """The least start of an open snapshot with an event; `INFINITY` if there is none."""
-        members = self._live.members
-        return INFINITY if members is None else int(members.slices.min())
+        """The least start of an open window that events have cut; `INFINITY` if there is none."""
+        return self._windows.first_start(self._live)
 
     def restore(self, entries: Sequence[StoredEntry], waiting: bytes | None, watermark: int) -> None:
         """Take what the log says, and the rows that waited; a watermark of `EARLIEST` cuts nothing."""
@@ -118,16 +112,9 @@ class RevisedStore:
             return
         found = records.latest(records.from_bytes([entry.data for entry in entries], self._keys))
         self._written, self._records = sum(len(entry.data) for entry in entries), len(found.serials)
-        events, self._schema = found.events, found.events.rows.schema
-        events = events.take(np.flatnonzero(events.ends > events.starts))
-        if len(events):
-            is_member, since = self._are_members(events), events.since.copy()
-            some = events.take(np.flatnonzero(is_member))
-            if len(some):
-                members = Partials(some.since, some.codes, np.ones(len(some), np.int8), {}, some.ends)
-                since[is_member] = opened_since(members, watermark)
-            events = replace(events, since=since)
-            self._add(events.take(np.flatnonzero(~lies_before(events.ends, watermark))))
+        self._schema = found.events.rows.schema
+        self._add(self._needed(found.events, watermark))
+        self._windows.forget(self._live, watermark)
 
     def waiting_bytes(self) -> bytes | None:
         """Return the rows that wait as bytes; None if there are none."""
@@ -174,45 +161,43 @@ class RevisedStore:
         accepted = waited + rows - left_out - len(rejections) - len(self._waiting)
         return TakenRows(joined(changed) if changed else None, is_stored, rejections, accepted, keys)
 
-    def close(self, first: int, last: int) -> list[ClosedSessions]:
-        """Return the snapshots that end at the watermark `first` or later, and before the watermark `last`."""
-        members = self._live.members
-        if members is None or first == last:
-            return []
-        ended = snapshots_of(members, first, last)
-        if self._at_end:
-            ended = ended.take(np.flatnonzero(ends_of(ended) < INFINITY))
-        if not len(ended):
-            return []
-        windows = Windows(ended.slices, ended.keys, ended.rows, ended.parts)  # type: ignore[arg-type]  # nothing collects
-        return [ClosedSessions(windows, ends_of(ended), self._keys.take(ended.keys))]
+    def close(self, before: int, now: Progress) -> list[ClosedSessions]:
+        """Return the windows that are complete now, and were not at the watermark before."""
+        closed = self._windows.close(self._live, before, now)
+        return [ClosedSessions(windows, ends, self._keys.take(windows.keys)) for windows, ends in closed]
 
     def forget(self, watermark: int) -> None:
-        """Drop the events that end before a watermark."""
-        self._live.forget(watermark)
+        """Drop the events that end before a watermark, but for what open windows need of them."""
+        self._windows.forget(self._live, watermark)
 
     def write(self, taken: TakenRows, serial: int, watermark: int) -> list[Entry]:
         """Encode what a batch changed, after `forget`.
 
-        A new event that has ended is left out, unless an open snapshot starts where it ended.
+        A new event that has ended is left out, unless an open window needs it.
         """
         if taken.changed is None:
             return []
-        changed, live = taken.changed, self._live
-        opened = np.full(len(self._keys), EARLIEST)
-        if live.members is not None:
-            codes, since = live.members.keys, live.members.slices
-            is_begun = lies_before(since, watermark)
-            opened[codes[is_begun]] = since[is_begun]
-        is_over = lies_before(changed.ends, watermark) & (changed.ends != opened[changed.codes])
+        changed = taken.changed
+        is_over = self._windows.are_over(changed, self._live, watermark)
         kept = changed.take(np.flatnonzero(~is_over | taken.is_stored))
         return self._entries(Records(kept, np.full(len(kept), serial)))
 
-    def write_whole(self, serial: int) -> list[Entry]:
-        """Encode all live events."""
+    def write_whole(self, read: Callable[[], Sequence[StoredEntry]], serial: int, watermark: int) -> list[Entry]:
+        """Encode all events that are kept.
+
+        Args:
+            read: Returns the entries of the log: of events that have ended, it alone has the payloads.
+            serial: The number of the batch.
+            watermark: The watermark.
+        """
         if not len(self):
             return []
-        return self._entries(Records(self._live.take(np.arange(len(self))), np.full(len(self), serial)))
+        if self._windows.ended_events:
+            stored = records.from_bytes([entry.data for entry in read()], self._keys)
+            events = self._needed(records.latest(stored).events, watermark)
+        else:
+            events = self._live.take(np.arange(len(self._live)))
+        return self._entries(Records(events, np.full(len(events), serial)))
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, in as few as possible."""
@@ -221,12 +206,13 @@ class RevisedStore:
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
-        return np.union1d(self._live.codes, self._waiting.codes)
+        return reduce(np.union1d, (self._live.codes, self._waiting.codes, self._windows.keys()))
 
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
         self._live.renumber(places)
         self._waiting.renumber(places)
+        self._windows.renumber(places)
 
     def _codes_of(self, table: pa.Table) -> tuple[IntArray, int]:
         """Return the code of each row's key, and the number of keys."""
@@ -248,7 +234,7 @@ class RevisedStore:
         if len(deleted):
             gone = self._live.take(deleted)
             found.append(replace(gone, ends=gone.starts))
-        is_kept = np.ones(len(self), np.bool_)
+        is_kept = np.ones(len(self._live), np.bool_)
         is_kept[[*deleted, *admitted.replaced]] = False
         self._live.keep(is_kept)
         return found
@@ -265,10 +251,15 @@ class RevisedStore:
             if name != NO_KEYS
         ]
         rows = Rows(order, events.starts, events.ends, columns, inputs)
-        parts = row_parts(_SNAPSHOTS, self._forms, rows, order)
+        parts = row_parts(_AS_THEY_LAST, self._forms, rows, order)
         is_member = self._are_members(events).astype(np.int8)
         partials = Partials(events.since, events.codes, is_member, parts, events.ends)
         self._live.add(events, partials)
+
+    def _needed(self, events: Events, watermark: int) -> Events:
+        """Return those of the events of a log that are kept at a watermark."""
+        present = events.take(np.flatnonzero(events.ends > events.starts))
+        return self._windows.needed(present, self._are_members(present), watermark)
 
     def _are_members(self, events: Events) -> BoolArray:
         """Return for each event whether the filter of the query lets it in, as its last column says."""
