@@ -21,6 +21,7 @@ from benchmarks.systems.spark_sql import SparkSql
 from benchmarks.systems.spark_window import SparkWindow
 from benchmarks.systems.static import MuntinStatic, PandasUdf, SparkStatic
 from benchmarks.systems.system import System
+from benchmarks.systems.tilt_in_process import TiltInProcess
 from benchmarks.systems.together import OneByOne, OnePass
 from benchmarks.systems.tws_pandas import TransformWithStatePandas
 from benchmarks.systems.tws_rows import TransformWithStateRows
@@ -70,6 +71,7 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         OnePass(),
         OneByOne(),
         InPandas(),
+        TiltInProcess(),
     )
     elsewhere = (ScriptSystem(script, environments.get(script.name)) for script in SCRIPTS)
     return {system.name: system for system in (*here, *elsewhere)}

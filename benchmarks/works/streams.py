@@ -7,7 +7,7 @@ from typing import Final
 from benchmarks.bars import Measure, NoLater, Times
 from benchmarks.windows import Band, Nexmark, Tilt, Together, Views
 from benchmarks.windows.tilt import APPLICATIONS
-from benchmarks.works.names import ONE_BY_ONE, ONE_PASS, PANDAS, SQL, STREAMS
+from benchmarks.works.names import ONE_BY_ONE, ONE_PASS, PANDAS, SQL, STREAMS, STREAMS_IN_PROCESS
 from benchmarks.works.work import Work
 
 MEETINGS: Final = (
@@ -47,7 +47,7 @@ MEETINGS: Final = (
         aggregate="readings",
         keys=150,
         windows=tuple(map(Tilt, APPLICATIONS)),
-        systems=(STREAMS, PANDAS),
+        systems=(STREAMS, STREAMS_IN_PROCESS, PANDAS),
         distribution="regular",
         rows=150_000,
         batches=2,

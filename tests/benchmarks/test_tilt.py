@@ -16,10 +16,12 @@ import pytest
 from hypothesis import strategies as st
 
 import benchmarks.tilt
-from benchmarks.checking import compare, expected_answers
+from benchmarks.checking import closed, compare, expected_answers
 from benchmarks.data import MICROSECONDS, SCHEMA, Data, table_of, write_data
 from benchmarks.question import Question
 from benchmarks.systems.in_pandas import InPandas
+from benchmarks.systems.system import System
+from benchmarks.systems.tilt_in_process import TiltInProcess
 from benchmarks.tilt import (
     Averages,
     CrestFactor,
@@ -205,16 +207,25 @@ def test_an_average_that_comes_to_lie_above_the_other_is_told_once() -> None:
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_pandas_says_what_a_walk_over_the_rows_says(application: Application, tmp_path: Path) -> None:
+def test_pandas_and_the_evaluators_say_what_a_walk_over_the_rows_says(application: Application, tmp_path: Path) -> None:
     files = write_data(Data(100, 2_000, 2, "regular"), tmp_path)
     question = Question("readings", Tilt(application))
-    right, found = expected_answers(question, files), InPandas().answer(question, files)
-    assert right.schema == found.schema == ANSWERS
+    right = expected_answers(question, files)
     assert len(right) >= (2 if application == "unusual" else 20)
-    assert compare(right, found) == []
-    run = InPandas().measure(question, files, 60)
-    assert (run.rows, run.output_rows) == (4_000, len(found))
-    assert str(question.windows) not in ("", application)
+    in_pandas, in_process = InPandas().answer(question, files), TiltInProcess().answer(question, files)
+    assert right.schema == in_pandas.schema == in_process.schema == ANSWERS
+    assert compare(right, in_pandas) == []
+    assert compare(*(closed(answers, question, files) for answers in (right, in_process))) == []
+
+
+@pytest.mark.parametrize("system", [InPandas(), TiltInProcess()])
+def test_systems_without_spark_are_measured(system: System, tmp_path: Path) -> None:
+    files = write_data(Data(100, 2_000, 2, "regular"), tmp_path)
+    run = system.measure(Question("readings", Tilt("vibration")), files, 60)
+    assert run.rows == 4_000
+    assert run.output_rows == {"pandas": 120, "muntin in process": 114}[system.name]  # the last window is open
+    assert run.cpu_seconds
+    assert not run.is_cut
 
 
 @pytest.mark.parametrize(

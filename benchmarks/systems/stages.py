@@ -1,0 +1,183 @@
+"""Evaluators as stages of a pipeline in one process: events in, events out, without Spark and without Java.
+
+Each stage is a bucket of the engine, and does what a worker does with a micro-batch: what the map side sends crosses as
+bytes, what a bucket keeps is written as in a checkpoint, and is kept decoded from batch to batch. The plans that the
+engine would make are made by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.windows import Ints
+from muntin import ColumnarAggregate, Module, WindowKind, hopping, tumbling
+from muntin.policies import ClipPolicy, TimestampPolicy
+from muntin.schemas import describe
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
+from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
+from muntin_engine.evaluators.event_by_event.processing import EventByEventRun
+from muntin_engine.evaluators.general.bucket import BatchRun, Bucket
+from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
+from muntin_engine.evaluators.pairing.pair_bucket import PairBucket
+from muntin_engine.evaluators.pairing.row_blobs import SideRows, to_blob
+from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.progress import ProgressTracker
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec, records_of
+from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.kept_stores import KeptStores
+
+Asked: TypeAlias = Mapping[str, tuple[ColumnarAggregate[Any, Any], str]]
+"""The aggregates of a window by the names of their results, each with the column that it reads."""
+
+
+class Events(NamedTuple):
+    """A micro-batch of events, as arrays side by side, and how complete they are after it.
+
+    Attributes:
+        keys: Of each event.
+        starts: Where each starts, in microseconds.
+        ends: Where each ends.
+        columns: What else there is of them.
+        watermark: No later event starts before it.
+    """
+
+    keys: Ints
+    starts: Ints
+    ends: Ints
+    columns: Mapping[str, pa.Array]
+    watermark: int
+
+    @property
+    def progress(self) -> Progress:
+        """The progress that a batch reports."""
+        newest = int(self.starts.max(initial=self.watermark))
+        return Progress(self.watermark, max(newest + 1, int(self.ends.max(initial=0))), newest)
+
+    def shifted(self, by: int) -> Events:
+        """Return the events later by so much, and the watermark with them."""
+        return self._replace(starts=self.starts + by, ends=self.ends + by, watermark=self.watermark + by)
+
+
+class WindowStage:
+    """Hopping windows on arrays; the size is a multiple of the hop.
+
+    Args:
+        size: Of the windows.
+        hop: From one to the next.
+        asked: What is computed.
+        at_end: True if results are points where windows end; they last as long as these otherwise.
+    """
+
+    def __init__(self, size: int, hop: int, asked: Asked, *, at_end: bool = False) -> None:
+        self._size, self._hop, self._asked, self._at_end = size, hop, asked, at_end
+        self._grid = SliceGrid.of(tumbling(size) if size == hop else hopping(size, hop))
+        self._forms = [
+            BoundForm(module, f"{module.name} {module.version}", (place,), (describe(float, column),))
+            for place, (module, column) in enumerate(asked.values())
+        ]
+        self._bucket: SliceBucket[Closed] = SliceBucket(
+            [self._grid], self._store, MemoryCells(), Codec(), Compatibility({}), KeptStores(), "bucket"
+        )
+
+    def take(self, events: Events) -> Events:
+        """Return the results that a batch completes."""
+        inputs = [events.columns[column] for _, column in self._asked.values()]
+        buckets = np.zeros(len(events.keys), np.int32)
+        rows = Rows(buckets, events.starts, events.ends, [pa.array(events.keys)], inputs)
+        blobs = [blob.blob for blob in lift_rows(self._grid, self._forms, rows)]
+        output = [complete.output for complete in self._bucket.process(blobs, events.progress).output]
+        nothing = np.empty(0, np.int64)
+        keys = np.concatenate([nothing, *(closed.keys.column("k0").to_numpy() for closed in output)])
+        starts = np.concatenate([nothing, *(closed.windows.windows * self._hop for closed in output)])
+        columns = {}
+        for place, (name, form) in enumerate(zip(self._asked, self._forms, strict=True)):
+            parts = [pa.array(form_results(form, place, closed.windows), pa.float64()) for closed in output]
+            columns[name] = pa.concat_arrays([pa.array([], pa.float64()), *parts])
+        opened = (events.watermark // self._hop + 1) * self._hop
+        if self._at_end:
+            return Events(keys, starts + self._size, starts + self._size + 1, columns, opened)
+        return Events(keys, starts, starts + self._size, columns, opened - self._size)
+
+    def _store(self) -> ColumnarStore:
+        return ColumnarStore([self._grid], self._forms)
+
+
+class PairStage:
+    """An inner join on arrays. The columns of both sides are in the pairs, so their names differ."""
+
+    def __init__(self) -> None:
+        trackers = [ProgressTracker(), ProgressTracker()]
+        self._bucket = PairBucket(trackers, MemoryCells(), Codec(), Compatibility({}), KeptStores(), "bucket")
+
+    def take(self, left: Events, right: Events) -> Events:
+        """Return the pairs that a batch of both sides completes."""
+        blobs = [_blob(side, events) for side, events in enumerate((left, right)) if len(events.keys)]
+        result = self._bucket.process(blobs, [left.progress, right.progress], [(), ()])
+        parts = [
+            pa.table(
+                [found.keys.column(0), found.starts, found.ends, *(column for side in found.sides for column in side)],
+                names=["key", "start", "end", *left.columns, *right.columns],
+            )
+            for found in result.pairs
+        ]
+        if not parts:
+            nothing = np.empty(0, np.int64)
+            empty = dict.fromkeys((*left.columns, *right.columns), pa.array([], pa.float64()))
+            return Events(nothing, nothing, nothing, empty, result.progress.watermark)
+        table = pa.concat_tables(parts).combine_chunks()
+        keys, starts, ends = (table[name].to_numpy() for name in ("key", "start", "end"))
+        columns = {name: table[name].chunk(0) for name in table.column_names[3:]}
+        return Events(keys, starts, ends, columns, result.progress.watermark)
+
+
+class OperatorStage:
+    """An operator in Python, over windows or over the stream itself.
+
+    Args:
+        module: The operator.
+        select: Makes what it reads of the values of an event.
+        window: Its windows; None if it follows the stream.
+    """
+
+    def __init__(self, module: Module, select: Callable[[Any], Any], window: WindowKind | None = None) -> None:
+        query = EvaluatorQuery(
+            window or tumbling(1),
+            (Binding(module, select),),
+            clip=ClipPolicy.RIGHT,
+            timestamps=TimestampPolicy.UNCHANGED,
+            has_ids=False,
+        )
+        run: type[BatchRun] = EventByEventRun if window is None else BatchRun
+        self._bucket = Bucket(
+            query, MemoryCells(), Codec(records_of(module)), {}, run=run, kept=KeptStores(), name="bucket"
+        )
+
+    def take(self, events: Events) -> list[tuple[int, int, Any]]:
+        """Return key, start and value of each row that a batch completes."""
+        changes: dict[int, list[InputChange]] = {}
+        columns = [column.to_pylist() for column in events.columns.values()]
+        ticks = zip(events.keys.tolist(), events.starts.tolist(), events.ends.tolist(), strict=True)
+        for (key, start, end), payload in zip(ticks, zip(*columns, strict=True), strict=True):
+            changes.setdefault(key, []).append(InputChange(None, start, end, payload))
+        result = self._bucket.process([((key,), some) for key, some in changes.items()], events.progress)
+        return [(key[0], change.start, change.value) for key, rows in result.output for change in rows]
+
+
+def _blob(side: int, events: Events) -> bytes:
+    keys, codes = np.unique(events.keys, return_inverse=True)
+    rows = SideRows(codes.astype(np.int64), events.starts, events.ends, pa.table(dict(events.columns)))
+    return to_blob([(side, pa.table({"k0": keys}), rows)])
+
+
+def columns_of(values: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the columns of rows of three; of none, three empty ones."""
+    return list(zip(*values, strict=True)) if values else [(), (), ()]
