@@ -16,7 +16,11 @@ LIFETIMES: Final = (
         keys=1_000,
         windows=(Snapshot(30),),
         systems=(COLUMNAR, GENERAL, SNAPSHOTS),
-        bars=(Times(COLUMNAR, GENERAL, Measure.WARM_BATCH, 8), Rate(SNAPSHOTS, 1_000_000)),
+        bars=(
+            Times(COLUMNAR, GENERAL, Measure.WARM_BATCH, 8),
+            Rate(COLUMNAR, 400_000, is_warm=True),
+            Rate(SNAPSHOTS, 1_000_000),
+        ),
         quick=(COLUMNAR, GENERAL),
         files={GENERAL: 2},
     ),
@@ -26,7 +30,7 @@ LIFETIMES: Final = (
         keys=100_000,
         windows=(Snapshot(30),),
         systems=(COLUMNAR, SNAPSHOTS),
-        bars=(Rate(SNAPSHOTS, 1_000_000),),
+        bars=(Rate(COLUMNAR, 400_000, is_warm=True), Rate(SNAPSHOTS, 1_000_000)),
     ),
     Work(
         name="snapshots-revised",
@@ -34,7 +38,11 @@ LIFETIMES: Final = (
         keys=1_000,
         windows=(Snapshot(30, is_revised=True),),
         systems=(COLUMNAR, GENERAL, SNAPSHOTS),
-        bars=(Times(COLUMNAR, GENERAL, Measure.WARM_BATCH, 5), Rate(SNAPSHOTS, 500_000)),
+        bars=(
+            Times(COLUMNAR, GENERAL, Measure.WARM_BATCH, 5),
+            Rate(COLUMNAR, 125_000, is_warm=True),
+            Rate(SNAPSHOTS, 500_000),
+        ),
         files={GENERAL: 2},
     ),
     Work(
