@@ -33,7 +33,8 @@ def start_session(log: Path, cores: int = CORES) -> None:
 
 def spark_session() -> SparkSession:
     """Return the session that runs."""
-    return local_session("muntin benchmarks", cores=CORES)
+    context = SparkContext._active_spark_context
+    return local_session("muntin benchmarks", cores=CORES if context is None else context.defaultParallelism)
 
 
 def end_session() -> None:

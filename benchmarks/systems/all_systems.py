@@ -28,9 +28,16 @@ from benchmarks.systems.tws_rows import TransformWithStateRows
 from benchmarks.windows import Calendar, Hopping, LastRows, Session
 
 SCRIPTS: Final = (
+    Script(
+        "flink",
+        "pyflink.table",
+        5_000_000,
+        "on its mini cluster, started in the time, with its built-in aggregate: no Python runs",
+        (Hopping, Session),
+    ),
     Script("bytewax", "bytewax", 1_000_000, "in two threads of one process, folding in Python"),
     Script("pathway", "pathway", 1_000_000, "in one process, with its built-in reducers"),
-    Script("beam", "apache_beam", 200_000, "on its direct runner, in one process"),
+    Script("beam", "apache_beam", 1_000_000, "on its direct runner, in one process"),
     Script(
         "pyflink",
         "pyflink.table",

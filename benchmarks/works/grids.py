@@ -6,7 +6,17 @@ from typing import Final
 
 from benchmarks.bars import Growth, Measure, Times
 from benchmarks.windows import Hopping
-from benchmarks.works.names import COLUMNAR, ELSEWHERE, GENERAL, GROUP_STATE, SLICED, SPARK, TWS, TWS_PANDAS
+from benchmarks.works.names import (
+    COLUMNAR,
+    ELSEWHERE,
+    FILES_ELSEWHERE,
+    GENERAL,
+    GROUP_STATE,
+    SLICED,
+    SPARK,
+    TWS,
+    TWS_PANDAS,
+)
 from benchmarks.works.work import Work
 
 GRIDS: Final = (
@@ -21,7 +31,7 @@ GRIDS: Final = (
             Times(COLUMNAR, SPARK, Measure.WARM_BATCH, 25),
         ),
         quick=(COLUMNAR, SPARK),
-        files={SPARK: 3},
+        files={SPARK: 2},
     ),
     Work(
         name="hopping-600-60",
@@ -46,7 +56,7 @@ GRIDS: Final = (
             Times(SLICED, TWS, Measure.END_TO_END, 3),
         ),
         quick=(COLUMNAR, SLICED, SPARK, TWS),
-        files={GENERAL: 3, TWS_PANDAS: 3, GROUP_STATE: 3} | dict.fromkeys(ELSEWHERE, 1),
+        files={GENERAL: 2, TWS: 3, TWS_PANDAS: 1, GROUP_STATE: 1} | FILES_ELSEWHERE,
     ),
     Work(
         name="tumbling-60-many-keys",
@@ -58,15 +68,16 @@ GRIDS: Final = (
             Times(COLUMNAR, SPARK, Measure.END_TO_END, 3.5),
             Times(SLICED, TWS, Measure.END_TO_END, 3),
         ),
-        files={TWS: 2},
+        files={TWS: 1},
     ),
     Work(
         name="tumbling-60-zipf",
         aggregate="average",
         keys=10_000,
         windows=(Hopping(60, 60),),
-        systems=(COLUMNAR, SLICED, SPARK),
+        systems=(COLUMNAR, SLICED, SPARK, *ELSEWHERE),
         distribution="zipf",
+        files=FILES_ELSEWHERE,
     ),
     Work(
         name="max-hopping-600-10",
@@ -75,7 +86,7 @@ GRIDS: Final = (
         windows=(Hopping(600, 10),),
         systems=(COLUMNAR, SPARK),
         bars=(Times(COLUMNAR, SPARK, Measure.END_TO_END, 8),),
-        files={SPARK: 3},
+        files={SPARK: 2},
     ),
     Work(
         name="smaller-hops",

@@ -38,6 +38,7 @@ SIZES: Final = (
             *(AtMost(system, Measure.WORKER, 600e6) for system in _EVALUATORS),
         ),
         distribution="each once",
+        files={GENERAL: 1},
         batches=3,
     ),
     Work(
@@ -58,6 +59,7 @@ SIZES: Final = (
         windows=(Hopping(600, 10),),
         systems=(STATIC, SPARK_STATIC),
         bars=(Times(STATIC, SPARK_STATIC, Measure.END_TO_END, 20),),
+        files={SPARK_STATIC: 2},
     ),
     Work(
         name="static-60",
@@ -85,6 +87,7 @@ SIZES: Final = (
         windows=(Hopping(60, 60),),
         systems=(ONE_CORE, TWO_CORES, SPARK_ONE_CORE, SPARK_TWO_CORES),
         bars=(Times(TWO_CORES, ONE_CORE, Measure.WARM_BATCH, 1.7),),
+        batches=4,
     ),
     Work(
         name="cores-600-10",
@@ -93,6 +96,7 @@ SIZES: Final = (
         windows=(Hopping(600, 10),),
         systems=(ONE_CORE, TWO_CORES),
         bars=(Times(TWO_CORES, ONE_CORE, Measure.WARM_BATCH, 1.7),),
+        batches=4,
     ),
 )
 """A batch of one row has the bar of 1.25 times the hand-written one's time: 0.8 times its speed."""

@@ -23,7 +23,7 @@ MEETINGS: Final = (
     Work(
         name="join",
         aggregate="pairs",
-        keys=10_000,
+        keys=1_500,
         windows=(Band(20),),
         systems=(STREAMS, SQL),
         bars=(
@@ -33,6 +33,7 @@ MEETINGS: Final = (
             NoLater(STREAMS, SQL),
         ),
         files=dict.fromkeys((STREAMS, SQL), 2),
+        rows=150_000,
     ),
     Work(
         name="nexmark",
@@ -41,6 +42,7 @@ MEETINGS: Final = (
         windows=tuple(Nexmark(query) for query in (0, 1, 2, 5, 7, 8)),
         systems=(STREAMS, SQL),
         files=dict.fromkeys((STREAMS, SQL), 3),
+        rows=500_000,
     ),
     Work(
         name="tilt",

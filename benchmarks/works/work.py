@@ -74,4 +74,5 @@ class Work:
         """Return the work in words."""
         zipf = "Zipf " if self.distribution == "zipf" else ""
         windows = str(self.windows[0]) if len(self.windows) == 1 else f"{len(self.windows)} windows"
-        return f"{self.aggregate}, {self.data(rows).keys:,} {zipf}keys, {windows}"
+        one = ", a row in each micro-batch" if self.rows == 1 else ""
+        return f"{self.aggregate}, {self.data(rows).keys:,} {zipf}keys, {windows}{one}"

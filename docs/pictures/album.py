@@ -18,6 +18,7 @@ from docs.pictures import (
     guides,
     joins,
     late,
+    overview,
     progress,
     rows,
     slices,
@@ -27,16 +28,18 @@ from docs.pictures import (
 )
 from docs.pictures.chart import Chart
 from docs.pictures.diagram import Diagram
+from docs.pictures.panels import Panels
 from docs.pictures.picture import Picture
 
 FOLDER: Final = Path(__file__).parent
 """Where they are kept: beside the code that draws them."""
 
 
-def album() -> Iterator[Picture | Diagram | Chart]:
+def album() -> Iterator[Picture | Diagram | Chart | Panels]:
     """Yield them all."""
     chapters = (
         title,
+        overview,
         benchmark,
         events,
         changes,

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 WIDTH: Final = 400
 _BAR: Final = 14
 _ROOM_FOR_NUMBERS: Final = 88
-_STYLE: Final = """\
+STYLE: Final = """\
 .muntin-chart{--paper:#fff;--edge:#d5dbe1;--ink:#1f2328;--soft:#57606a;--ours:#14918a;--theirs:#c9a24f}
 @media(prefers-color-scheme:dark){.muntin-chart{--paper:#171b21;--edge:#343b44;--ink:#e6edf3;--soft:#a3adb8;\
 --ours:#2bb3a9;--theirs:#a88540}}
@@ -88,7 +88,7 @@ class Chart:
         yield f'<svg xmlns="http://www.w3.org/2000/svg" {frame} {size}>'
         yield f"<title>{escape(self.title)}</title>"
         yield f"<desc>{escape(self.description)}</desc>"
-        yield f"<style>\n{_STYLE}</style>"
+        yield f"<style>\n{STYLE}</style>"
         yield f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="8" class="card"/>'
 
     def _legend(self) -> Iterator[str]:

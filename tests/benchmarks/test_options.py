@@ -53,7 +53,7 @@ def test_environments_come_from_options_and_the_environment(monkeypatch: pytest.
     ("arguments", "said"),
     [
         (["--environment", "bytewax"], "names no environment"),
-        (["--environment", "storm=python"], "expected NAME=PYTHON, with one of bytewax, pathway, beam, pyflink"),
+        (["--environment", "storm=python"], "expected NAME=PYTHON, with one of flink, bytewax, pathway, beam, pyflink"),
         (["--rows", "0"], "expected a number above zero"),
         (["--only", "nothing"], "invalid choice"),
         (["--only", "smaller-hops", "--systems", SPARK], "no work is left"),
