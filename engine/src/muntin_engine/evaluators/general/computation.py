@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from muntin import (
     INFINITY,
@@ -24,7 +23,7 @@ from muntin.safe_text import safe_cause, safe_repr
 from muntin_engine.core.calls import RUNNING, Call, Locals, at
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED, Present
-from muntin_engine.evaluators.general.event_index import StoredEvent, by_since, by_until
+from muntin_engine.evaluators.general.event_index import StoredEvent, by_id, by_since, by_until
 from muntin_engine.evaluators.general.window_index import OutputRow
 
 T = TypeVar("T")
@@ -220,10 +219,6 @@ class Timestamper:
             )
 
 
-_by_id: Final = itemgetter(0)
-"""The id of an event."""
-
-
 class SweptWindow(NamedTuple):
     """One window of a sweep.
 
@@ -251,17 +246,17 @@ def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[
         Sorting the events; then each enters once and leaves once, however much the windows overlap. The members of a
         window are not copied.
     """
-    entering = sorted([event for event in events if event.since < event.until], key=by_since)
-    leaving = sorted(entering, key=by_until)
+    leaving = sorted([event for event in events if event.since < event.until], key=by_until)
+    entering = sorted(leaving, key=by_since)
     members: dict[Hashable, StoredEvent] = {}
     came = went = 0
     for window in windows:
         start, end = window.start, window.end
         place = bisect_left(entering, end, came, key=by_since)
         entered = [event for event in entering[came:place] if event.until > start]
-        members.update(zip(map(_by_id, entered), entered, strict=True))
+        members.update(zip(map(by_id, entered), entered, strict=True))
         came, place = place, bisect_right(leaving, start, went, key=by_until)
-        left = [members.pop(event.id) for event in leaving[went:place] if event.id in members]
+        left = [event for event in leaving[went:place] if members.pop(event.id, None) is not None]
         went = place
         if members or left:
             yield SweptWindow(window, members, entered, left)

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right, insort_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple, cast
 
 from muntin import EARLIEST, INFINITY
@@ -59,6 +59,9 @@ class StoredEvent(NamedTuple):
 stored_event: Final = cast("Callable[[tuple[Any, ...]], StoredEvent]", partial(tuple.__new__, StoredEvent))
 """Makes an event from its fields without a Python call: a key's events are decoded in each batch that touches it."""
 
+by_id: Final = itemgetter(0)
+"""The id of an event, which is its first field."""
+
 by_start: Final = attrgetter("start")
 """Sort key: the start of the lifetime."""
 
@@ -78,19 +81,22 @@ MANY: Final = 32
 class EventIndex:
     """The events of one key, and the changes since they were stored, if these are tracked.
 
-    Cost: a search is logarithmic in the number of events, and finds as many as end within the longest membership of a
-    stretch. They are a plain sorted list, so an insertion copies the memory behind its place; many insertions at once
-    sort a list that is almost sorted.
+    Cost: an insertion is constant. What goes through the events in order first puts new ones in their places: a few by
+    a search each, many by sorting all, which are almost sorted. A search is then logarithmic in the number of events,
+    and finds as many as end within the longest membership of a stretch.
 
     Attributes:
-        ordered: The events, by end, then by start, of membership; callers only read it.
+        size: The number of events.
         gone: The ids of stored events that were removed or replaced; None if changes are not tracked.
         new: The events that are not stored, by id.
     """
 
     def __init__(self, events: Iterable[StoredEvent] = ()) -> None:
         """Make an index of events that are in its order already."""
-        self.ordered = list(events)
+        self._ordered = list(events)
+        self.size = len(self._ordered)
+        self._unordered: list[StoredEvent] = []  # those that the order does not have yet
+        self._unordered_until = INFINITY  # no membership of theirs ends before it
         self._by_id: dict[Hashable, StoredEvent] | None = None
         self.gone: dict[Hashable, None] | None = None
         self.new: dict[Hashable, StoredEvent] = {}
@@ -98,11 +104,28 @@ class EventIndex:
         self._longest: int | None = None  # no membership that has an end is longer
 
     def __len__(self) -> int:
-        return len(self.ordered)
+        return self.size
 
     def __iter__(self) -> Iterator[StoredEvent]:
         """Iterate in order of end, then start, of membership."""
         return iter(self.ordered)
+
+    @property
+    def ordered(self) -> list[StoredEvent]:
+        """The events, by end, then by start, of membership; callers only read it."""
+        ordered, new = self._ordered, self._unordered
+        if not new:
+            return ordered
+        if len(new) <= len(ordered) // MANY:
+            for event in new:
+                insort_right(ordered, event, key=in_order)
+        else:
+            ordered += new
+            ordered.sort(key=in_order)
+        if self._longest is not None:
+            self._longest = _longest_of(new, self._longest)
+        self._unordered, self._unordered_until = [], INFINITY
+        return ordered
 
     def get(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id, or None."""
@@ -112,21 +135,20 @@ class EventIndex:
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         """Remove some events and insert others."""
-        ordered, few = self.ordered, len(self.ordered) // MANY
-        if len(gone) <= few:
-            for event in gone:
-                place, end = (find(ordered, in_order(event), key=in_order) for find in (bisect_left, bisect_right))
-                place = next((at for at in range(place, end) if ordered[at].id == event.id), end)
-                del ordered[place : min(place + 1, end)]
-        else:
-            ids = {event.id for event in gone}
-            self.ordered = ordered = [event for event in ordered if event.id not in ids]
-        if len(new) <= few:
-            for event in new:
-                insort_right(ordered, event, key=in_order)
-        else:
-            ordered += new
-            ordered.sort(key=in_order)
+        if gone:
+            ordered = self.ordered
+            if len(gone) <= len(ordered) // MANY:
+                for event in gone:
+                    place, end = (find(ordered, in_order(event), key=in_order) for find in (bisect_left, bisect_right))
+                    place = next((at for at in range(place, end) if ordered[at].id == event.id), end)
+                    del ordered[place : min(place + 1, end)]
+            else:
+                ids = {event.id for event in gone}
+                self._ordered = [event for event in ordered if event.id not in ids]
+        if new:
+            self._unordered += new
+            self._unordered_until = min(self._unordered_until, *map(by_until, new))
+        self.size = len(self._ordered) + len(self._unordered)
         self._note(gone, new)
 
     def forget(self, until: int, is_needed: Callable[[StoredEvent], bool] | None = None) -> list[StoredEvent]:
@@ -137,7 +159,8 @@ class EventIndex:
         kept = [] if is_needed is None else [event for event in candidates if is_needed(event)]
         if len(kept) == len(candidates):
             return []
-        self.ordered[: len(candidates)] = kept
+        self._ordered[: len(candidates)] = kept
+        self.size -= len(candidates) - len(kept)
         forgotten = candidates
         if is_needed is not None and kept:
             forgotten = [event for event in candidates if not is_needed(event)]
@@ -151,43 +174,47 @@ class EventIndex:
     def _note(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         if self._first is not None:
             after, first = self._first
-            first = min([first, *(event for event in new if event.until > after)], key=by_since)
-            is_gone = first.until > after and any(event.since == first.since for event in gone)
+            if new and min(map(by_since, new)) < first.since:
+                first = min([first, *(event for event in new if event.until > after)], key=by_since)
+            is_gone = first.until > after and first.since in map(by_since, gone)
             self._first = None if is_gone else (after, first)
-        if self._longest is not None:
-            self._longest = _longest_of(new, self._longest)
         if self.gone is not None:
-            for event in gone:
-                if self.new.pop(event.id, None) is None:
-                    self.gone[event.id] = None
-            self.new |= {event.id: event for event in new}
+            ids = dict.fromkeys(map(by_id, gone))
+            for id in self.new.keys() & ids.keys():
+                del self.new[id], ids[id]
+            self.gone |= ids
+            self.new.update(zip(map(by_id, new), new, strict=True))
         if self._by_id is not None:
             for event in gone:
                 self._by_id.pop(event.id, None)
-            self._by_id |= {event.id: event for event in new}
+            self._by_id.update(zip(map(by_id, new), new, strict=True))
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""
+        ordered = self.ordered
         if self._longest is None:
-            self._longest = _longest_of(self.ordered, 0)
-        first = bisect_right(self.ordered, start, key=by_until)
-        last = bisect_left(self.ordered, min(end + self._longest, INFINITY), first, key=by_until)
-        endless = bisect_left(self.ordered, INFINITY, last, key=by_until)
-        candidates = chain(islice(self.ordered, first, last), islice(self.ordered, endless, None))
+            self._longest = _longest_of(ordered, 0)
+        first = bisect_right(ordered, start, key=by_until)
+        last = bisect_left(ordered, min(end + self._longest, INFINITY), first, key=by_until)
+        endless = bisect_left(ordered, INFINITY, last, key=by_until)
+        candidates = chain(islice(ordered, first, last), islice(ordered, endless, None))
         return [event for event in candidates if event.since < end and event.since < event.until]
 
     def until_after(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends after a tick."""
-        return self.ordered[bisect_right(self.ordered, tick, key=by_until) :]
+        ordered = self.ordered
+        return ordered[bisect_right(ordered, tick, key=by_until) :]
 
     def until_at_most(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends at a tick or before."""
-        return self.ordered[: bisect_right(self.ordered, tick, key=by_until)]
+        ordered = self._ordered if tick < self._unordered_until else self.ordered
+        return ordered[: bisect_right(ordered, tick, key=by_until)]
 
     def last_end(self) -> int:
         """Return the greatest end of a member that has one; `EARLIEST` if none has."""
-        endless = bisect_left(self.ordered, INFINITY, key=by_until)
-        ending = map(self.ordered.__getitem__, range(endless - 1, -1, -1))
+        ordered = self.ordered
+        endless = bisect_left(ordered, INFINITY, key=by_until)
+        ending = map(ordered.__getitem__, range(endless - 1, -1, -1))
         return next((event.until for event in ending if event.is_member), EARLIEST)
 
     def earliest(self, after: int) -> int:
@@ -204,4 +231,4 @@ class EventIndex:
 
 def _longest_of(events: Iterable[StoredEvent], least: int) -> int:
     """Return the length of the longest membership that has an end; the least that is given if all are shorter."""
-    return max([least, *(event.until - event.since for event in events if event.until < INFINITY)])
+    return max([least, *[event.until - event.since for event in events if event.until < INFINITY]])

@@ -111,7 +111,7 @@ class KeyState:
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        is_held = self.events.ordered or self.windows.entries or self.pending or self.key_watermark > EARLIEST
+        is_held = self.events.size or self.windows.entries or self.pending or self.key_watermark > EARLIEST
         return not (is_held or self.assigner.outlives_events)
 
     @property
@@ -122,7 +122,7 @@ class KeyState:
     @property
     def held_count(self) -> int:
         """The number of events that are kept."""
-        return len(self.events.ordered)
+        return self.events.size
 
     @property
     def held_windows(self) -> int:

@@ -186,8 +186,10 @@ class GridAssigner(Assigner):
             return []
         past = self._past(limit)
         first = max(self._next_start(max(after, min(map(by_since, events)))), self.frontier)
-        untils = {horizon if until == INFINITY else until for until in map(by_until, events)}
-        stop = min(max(untils), past)
+        last = max(map(by_until, events))
+        if last == INFINITY:
+            last = max([horizon, *[event.until for event in events if event.until < INFINITY]])
+        stop = min(last, past)
         starts: Iterable[int] = range(first, stop, self._hop)
         if (stop - first) // self._hop > _FEW * len(events):
             starts = self._starts(events, first, past, horizon)

@@ -106,7 +106,7 @@ class KeyLives(KeyState):
     @property
     def held_count(self) -> int:
         """The number of events that are kept."""
-        return len(self.events.ordered) + sum(life.held_count for life in self.lives)
+        return self.events.size + sum(life.held_count for life in self.lives)
 
     @property
     def held_windows(self) -> int:
