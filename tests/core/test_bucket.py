@@ -46,9 +46,9 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counts: Counter[str] = Counter()
     restore = KeyState.from_data.__func__  # type: ignore[attr-defined]  # of a classmethod
 
-    def counting(cls: type[KeyState], *arguments: Any) -> Any:
+    def counting(cls: type[KeyState], *arguments: Any, **named: Any) -> Any:
         counts["keys"] += 1
-        return restore(cls, *arguments)
+        return restore(cls, *arguments, **named)
 
     monkeypatch.setattr(KeyState, "from_data", classmethod(counting))
     return counts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any, ClassVar
 
 import pytest
 
@@ -18,33 +19,33 @@ def drawn(random: Random) -> KeyTimer:
 @pytest.mark.parametrize("seed", range(20))
 def test_the_index_says_what_a_look_at_all_timers_says(seed: int) -> None:
     random, timers = Random(seed), dict[bytes, KeyTimer]()
-    index = TimerIndex(timers.get)
+    index = TimerIndex()
     for _ in range(60):
         names = random.sample([bytes([number]) for number in range(40)], random.choice((1, 2, 30)))
         for name in names:
-            if random.random() < 0.2:
-                timers.pop(name, None)
-            else:
-                timers[name] = drawn(random)
-        index.update(names, len(timers), timers.items())
+            timers[name] = NEVER if random.random() < 0.2 else drawn(random)
+        index.update({name: timers[name] for name in names})
         at = tuple(random.randrange(100) for _ in range(4))
         assert index.soonest() == soonest(timers.values())
         wanted = {name for name, timer in timers.items() if timer.is_reached(*at)}
         assert index.due(at) == index.due(at) == wanted
 
 
+class Watched(KeyTimer):
+    """Notes the keys whose timers are looked at, by their first field."""
+
+    asked: ClassVar[list[int]] = []
+
+    def __getitem__(self, field: Any) -> Any:
+        self.asked.append(self.closing)
+        return super().__getitem__(field)
+
+
 def test_a_key_that_is_not_due_is_not_looked_at() -> None:
-    timers = {number.to_bytes(2, "big"): NEVER._replace(closing=number) for number in range(1000)}
-    asked: list[bytes] = []
-
-    def timer_of(name: bytes) -> KeyTimer | None:
-        asked.append(name)
-        return timers.get(name)
-
-    index = TimerIndex(timer_of)
-    index.rebuild(timers.items())
+    timers = {number.to_bytes(2, "big"): Watched(number, INFINITY, INFINITY) for number in range(1000)}
+    index = TimerIndex(timers.items())
+    Watched.asked.clear()
     assert len(index.due((4, 0, 0, 0))) == 5
-    timers[b"\x00\x00"] = NEVER._replace(closing=77)
-    index.update([b"\x00\x00"], len(timers), timers.items())
+    index.update({b"\x00\x00": Watched(77, INFINITY, INFINITY)})
     assert index.soonest().closing == 1
-    assert len(asked) < 20
+    assert 0 < len(Watched.asked) < 20

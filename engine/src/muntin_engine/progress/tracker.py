@@ -207,7 +207,8 @@ class ProgressTracker:
             states = [SourceState.from_data(data) for data in tracked] or [SourceState(Observation(n)) for n in names]
             states = [self._hear(state, heard, now.clock) for state in states]
             tracked = [state.to_data() for state in states]
-            least = self.changes.watermark(self._least(states, now.clock))
+            least = self._least(states, now.clock)
+            least = self.changes.watermark(least) if self.changes.changes else least
             now = replace(now, watermark=max(now.watermark, least))
         watermark = settled(self.steps, now.watermark) if self.steps else now.watermark
         horizon = now.horizon if watermark == INFINITY else max(now.horizon, watermark)
@@ -216,7 +217,8 @@ class ProgressTracker:
     def _hear(self, state: SourceState, observed: Sequence[Observation], clock: int) -> SourceState:
         """Return the state of a source after a micro-batch; an idle source may be moved on by the clock."""
         seen, watermark, spoke = state
-        policy = self._policy(state)
+        rule = self._rules.get(seen.source)
+        policy = self.policy if rule is None else rule.progress
         own = [some for some in observed if some.source in (seen.source, None)]
         if own:
             rows_before, spoke = seen.rows, None
@@ -232,23 +234,19 @@ class ProgressTracker:
         return state._replace(watermark=max(watermark, clock - policy.idle.lag))
 
     def _least(self, states: Sequence[SourceState], clock: int) -> int:
-        """Return the least watermark of the sources that are waited for; the furthest of all if none is."""
-        awaited = [self._moved(state) for state in states if not self._is_left_out(state, clock)]
-        return min(awaited) if awaited else max(map(self._moved, states))
+        """Return the least watermark of the sources that are waited for; the furthest of all if none is.
 
-    def _is_left_out(self, state: SourceState, clock: int) -> bool:
-        """True if a source is idle, and its policy leaves it out of the minimum then."""
-        policy = self._policy(state)
-        return policy.idle is not None and policy.idle.lag is None and state.is_idle(policy, clock)
-
-    def _policy(self, state: SourceState) -> ProgressPolicy:
-        rule = self._rules.get(state.seen.source)
-        return self.policy if rule is None else rule.progress
-
-    def _moved(self, state: SourceState) -> int:
-        """Return the watermark of a source after the changes of its own events."""
-        rule = self._rules.get(state.seen.source)
-        return state.watermark if rule is None else rule.changes.watermark(state.watermark)
+        A source that is idle is not waited for, unless its policy moves it on by the clock.
+        """
+        awaited: list[int] = []
+        others: list[int] = []
+        for state in states:
+            rule, policy, watermark = self._rules.get(state.seen.source), self.policy, state.watermark
+            if rule is not None:
+                policy, watermark = rule.progress, rule.changes.watermark(watermark)
+            is_left_out = policy.idle is not None and policy.idle.lag is None and state.is_idle(policy, clock)
+            (others if is_left_out else awaited).append(watermark)
+        return min(awaited) if awaited else max(others)
 
 
 def effective(query: EvaluatorQuery, progress: Progress) -> Progress:

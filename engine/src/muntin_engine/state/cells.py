@@ -77,25 +77,20 @@ class CheckedCells:
         return None if sealed is None else unseal(name, sealed, self._owner)
 
     def put(self, name: str, data: bytes) -> None:
-        """Set a cell."""
+        """Set a cell, with a checksum in which its name counts: a cell is not another's."""
         self.written += len(data)
-        self._cells.put(name, seal(name, data))
+        self._cells.put(name, _checksum(name, data) + data)
 
     def remove(self, name: str) -> None:
         """Empty a cell."""
         self._cells.remove(name)
 
 
-def seal(name: str, data: bytes) -> bytes:
-    """Return the bytes of a cell with their checksum, in which the name counts: a cell is not another's."""
-    return _checksum(name, data) + data
-
-
 def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
-    """Return the bytes that `seal` was given.
+    """Return the bytes of a cell without their checksum.
 
     Raises:
-        StateError: They are not what was sealed under this name.
+        StateError: They are not what was put there under this name.
     """
     data = sealed[CHECKSUM_BYTES:]
     if sealed[:CHECKSUM_BYTES] != _checksum(name, data):

@@ -122,10 +122,6 @@ class StateLog:
         """The bytes of all entries."""
         return sum(segment.size for segment in self._segments)
 
-    def is_garbage(self, live: int) -> bool:
-        """True if it is to be rewritten: more than half of it is dead, given how many bytes are live."""
-        return not live or self.size > 2 * live + MOST_DEAD
-
     def read(self) -> list[StoredEntry]:
         """Return all entries."""
         return [self._read(segment) for segment in self._segments]
@@ -171,7 +167,7 @@ class StateLog:
             whole: Returns all of it as entries.
             first_live: The first place that is live; merged entries leave out those before it.
         """
-        if self.is_garbage(live):
+        if not live or self.size > 2 * live + MOST_DEAD:
             self.rewrite(whole())
         else:
             self.compact(store, first_live)

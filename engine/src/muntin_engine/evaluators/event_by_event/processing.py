@@ -11,9 +11,9 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.event_by_event.following import FollowingEmission
 from muntin_engine.evaluators.event_by_event.key_state import FollowedState
 from muntin_engine.evaluators.general.bucket import BatchRun
+from muntin_engine.evaluators.general.closing import waiting_times
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.timers import waiting_times
 from muntin_engine.state.bucket_state import BucketMetadata, KeyTimer
 from muntin_engine.state.codec import Codec
 

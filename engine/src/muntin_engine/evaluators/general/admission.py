@@ -11,17 +11,44 @@ is admitted, and kept as long as it can be revised, so that its revisions find i
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
-from muntin import INFINITY, Axis
+from muntin import INFINITY, Axis, Window
 from muntin.axis import AnyAxis
 from muntin_engine.core.changes import InputChange, Reason, Rejection
 from muntin_engine.evaluators.general.event_index import StoredEvent, stored_event
 from muntin_engine.evaluators.general.key_state import Identity, KeyState, Neighbour, Samples
-from muntin_engine.evaluators.general.net_changes import NetChanges
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows, chain_rows, sync_time
 
 _NOTHING: Final = PendingRows()
+
+
+Versions: TypeAlias = tuple[StoredEvent | None, StoredEvent | None]
+"""An event before a batch and after it. None: it did not, or does not, exist."""
+
+
+class NetChanges:
+    """The net changes of some events.
+
+    Attributes:
+        inserted: New events that no other row can be about.
+        touched: The other net changes by event: an event revised twice in a batch appears once.
+        replaced: Windows whose entry has live output and no members: what they are now is to be computed.
+        recut: The stretch of the axis in which windows are cut elsewhere than before; None if they are not.
+    """
+
+    def __init__(self, state: KeyState) -> None:
+        self.inserted: list[StoredEvent] = []
+        self.touched: dict[Hashable, Versions] = {}
+        self.replaced: list[Window] = []
+        self.recut: tuple[int, int] | None = None
+        self._state = state
+
+    def settle(self) -> None:
+        """Bring the index and the windows up to date."""
+        gone = [before for before, _ in self.touched.values() if before is not None]
+        new = [after for _, after in self.touched.values() if after is not None]
+        self._state.replace(gone, self.inserted + new if new else self.inserted)
 
 
 class Admission(NetChanges):
@@ -73,8 +100,9 @@ class Admission(NetChanges):
                     rows.append(fresh[identity])
                     del self.touched[identity]
                 self._follow(identity, rows, now)
-        for identity in [identity for identity in known if identity not in others]:
-            self._follow(identity, [], now)
+        if known:
+            for identity in [identity for identity in known if identity not in others]:
+                self._follow(identity, [], now)
 
     def _insert_anonymous(self, changes: Sequence[InputChange]) -> Sequence[InputChange]:
         """Admit the valid insertions that have an end and no id; return the other rows."""

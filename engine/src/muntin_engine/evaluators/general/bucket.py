@@ -26,18 +26,17 @@ from muntin import (
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.general.admission import Admission, Filter
+from muntin_engine.evaluators.general.admission import Admission, Filter, NetChanges
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
-from muntin_engine.evaluators.general.closing import FinalEmission, forget_closed
+from muntin_engine.evaluators.general.assignment.assigner import Assigner
+from muntin_engine.evaluators.general.closing import FinalEmission, forget_closed, timer
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore, update_keys
-from muntin_engine.evaluators.general.net_changes import NetChanges
 from muntin_engine.evaluators.general.shedding import Shedding
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
-from muntin_engine.evaluators.general.timers import timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.tracker import effective, for_key, seen_to
@@ -179,6 +178,11 @@ class Bucket:
         return batch.result
 
 
+def _empty_assigner(query: EvaluatorQuery) -> Assigner:
+    """Return the assigner of a key that will have future events alone."""
+    return assigner_of(query.window)
+
+
 class BatchRun:
     """Process one micro-batch, key by key.
 
@@ -195,7 +199,7 @@ class BatchRun:
         self, query: EvaluatorQuery, codec: Codec, metadata: BucketMetadata, now: Progress, signals: frozenset[str]
     ) -> None:
         self.result = BatchResult(progress=now)
-        results = query.once(WindowResults)
+        results, self._of_future_keys = query.once(WindowResults), query.once(_empty_assigner)
         self.emission: Emission
         if isinstance(query.emit, EarlyEmission):
             self.emission = TriggeredEmission(query, results, query.emit, signals)
@@ -227,7 +231,7 @@ class BatchRun:
         query, watermark = self._query, self.now.watermark
         if watermark in (EARLIEST, INFINITY) or query.is_time_bound:
             return watermark
-        assigner = assigner_of(query.window)  # of a key that future events alone will have
+        assigner = self._of_future_keys
         if query.timestamps is TimestampPolicy.POINT_AT_END:
             return min(assigner.end_after(watermark), earliest)
         if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
@@ -253,7 +257,8 @@ class BatchRun:
     def _process_key(self, store: KeyStore, name: bytes, work: Work) -> None:
         """Evaluate a key: the four phases of the paper's section V.D, and its clean-up."""
         query, key = self._query, work.key
-        stored = store.get(name, lambda records: self.state_class.from_data(query, records, self._serializer, key))
+        decode = partial(self.state_class.from_data, query, serializer=self._serializer, key=key)
+        stored = store.get(name, decode)
         state = self.state_class(query, self._serial) if stored is None else stored
         events, windows, waiting = state.held_count, state.held_windows, state.waiting_count
         before, now = self._before, self.now
@@ -287,8 +292,14 @@ class BatchRun:
         self._events_held += state.held_count - events
         self._windows_held += state.held_windows - windows
         if is_held:
-            timer = self.timer_of(state, now)
-            store.put(name, timer, state, partial(self._changes, key, state), partial(self._whole, key, state))
+            parts = partial(state.changes, self._serializer, key), partial(state.to_data, self._serializer, key)
+            try:
+                store.put(name, self.timer_of(state, now), state, *parts)
+            except StateError as error:
+                named = self._why_unstorable(key, state)
+                if named is None:
+                    raise
+                raise named from error
         else:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             store.remove(name)
@@ -314,17 +325,8 @@ class BatchRun:
         self.result.windows_closed += forget_closed(self._query, state, now.watermark)
         return output
 
-    def _changes(self, key: Key, state: KeyState) -> bytes | None:
-        changes = state.changes(self._serializer, key)
-        return None if changes is None else self._packed(key, state, changes)
-
-    def _whole(self, key: Key, state: KeyState) -> bytes:
-        return self._packed(key, state, state.to_data(self._serializer, key))
-
-    def _packed(self, key: Key, state: KeyState, data: list[object]) -> bytes:
-        try:
-            return self._codec.pack(data)
-        except StateError as error:
-            rows = ((window, out.row.value) for window, entry in state.entries for out in entry.live)
-            found = (self._serializer.why_unstorable(value, key, window) for window, value in rows)
-            raise next(filter(None, found), error) from error
+    def _why_unstorable(self, key: Key, state: KeyState) -> StateError | None:
+        """Return an error that names the module of a live result that cannot be stored; None if all can."""
+        rows = ((window, out.row.value) for window, entry in state.entries for out in entry.live)
+        found = (self._serializer.why_unstorable(value, key, window) for window, value in rows)
+        return next(filter(None, found), None)

@@ -106,7 +106,7 @@ class KeyStore(Generic[StateT]):
         self.timer = NEVER
         self._codec = codec
         self._keys: dict[bytes, StoredKey[StateT]] = {}
-        self._timers = TimerIndex(self._timer_of)
+        self._timers = TimerIndex()
         self._written: dict[bytes, tuple[KeyTimer, Record]] = {}
 
     def __len__(self) -> int:
@@ -128,7 +128,7 @@ class KeyStore(Generic[StateT]):
             if records[-1].data:
                 size = sum(len(record.data) + _HEAD for record in records)
                 store._keys[name] = StoredKey(timer, records, size)
-        store._timers.rebuild((name, key.timer) for name, key in store.items())
+        store._timers = TimerIndex((name, key.timer) for name, key in store.items())
         store.timer = store._timers.soonest()
         if len(store) != keys:
             raise damaged("metadata", f"it lists {keys:,} keys, and the log has {len(store):,}")
@@ -156,8 +156,9 @@ class KeyStore(Generic[StateT]):
         key = self._keys.get(name)
         if key is None or key.state is not None:
             return None if key is None else key.state
+        is_followed = key.room > 0
         state = decode([self._codec.unpack(record.data) for record in key.records])
-        if key.room > 0:
+        if is_followed:
             state.follow()
         return state
 
@@ -166,8 +167,8 @@ class KeyStore(Generic[StateT]):
         name: bytes,
         timer: KeyTimer,
         state: StateT,
-        changes: Callable[[], bytes | None],
-        whole: Callable[[], bytes],
+        changes: Callable[[], list[object] | None],
+        whole: Callable[[], list[object]],
     ) -> None:
         """Append changes to a key's records if there is room, or else replace them all. A large key stays decoded.
 
@@ -177,13 +178,17 @@ class KeyStore(Generic[StateT]):
             state: Its decoded state.
             changes: Returns the changes since the last record; None if they are not known.
             whole: Returns all of the state.
+
+        Raises:
+            StateError: They hold a value that cannot be stored.
         """
         known = self._take(name)
         room = 0 if known is None else known.room
-        data = (changes() if room > 0 else None) or b""
+        changed = changes() if room > 0 else None
+        data = b"" if changed is None else self._codec.pack(changed)
         is_whole = not 0 < len(data) <= room
         if is_whole:
-            data = whole()
+            data = self._codec.pack(whole())
         record = Record(self.number, is_whole, data)
         size, records = len(data) + _HEAD, [record]
         if known is not None and not is_whole:
@@ -222,10 +227,9 @@ class KeyStore(Generic[StateT]):
         """Return the records since the last call as log entries of a few megabytes."""
         if not self._written:
             return []
-        timers = ((name, key.timer) for name, key in self.items())
-        self._timers.update(list(self._written), len(self), timers)
-        self.timer = self._timers.soonest()
         written, self._written = self._written, {}
+        self._timers.update({name: timer for name, (timer, _) in written.items()})
+        self.timer = self._timers.soonest()
         return self._entries([(name, timer, (record,)) for name, (timer, record) in written.items()])
 
     def whole(self) -> list[Entry]:
@@ -237,11 +241,6 @@ class KeyStore(Generic[StateT]):
         del first_live  # an entry has keys that end at any time
         joined = sorted(_joined(self._codec, entries).items(), key=_NAME)
         return self._entries((name, timer, records) for name, (timer, records) in joined)
-
-    def _timer_of(self, name: bytes) -> KeyTimer | None:
-        """Return the timer of a key; None if it has no state."""
-        key = self._keys.get(name)
-        return None if key is None else key.timer
 
     def _entries(self, keys: Iterable[tuple[bytes, KeyTimer, Sequence[Record]]]) -> list[Entry]:
         """Return records as entries of a few megabytes, column by column."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias
 
 from muntin import INFINITY
-from muntin_engine.state.bucket_state import KeyTimer
+from muntin_engine.state.bucket_state import NEVER, KeyTimer
 
 _Entry: TypeAlias = tuple[int, bytes]
 """The value of a field of a timer, and the key."""
@@ -22,51 +22,38 @@ heaps are made anew."""
 
 
 class TimerIndex:
-    """A heap for each field of the timers of keys.
+    """The timers of keys, and a heap for each of their fields.
 
-    An entry is outdated if its key has another value by now; it is dropped when it comes up, or when the heaps are made
-    anew.
+    An entry of a heap is outdated if its key has another value by now; it is dropped when it comes up, or when the
+    heaps are made anew.
 
     Cost: logarithmic for each key that gets a timer or is due, and constant for the soonest timer, in the long run;
     linear in all keys where many of them get one.
     """
 
-    def __init__(self, timer_of: Callable[[bytes], KeyTimer | None]) -> None:
-        """Start without keys.
-
-        Args:
-            timer_of: Returns the timer of a key now; None if it has none any more.
-        """
-        self._timer_of = timer_of
+    def __init__(self, timers: Iterable[tuple[bytes, KeyTimer]] = ()) -> None:
+        """Start with the timers of some keys."""
+        self._timers = dict(timers)
         self._heaps: list[list[_Entry]] = [[] for _ in _FIELDS]
         self._taken: list[tuple[int, _Entry]] = []
+        self._rebuild()
 
-    def rebuild(self, timers: Iterable[tuple[bytes, KeyTimer]]) -> None:
-        """Take the timers of all keys."""
-        known = list(timers)
-        self._heaps = [[(timer[field], name) for name, timer in known if timer[field] < INFINITY] for field in _FIELDS]
-        self._taken = []
-        for heap in self._heaps:
-            heapify(heap)
-
-    def update(self, names: Sequence[bytes], keys: int, timers: Iterable[tuple[bytes, KeyTimer]]) -> None:
-        """Take the new timers of some keys.
-
-        Args:
-            names: The keys that have another timer, or none.
-            keys: The number of all keys.
-            timers: The timers of all keys, in case that so many change.
-        """
-        entries = sum(map(len, self._heaps))
-        if len(names) * _MANY >= keys or entries > _MANY * (keys + len(names)) * len(_FIELDS):
-            self.rebuild(timers)
+    def update(self, changed: Mapping[bytes, KeyTimer]) -> None:
+        """Take the new timers of some keys; `NEVER` of those that are gone."""
+        for name, timer in changed.items():
+            if timer == NEVER:
+                self._timers.pop(name, None)
+            else:
+                self._timers[name] = timer
+        keys, entries = len(self._timers), sum(map(len, self._heaps))
+        if len(changed) * _MANY >= keys or entries > _MANY * (keys + len(changed)) * len(_FIELDS):
+            self._rebuild()
             return
         self._put_back()
-        for name in names:
-            if (timer := self._timer_of(name)) is not None:
-                for field, value in enumerate(timer):
-                    if value < INFINITY:
-                        heappush(self._heaps[field], (value, name))
+        for name, timer in changed.items():
+            for field, value in enumerate(timer):
+                if value < INFINITY:
+                    heappush(self._heaps[field], (value, name))
 
     def due(self, at: Sequence[int]) -> set[bytes]:
         """Return the keys that are due at a progress, none of whose limits is `INFINITY`: then all keys are."""
@@ -75,28 +62,28 @@ class TimerIndex:
         for field, limit in zip(_TRIGGERS, at, strict=True):
             heap = self._heaps[field]
             while heap and heap[0][0] <= limit:
-                entry = heappop(heap)
-                if self._is_valid(field, entry):
-                    found.add(entry[1])
+                value, name = entry = heappop(heap)
+                if self._timers.get(name, NEVER)[field] == value:
+                    found.add(name)
                     self._taken.append((field, entry))
         return found
 
     def soonest(self) -> KeyTimer:
         """Return the smallest value of each field."""
-        return KeyTimer(*map(self._first, _FIELDS))
+        for field, heap in enumerate(self._heaps):
+            while heap and self._timers.get(heap[0][1], NEVER)[field] != heap[0][0]:
+                heappop(heap)
+        return KeyTimer(*(heap[0][0] if heap else INFINITY for heap in self._heaps))
+
+    def _rebuild(self) -> None:
+        """Make the heaps anew, without outdated entries."""
+        known, self._taken = self._timers.items(), []
+        self._heaps = [[(timer[field], name) for name, timer in known if timer[field] < INFINITY] for field in _FIELDS]
+        for heap in self._heaps:
+            heapify(heap)
 
     def _put_back(self) -> None:
         """Take what was due once more, in case that a key was not written after that."""
         for field, entry in self._taken:
             heappush(self._heaps[field], entry)
         self._taken = []
-
-    def _first(self, field: int) -> int:
-        heap = self._heaps[field]
-        while heap and not self._is_valid(field, heap[0]):
-            heappop(heap)
-        return heap[0][0] if heap else INFINITY
-
-    def _is_valid(self, field: int, entry: _Entry) -> bool:
-        timer = self._timer_of(entry[1])
-        return timer is not None and timer[field] == entry[0]

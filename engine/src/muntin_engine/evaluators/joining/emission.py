@@ -7,9 +7,9 @@ from itertools import chain
 
 from muntin import EARLIEST, INFINITY, JoinKind, Window
 from muntin_engine.core.changes import OutputChange, OutputKind
+from muntin_engine.evaluators.general.admission import NetChanges, Versions
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.net_changes import NetChanges, Versions
 from muntin_engine.evaluators.joining.join_query import JoinQuery
 from muntin_engine.evaluators.joining.key_state import Emitted, JoinState
 from muntin_engine.evaluators.joining.matching import (

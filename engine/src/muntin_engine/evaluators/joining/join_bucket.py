@@ -152,7 +152,7 @@ class _JoinBatch:
 
     def _process_key(self, store: KeyStore[JoinState], name: bytes, key: Key, rows: Sequence[InputChange]) -> None:
         query, result = self._query, self.result
-        stored = store.get(name, lambda records: JoinState.from_data(query, records, self._serializers, key))
+        stored = store.get(name, partial(JoinState.from_data, query, serializers=self._serializers, key=key))
         state = JoinState(query, self._metadata.serial) if stored is None else stored
         events, waiting = state.held_count, state.waiting_count
         emission, nets = self._emission(query, state, self._now), []
@@ -181,12 +181,5 @@ class _JoinBatch:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             store.remove(name)
             return
-        changes, whole = partial(self._changes, key, state), partial(self._whole, key, state)
-        store.put(name, emission.timer(), state, changes, whole)
-
-    def _changes(self, key: Key, state: JoinState) -> bytes | None:
-        changes = state.changes(self._serializers, key)
-        return None if changes is None else self._codec.pack(changes)
-
-    def _whole(self, key: Key, state: JoinState) -> bytes:
-        return self._codec.pack(state.to_data(self._serializers, key))
+        parts = partial(state.changes, self._serializers, key), partial(state.to_data, self._serializers, key)
+        store.put(name, emission.timer(), state, *parts)

@@ -9,9 +9,9 @@ from muntin import EARLIEST, INFINITY, ClipPolicy, RowOperator, RowWindows, Time
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchRun
+from muntin_engine.evaluators.general.closing import timer
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.timers import timer
 from muntin_engine.evaluators.rows.emission import RowsEmission
 from muntin_engine.evaluators.rows.following import RowOperatorEmission
 from muntin_engine.evaluators.rows.key_state import RowsKeyState

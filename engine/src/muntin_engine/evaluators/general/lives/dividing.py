@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from muntin import EARLIEST, INFINITY, Window
+from muntin_engine.evaluators.general.admission import NetChanges, Versions
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.lives.state import KeyLives, LifeState, Span
-from muntin_engine.evaluators.general.net_changes import NetChanges, Versions
 from muntin_engine.evaluators.general.window_index import NEW, WindowEntry
 
 

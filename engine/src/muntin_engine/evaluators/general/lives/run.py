@@ -7,13 +7,12 @@ from typing import ClassVar
 
 from muntin import EARLIEST, INFINITY, TimestampPolicy
 from muntin_engine.core.changes import Key, OutputChange, Progress
+from muntin_engine.evaluators.general.admission import NetChanges
 from muntin_engine.evaluators.general.bucket import BatchRun
-from muntin_engine.evaluators.general.closing import forget_closed
+from muntin_engine.evaluators.general.closing import forget_closed, timer
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.lives.dividing import Division
 from muntin_engine.evaluators.general.lives.state import KeyLives
-from muntin_engine.evaluators.general.net_changes import NetChanges
-from muntin_engine.evaluators.general.timers import timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.state.bucket_state import KeyTimer, soonest
 
