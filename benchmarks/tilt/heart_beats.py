@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import isfinite
 
 from muntin import Instant, StreamOperator
 
@@ -72,7 +73,7 @@ class HeartBeats(StreamOperator[float, Signal, Beat]):
         rate: Samples per second, from 50 on; filters have the lengths of 200 scaled to it.
 
     Types: float to rows of `at` and `energy`. Rows are points at the sample after the peak, which shows that it is one.
-    NaN and infinities: spread in the filters for half a second, in which there are no beats.
+    NaN and infinities: count as no energy as long as they are in the filters, some 0.4 s; a beat may be missed there.
 
     Laws: those of `StreamOperator`. Sums are taken anew for each sample, as running sums of floats would drift.
 
@@ -112,6 +113,7 @@ class HeartBeats(StreamOperator[float, Signal, Beat]):
         band.append(state.low[self.wide // 2 - 1] - level / self.wide)
         slope = _EIGHTH * (2.0 * band[4] + band[3] - band[1] - 2.0 * band[0])
         energy = _moved(state.slopes, slope * slope) / self.window
+        energy = energy if isfinite(energy) else 0.0
         earlier, height = state.before
         state.before[:] = height, energy
         peaked, state.time = state.time, time

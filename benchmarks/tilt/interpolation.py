@@ -35,6 +35,7 @@ class Interpolation(TimeSensitiveOperator[float | None, float]):
 
     Types: float to float.
     Nulls: a null is no sample, nor is NaN. A window with such a sample at one end has no rows: the line is broken.
+    Infinities: the line from or to one is infinite or NaN.
 
     Laws: those of `TimeSensitiveOperator`. Rows start in their window, so the output is as complete as the earliest
         open window; `explain()` shows how far that is behind.

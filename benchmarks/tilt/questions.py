@@ -47,7 +47,8 @@ def strength(prices: EventStream, *, step: str = "1 second", window: str = "14 s
     pairs = prices.shift(step).join(prices, columns={"before": "value"}, other={"after": "value"})
     changes = pairs.as_events(key="key", buckets=BUCKETS).with_columns(change="after - before")
     of_windows = changes.window(hopping(window, step), timestamps="point_at_end")
-    return of_windows.aggregate(index=module(RelativeStrength, "change"), changes=module("stats.count"))
+    of_how_many = module("stats.count", "change", skip_nulls=True)
+    return of_windows.aggregate(index=module(RelativeStrength, "change"), changes=of_how_many)
 
 
 def normalised(readings: EventStream, *, window: str = "1 minute") -> Query:

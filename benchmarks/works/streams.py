@@ -47,11 +47,11 @@ MEETINGS: Final = (
     Work(
         name="tilt",
         aggregate="readings",
-        keys=150,
+        keys=100,
         windows=tuple(map(Tilt, APPLICATIONS)),
         systems=(STREAMS, STREAMS_IN_PROCESS, PANDAS),
         distribution="regular",
-        rows=150_000,
+        rows=100_000,
         batches=2,
     ),
     Work(

@@ -8,7 +8,7 @@ import pkgutil
 import re
 from inspect import getsource
 from itertools import pairwise
-from math import inf, nan, pi
+from math import inf, isfinite, nan, pi
 from pathlib import Path
 
 import numpy as np
@@ -196,6 +196,19 @@ def test_each_beat_of_a_noisy_heart_is_found_once() -> None:
     assert len(found) - len(expected) in (0, 1), "one that began before the first two seconds ended may be told"
     assert late.min() > 10
     assert late.max() < 50
+
+
+@pytest.mark.parametrize("odd", [nan, inf, -inf])
+@pytest.mark.parametrize("place", [100, 1_000])
+def test_a_heart_beats_on_after_a_sample_that_is_no_number(odd: float, place: int) -> None:
+    pulses = [1.0 if at % 160 in (80, 81) else 0.001 * (at % 3) for at in range(2_000)]
+    spoilt = [*pulses[:place], odd, *pulses[place + 1 :]]
+    waves = ([Event.point(at, value) for at, value in enumerate(wave)] for wave in (pulses, spoilt))
+    usual, found = ([row.value for row in evaluate(WindowedQuery.unwindowed(HeartBeats()), wave)] for wave in waves)
+    far = [[beat.at for beat in beats if not place <= beat.at <= place + 100] for beats in (usual, found)]
+    assert len(usual) == 10
+    assert far[0] == far[1]
+    assert all(isfinite(beat.energy) for beat in found)
 
 
 def test_an_average_that_comes_to_lie_above_the_other_is_told_once() -> None:
