@@ -93,6 +93,18 @@ def test_every_row_is_accepted_refused_or_still_waiting() -> None:
     assert (fourth.accepted, reasons(fourth)) == (0, ["unknown event"])
 
 
+def test_a_row_waits_no_longer_than_until_the_watermark_has_passed_its_event() -> None:
+    """
+                  0    5    10   15   20   25
+    a             [---------)                      ends at 10; a row that ends it at 25 instead of 20 waits
+    punctuation             ! !                    10: it may still come to end at 20; 11: it may not
+    """
+    feed = Feed(query(tumbling(100)))
+    assert reasons(feed.batch(row("a", 0, 10), revision("a", 0, 20, 25))) == []
+    assert reasons(feed.batch(watermark=10)) == []
+    assert reasons(feed.batch(watermark=11)) == ["stale revision"]
+
+
 def test_rows_of_a_key_may_come_in_pieces() -> None:
     feed = Feed(query(tumbling(10)))
     feed.batches([(("k",), [row("a", 1, 2, 5)]), (("k",), [revision("a", 1, 2, 3), row("b", 2, 3, 7)])])

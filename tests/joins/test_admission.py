@@ -43,6 +43,14 @@ def test_a_row_is_late_by_its_own_input_alone() -> None:
     assert [(change.start, change.end) for _, some in result.output for change in some] == [(22, 25)]
 
 
+def test_a_row_waits_no_longer_than_until_the_watermark_has_passed_its_event() -> None:
+    joins = bucket(side(has_ids=True), side())
+    waiting = [row(0, 1, 10, "a"), row(0, 1, 20, "a", 25)]
+    found = [joins.process([(("a",), waiting)], said(0, 0))]
+    found += [joins.process([], said(watermark, 0)) for watermark in (10, 11)]
+    assert [[some.change.new_end for _, some in result.rejections] for result in found] == [[], [], [25]]
+
+
 def test_a_late_insertion_can_start_at_the_watermark() -> None:
     joins = bucket(side(late=Lateness(LatePolicy.ADJUST)), side())
     joins.process([], said(10, 0))

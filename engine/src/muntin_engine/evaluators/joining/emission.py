@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 
-from muntin import EARLIEST, INFINITY, JoinKind, Window
+from muntin import INFINITY, JoinKind, Window
 from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.evaluators.general.admission import NetChanges, Versions
+from muntin_engine.evaluators.general.closing import waiting_times
 from muntin_engine.evaluators.general.event_index import StoredEvent
-from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.joining.join_query import JoinQuery
 from muntin_engine.evaluators.joining.key_state import Emitted, JoinState
 from muntin_engine.evaluators.joining.matching import (
@@ -132,7 +132,7 @@ class JoinEmission:
         """Return when the key has work: `closing` is a watermark of the left input, `visibility` one of the right."""
         soonest = list(self._soonest)
         for side, state in enumerate(self._state.sides):
-            soonest[side] = min([soonest[side], *_nodes(state, self._watermarks[side])])
+            soonest[side] = min([soonest[side], *waiting_times(state, self._watermarks[side])])
             for event in state.events:
                 if not self._finality.is_past(side, event):
                     soonest[side] = min(soonest[side], event.end + 1 if event.end < INFINITY else INFINITY)
@@ -198,10 +198,3 @@ class JoinEmission:
 
 def _new(net: NetChanges) -> list[StoredEvent]:
     return [*net.inserted, *(after for _, after in net.touched.values() if after is not None)]
-
-
-def _nodes(state: KeyState, watermark: int) -> Iterable[int]:
-    """Yield the watermarks at which rows that wait for others of their event may be rejected."""
-    for (_, start), waiting in state.pending.items():
-        nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
-        yield from (node + 1 for node in nodes if max(watermark, EARLIEST) <= node < INFINITY)
