@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
@@ -12,17 +9,10 @@ from pyspark.sql import SparkSession
 from benchmarks.data import Data, table_of
 from benchmarks.tilt import questions
 from benchmarks.windows import Tilt
+from benchmarks.windows.tilt import APPLICATIONS
 from benchmarks.windows.windows import Rows
 from muntin_engine import EventStream, Query, events
-
-EVALUATORS: Final[dict[Callable[[EventStream], Query], list[str]]] = {
-    questions.strength: ["pairing", "columnar"],
-    questions.normalised: ["columnar", "pairing"],
-    questions.resampled: ["general"],
-    questions.beats: ["event_by_event"],
-    questions.vibration: ["columnar"],
-    questions.unusual: ["columnar", "pairing"],
-}
+from tests.docs.pages import DOCS
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +25,16 @@ def evaluators_of(query: Query) -> list[str]:
 
 
 def test_each_question_has_the_evaluators_that_the_page_says(readings: EventStream) -> None:
-    assert {question: evaluators_of(question(readings)) for question in EVALUATORS} == EVALUATORS
+    text = (DOCS / "how-to/signals-and-payments.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| [")]
+    said = dict(zip(APPLICATIONS, [row[-1].replace("event by event", "event_by_event") for row in rows], strict=True))
+    found = {name: evaluators_of(getattr(questions, name)(readings)) for name in APPLICATIONS}
+    assert {name: ", ".join(dict.fromkeys(some)) for name, some in found.items()} == said
+    assert found["trend"] == ["columnar", "columnar", "pairing", "event_by_event"]
 
 
 def test_the_trend_that_a_chain_of_four_queries_finds_is_that_of_plain_arithmetic(readings: EventStream) -> None:
-    query = questions.trend(readings)
-    assert evaluators_of(query) == ["columnar", "columnar", "pairing", "event_by_event"]
-    rows = query.results().selectExpr("unix_micros(lifetime.start) AS at", "short - long AS gap")
+    rows = questions.trend(readings).results().selectExpr("unix_micros(lifetime.start) AS at", "short - long AS gap")
     found = sorted((row.at, row.gap) for row in rows.collect())
     table = table_of(Data(1, 1_000, 1, "regular"), 0)
     at = table["at"].cast("int64").to_numpy()
