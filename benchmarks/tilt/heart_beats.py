@@ -73,7 +73,8 @@ class HeartBeats(StreamOperator[float, Signal, Beat]):
         rate: Samples per second, from 50 on; filters have the lengths of 200 scaled to it.
 
     Types: float to rows of `at` and `energy`. Rows are points at the sample after the peak, which shows that it is one.
-    NaN and infinities: count as no energy as long as they are in the filters, some 0.4 s; a beat may be missed there.
+    NaN and infinities: count as no energy as long as they are in the filters, some 0.4 s. A beat in that time may be
+        missed, or told where it begins.
 
     Laws: those of `StreamOperator`. Sums are taken anew for each sample, as running sums of floats would drift.
 
