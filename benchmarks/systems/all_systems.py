@@ -16,7 +16,7 @@ from benchmarks.systems.muntin_sliced import MuntinSliced
 from benchmarks.systems.muntin_streams import MuntinStreams
 from benchmarks.systems.on_cores import OnCores
 from benchmarks.systems.script import Script, ScriptSystem
-from benchmarks.systems.snapshots_in_process import SnapshotsInProcess
+from benchmarks.systems.snapshots_in_process import HopsInProcess, SnapshotsInProcess
 from benchmarks.systems.spark_sql import SparkSql
 from benchmarks.systems.spark_window import SparkWindow
 from benchmarks.systems.static import MuntinStatic, PandasUdf, SparkStatic
@@ -67,6 +67,7 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         GeneralWhole(),
         GeneralIncremental(),
         SnapshotsInProcess(),
+        HopsInProcess(),
         HotKeyInProcess(),
         OpenWindow(),
         MuntinStatic(),

@@ -1,4 +1,4 @@
-"""The columnar evaluator by itself over snapshots: one bucket in this process, no Spark, no Java.
+"""The columnar evaluator by itself over snapshots and events with ids: one bucket in this process, no Spark, no Java.
 
 Rows are lifted as a task of the map side lifts them, cross as bytes, and are evaluated as in a worker, with a batch per
 file. Reading the files is not measured; making the results is.
@@ -22,9 +22,10 @@ from benchmarks.measurement import Batch, Memory, Run
 from benchmarks.memory import MemoryWatch
 from benchmarks.question import Question
 from benchmarks.systems.system import System
-from benchmarks.windows import Snapshot
+from benchmarks.windows import LastingHops, Snapshot, Windows
+from benchmarks.windows.lasting import ends_of
 from benchmarks.windows.windows import table_of, ticks
-from muntin import INFINITY, snapshot
+from muntin import INFINITY, WindowKind, hopping, snapshot
 from muntin.schemas import describe
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
@@ -54,8 +55,9 @@ class _FileBatch(NamedTuple):
 class _Bucket:
     """A bucket with an average, of events without ids, or of events that are inserted without an end and revised."""
 
-    def __init__(self) -> None:
+    def __init__(self, window: WindowKind) -> None:
         self.cells = MemoryCells()
+        self._window = window
         self._forms = (BoundForm(ColumnarAverage(), "stats.average 0", (0,), (describe(float, "value"),)),)
         self._kept = KeptStores()
 
@@ -72,7 +74,7 @@ class _Bucket:
 
     def _revised(self, batch: _FileBatch) -> Sequence[ClosedSessions]:
         blobs = [blob.blob for blob in blobs_of(batch.revised)]
-        query = EvaluatorQuery(snapshot(), (Binding(ColumnarAverage(), itemgetter(0)),))
+        query = EvaluatorQuery(self._window, (Binding(ColumnarAverage(), itemgetter(0)),))
         bucket = RevisedBucket(query, self._forms, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
         return bucket.process(blobs, batch.progress).closed
 
@@ -84,7 +86,7 @@ class SnapshotsInProcess(System):
     """The columnar evaluator with an average."""
 
     name = "columnar snapshots"
-    has = (Snapshot,)
+    has: tuple[type[Windows], ...] = (Snapshot,)
 
     @property
     def note(self) -> str | None:
@@ -93,7 +95,7 @@ class SnapshotsInProcess(System):
 
     def measure(self, question: Question, files: Files, limit: float) -> Run:
         """Run all batches through a bucket."""
-        waiting, bucket, done = list(_batches(question, files)), _Bucket(), list[Batch]()
+        waiting, bucket, done = list(_batches(question, files)), self._bucket(question), list[Batch]()
         gc.collect()
         with MemoryWatch.over(os.getpid(), with_root=True) as watch, without_collector():
             started = time.perf_counter()
@@ -110,8 +112,28 @@ class SnapshotsInProcess(System):
 
     def answer(self, question: Question, files: Files) -> pa.Table:
         """Run all batches through a bucket and keep its output."""
-        bucket = _Bucket()
+        bucket = self._bucket(question)
         return pa.concat_tables(table for batch in _batches(question, files) for table in bucket.take(batch))
+
+    def _bucket(self, question: Question) -> _Bucket:
+        del question
+        return _Bucket(snapshot())
+
+
+class HopsInProcess(SnapshotsInProcess):
+    """The columnar evaluator with an average of hopping windows over events with ids."""
+
+    name = "columnar hops"
+    has = (LastingHops,)
+
+    def why_not(self, windows: Windows) -> str | None:
+        """Return why the system cannot compute some windows; None if it can."""
+        is_revised = isinstance(windows, LastingHops) and windows.is_revised and not windows.is_speculative
+        return None if is_revised else f"has no {windows}"
+
+    def _bucket(self, question: Question) -> _Bucket:
+        assert isinstance(question.windows, LastingHops)
+        return _Bucket(hopping(question.windows.size * MICROSECONDS, question.windows.hop * MICROSECONDS))
 
 
 def _with_revisions(rows: Rows) -> pa.Table:
@@ -133,12 +155,12 @@ def _with_revisions(rows: Rows) -> pa.Table:
 
 def _batches(question: Question, files: Files) -> Iterator[_FileBatch]:
     """Yield a batch for each file."""
-    assert isinstance(question.windows, Snapshot)
+    assert isinstance(question.windows, Snapshot | LastingHops)
     newest = 0
     for path in files.paths:
         table = pq.read_table(path).combine_chunks()
         at, (key, value) = ticks(table["at"]), (table[name].chunk(0) for name in ("key", "value"))
-        rows = Rows(np.zeros(len(at), np.int32), at, question.windows.ends(at), [key], [value])
+        rows = Rows(np.zeros(len(at), np.int32), at, ends_of(at, question.windows.longest), [key], [value])
         newest = max(newest, int(at.max()))
         revised = _with_revisions(rows) if question.windows.is_revised else None
         yield _FileBatch(rows, revised, Progress(newest - question.delay * MICROSECONDS, newest, newest))

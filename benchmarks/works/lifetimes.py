@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks.bars import AtMost, Growth, Measure, Rate, Times
 from benchmarks.windows import Hopping, HotKey, LastingHops, Snapshot
-from benchmarks.works.names import COLUMNAR, GENERAL, HOT, INCREMENTAL, OPEN, SNAPSHOTS, STREAMS, WHOLE
+from benchmarks.works.names import COLUMNAR, GENERAL, HOPS, HOT, INCREMENTAL, OPEN, SNAPSHOTS, STREAMS, WHOLE
 from benchmarks.works.work import Work
 
 LIFETIMES: Final = (
@@ -50,8 +50,8 @@ LIFETIMES: Final = (
         aggregate="average",
         keys=1_000,
         windows=(LastingHops(600, 60, 30, is_revised=True),),
-        systems=(STREAMS,),
-        bars=(Rate(STREAMS, 150_000, is_warm=True),),
+        systems=(STREAMS, HOPS),
+        bars=(Rate(STREAMS, 150_000, is_warm=True), Rate(HOPS, 300_000)),
         rows=500_000,
         batches=3,
     ),

@@ -20,6 +20,7 @@ PANDAS: Final = "pandas"
 ONE_PASS: Final = "muntin one pass"
 ONE_BY_ONE: Final = "muntin one by one"
 SNAPSHOTS: Final = "columnar snapshots"
+HOPS: Final = "columnar hops"
 INCREMENTAL: Final = "general, incremental"
 ELSEWHERE: Final = ("flink", "pathway", "bytewax", "beam", "pyflink")
 FILES_ELSEWHERE: Final = dict.fromkeys(ELSEWHERE, 1) | {"flink": 3}

@@ -23,8 +23,21 @@ from benchmarks.systems.pieces import pieces
 from benchmarks.systems.plain_aggregates import PlainAverage, PlainMax, WholeAverage
 from benchmarks.systems.program import ProgramError, running
 from benchmarks.systems.script import Script, ScriptSystem
-from benchmarks.systems.snapshots_in_process import SnapshotsInProcess
-from benchmarks.windows import Band, Calendar, Hopping, LastRows, Nexmark, Session, Snapshot, Tilt, Together, Windows
+from benchmarks.systems.snapshots_in_process import HopsInProcess, SnapshotsInProcess
+from benchmarks.systems.system import System
+from benchmarks.windows import (
+    Band,
+    Calendar,
+    Hopping,
+    LastingHops,
+    LastRows,
+    Nexmark,
+    Session,
+    Snapshot,
+    Tilt,
+    Together,
+    Windows,
+)
 from muntin.testing import AggregateLaws, IncrementalAggregateLaws
 
 HOPPING = Assignment("average", 30, 10)
@@ -123,7 +136,7 @@ def test_a_system_says_which_windows_it_has() -> None:
     assert (
         able["tumbling 60 s"]
         == {*systems}
-        - {"muntin in order", "columnar snapshots", "muntin", "spark sql", "one hot key"}
+        - {"muntin in order", "columnar snapshots", "columnar hops", "muntin", "spark sql", "one hot key"}
         - {"muntin in process", "pandas"}
         - together
     )
@@ -152,15 +165,20 @@ def test_windows_of_muntin_are_those_that_are_asked_for() -> None:
     ]
 
 
-@pytest.mark.parametrize("is_revised", [False, True])
-def test_snapshots_in_process_are_right_and_measured(tmp_path: Path, *, is_revised: bool) -> None:
-    files, question, system = (
-        write_data(Data(20, 3_000, 2), tmp_path),
-        Question("average", Snapshot(30, is_revised)),
-        SnapshotsInProcess(),
-    )
+@pytest.mark.parametrize(
+    ("windows", "system"),
+    [
+        (Snapshot(30), SnapshotsInProcess()),
+        (Snapshot(30, is_revised=True), SnapshotsInProcess()),
+        (LastingHops(60, 20, 30, is_revised=True), HopsInProcess()),
+    ],
+    ids=["snapshots", "revised snapshots", "revised hops"],
+)
+def test_events_in_process_are_right_and_measured(windows: Windows, system: System, tmp_path: Path) -> None:
+    files, question = write_data(Data(20, 3_000, 2), tmp_path), Question("average", windows)
+    assert system.why_not(windows) is None
     expected = closed(expected_answers(question, files), question, files)
-    assert check(system.name, question, expected, closed(system.answer(question, files), question, files)) > 10_000
+    assert check(system.name, question, expected, closed(system.answer(question, files), question, files)) > 1_000
     assert system.measure(question, files, limit=60).rows == 6_000
 
 

@@ -50,6 +50,7 @@ def test_the_bars_are_those_of_the_issue() -> None:
         ("snapshots-revised", "muntin columnar >= 125,000 rows/s in a warm batch"),
         ("snapshots-revised", "columnar snapshots >= 500,000 rows/s"),
         ("hopping-revised", "muntin >= 150,000 rows/s in a warm batch"),
+        ("hopping-revised", "columnar hops >= 300,000 rows/s"),
         ("hopping-revised-speculative", "muntin >= 75,000 rows/s in a warm batch"),
         ("tumbling-lasting", "muntin general >= 150,000 rows/s in a warm batch"),
         ("general-in-process", "general, non-incremental >= 250,000 rows/s"),
