@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import INFINITY, Axis, ColumnarAggregate, TimestampPolicy, Window, WindowKind, snapshot
+from muntin import INFINITY, Axis, ColumnarAggregate, EmitPolicy, TimestampPolicy, Window, WindowKind, snapshot
 from muntin.schemas import describe
-from muntin_engine.core.changes import InputChange, Key, Progress
+from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.fused.store import ClosedSessions
@@ -63,6 +63,7 @@ class RevisedCase:
         is_filtered: True if a filter leaves some of the events out, by a second column of the payload.
         windows: Snapshots, or windows on a grid.
         timestamps: The lifetimes of results.
+        emit: The emission of results.
         spread: Where tick 0 of the rows lies, and how many ticks each of theirs is.
     """
 
@@ -75,6 +76,7 @@ class RevisedCase:
     is_filtered: bool = False
     windows: WindowKind = SNAPSHOT
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
+    emit: EmitPolicy = EmitPolicy.FINAL
     spread: tuple[int, int] = (0, 1)
 
     @property
@@ -92,7 +94,12 @@ class RevisedCase:
         bindings = tuple(Binding(module, lambda payload: payload[0]) for module in self.modules)
         keeps = itemgetter(1) if self.is_filtered else None
         return EvaluatorQuery(
-            axis=Axis.TICKS, window=self.windows, bindings=bindings, timestamps=self.timestamps, keeps=keeps
+            axis=Axis.TICKS,
+            window=self.windows,
+            bindings=bindings,
+            timestamps=self.timestamps,
+            emit=self.emit,
+            keeps=keeps,
         )
 
     @cached_property
@@ -173,12 +180,15 @@ class RevisedRun:
     Attributes:
         rejected: The number of rejected rows.
         put_out: The number of results.
+        retracted: The number of results that were retracted.
     """
 
     def __init__(self, case: RevisedCase) -> None:
         self.case = case
         self.forms = case.bound
-        self.rejected = self.put_out = 0
+        self.rejected = self.put_out = self.retracted = 0
+        self._emitted: dict[tuple[Key, int], OutputChange] = {}
+        self._used: set[tuple[Key, int]] = set()
         self._random = Random(case.number)
         self._cells, self._others = MemoryCells(), MemoryCells()
         self._kept = KeptStores()
@@ -196,9 +206,16 @@ class RevisedRun:
             self._cells.cells = before
         found, meant = self._arrays(batch, arrived), self._general(batch, arrived)
         assert Counter(found.rejections) == Counter(meant.rejections)
-        output = Counter(row for closed in found.closed for row in self._rows(closed))
-        wanted = Counter((key[0], some.window, some.value) for key, changes in meant.output for some in changes)
+        output: Counter[tuple[object, ...]] = Counter(row for closed in found.closed for row in self._rows(closed))
+        output += Counter(_corrected(key, change) for key, change in found.changes)
+        wanted: Counter[tuple[object, ...]] = Counter(
+            _corrected(key, some) for key, changes in meant.output for some in changes
+        )
+        if self.case.emit is EmitPolicy.FINAL:
+            wanted = Counter((key[0], some.window, some.value) for key, changes in meant.output for some in changes)
         assert output == wanted, f"missing {wanted - output}\nsurplus {output - wanted}"
+        self._follow(found.changes)
+        assert (found.windows_closed, found.held.windows) == (meant.windows_closed, meant.held.windows)
         assert (found.accepted, found.keys) == (meant.accepted, meant.keys)
         assert (found.watermark, found.progress) == (meant.watermark, meant.progress)
         assert (found.held.keys, found.held.events) == (meant.held.keys, meant.held.events)
@@ -207,6 +224,18 @@ class RevisedRun:
         self.put_out += sum(output.values())
         if batch.watermark == INFINITY:
             assert list(self._cells.cells) == ["metadata"]
+
+    def _follow(self, changes: Sequence[tuple[Key, OutputChange]]) -> None:
+        """Check that each retraction names what was inserted and is live, and that no id is used twice."""
+        for key, change in changes:
+            name = key, change.id
+            if change.kind is OutputKind.INSERT:
+                assert name not in self._used
+                self._used.add(name)
+                self._emitted[name] = change
+            else:
+                assert self._emitted.pop(name)._replace(kind=OutputKind.RETRACT) == change
+                self.retracted += 1
 
     def _arrays(self, batch: RowBatch, arrived: Progress) -> RevisedResult:
         bucket = RevisedBucket(
@@ -245,6 +274,11 @@ class RevisedRun:
         keys, starts = closed.keys.column("k0").to_pylist(), closed.windows.windows.tolist()
         for key, start, end, *values in zip(keys, starts, closed.ends.tolist(), *results, strict=True):
             yield key, Window(start, end), tuple(values)
+
+
+def _corrected(key: Key, change: OutputChange) -> tuple[object, ...]:
+    """Return what is told of a change of the output; its number is each evaluator's own."""
+    return key[0], change.kind, change.window, change.start, change.end, repr(change.value)
 
 
 def run(case: RevisedCase) -> RevisedRun:

@@ -19,15 +19,35 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, ClipPolicy, HoppingWindows, TimestampPolicy, hopping, snapshot, tumbling
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    ClipPolicy,
+    EmitPolicy,
+    HoppingWindows,
+    TimestampPolicy,
+    hopping,
+    snapshot,
+    tumbling,
+)
 from muntin.testing import Computation, WindowedQuery, random_stream
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.columnar import coding, key_table, ranges
 from muntin_engine.evaluators.edges.snapshots import lies_before
-from muntin_engine.evaluators.revised import bucket, identities, rare, records, revised_grid, revised_snapshots, store
+from muntin_engine.evaluators.revised import (
+    bucket,
+    identities,
+    rare,
+    records,
+    revised_grid,
+    revised_snapshots,
+    speculation,
+    store,
+)
 from muntin_engine.evaluators.revised.brought import Brought, sort_out
 from muntin_engine.evaluators.revised.events import LiveEvents
+from muntin_engine.evaluators.revised.live_results import KeptResult, LiveResults
 from muntin_engine.evaluators.revised.revised_grid import RevisedGrid
 from muntin_engine.evaluators.revised.revised_snapshots import RevisedSnapshots
 from muntin_engine.evaluators.revised.store import RevisedStore
@@ -65,6 +85,17 @@ def test_both_say_the_same_of_windows_on_a_grid_whatever_forms_keep(windows: Hop
     assert any(some.rejected for some in found)
 
 
+@pytest.mark.parametrize("windows", [tumbling(8), hopping(12, 2, -5)], ids=str)
+def test_both_correct_the_results_that_they_emitted_early(windows: HoppingWindows) -> None:
+    found = [
+        run(RevisedCase(number, forms, live=12, windows=windows, timestamps=stamp, emit=EmitPolicy.SPECULATIVE))
+        for number, forms in enumerate(("all", "hostile"))
+        for stamp in (TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)
+    ]
+    assert any(some.retracted for some in found)
+    assert any(some.rejected for some in found)
+
+
 @pytest.mark.parametrize("name", ["days, back", "three days, by two", "every other day", "months"])
 def test_both_say_the_same_of_windows_of_a_calendar(name: str) -> None:
     kind, origin, scale = SLICED[name]
@@ -91,9 +122,10 @@ def test_rows_that_wait_are_looked_at_again_when_their_key_has_rows_or_the_water
 
 def test_legal_streams_are_evaluated_as_the_reference_does() -> None:
     for seed, windows in enumerate((snapshot(), hopping(10, 4), snapshot(), tumbling(6))):
+        emit = EmitPolicy.SPECULATIVE if windows == tumbling(6) else EmitPolicy.FINAL
         stream = random_stream(seed, keys=("a", None), events=9, starts=range(-5, 15), again=0.3, disorder=9)
         (module,) = INVERTIBLE["several"][:1]
-        survived = crash_everywhere(until_closed(stream), WindowedQuery(windows, [Computation(module)]))
+        survived = crash_everywhere(until_closed(stream), WindowedQuery(windows, [Computation(module)]), emit=emit)
         assert survived.evaluators == ("general", "columnar")
 
 
@@ -119,6 +151,7 @@ def test_what_is_done_only_with_much_makes_no_difference(least: int, monkeypatch
     monkeypatch.setattr(ranges, "_MOST_WINDOWS", 3)
     for number, windows in enumerate((snapshot(), hopping(10, 4), snapshot(), tumbling(8))):
         run(RevisedCase(number, live=20, windows=windows))
+    run(RevisedCase(4, live=20, windows=hopping(10, 4), emit=EmitPolicy.SPECULATIVE))
 
 
 def test_ids_may_be_structs() -> None:
@@ -173,7 +206,14 @@ def test_a_retraction_of_another_payload_waits_for_it() -> None:
 
 
 _sort_out, _find = sort_out, LiveEvents.find
-_write, _forget = RevisedStore.write, RevisedGrid.forget
+_write, _forget, _write_results = RevisedStore.write, RevisedGrid.forget, LiveResults.write
+_latest = LiveResults._latest
+
+
+def _inserted(results: LiveResults, keys: Any, some: dict[Any, KeptResult], watermark: int = EARLIEST) -> Any:
+    """Write results without those that were retracted."""
+    live = {place: result for place, result in some.items() if result.id is not None}
+    return _write_results(results, keys, live, watermark)
 
 
 def _counted(windows: RevisedGrid, live: LiveEvents, watermark: int) -> None:
@@ -206,8 +246,25 @@ ON_GRIDS: dict[str, tuple[Any, str, Any]] = {
 }
 """Faults that windows on a grid show."""
 
+CORRECTED: dict[str, tuple[Any, str, Any]] = {
+    "results that differ stay": (LiveResults, "same", lambda *_: True),
+    "results that are the same are retracted": (LiveResults, "same", lambda *_: False),
+    "results without members stay": (speculation, "_left", lambda *_: ()),
+    "retractions are not written": (LiveResults, "write", _inserted),
+    "live results are not restored": (LiveResults, "restore", lambda *_: None),
+    "live results of complete windows are kept": (LiveResults, "forget", lambda *_: 0),
+    "an older result holds": (
+        LiveResults,
+        "_latest",
+        lambda self, blobs, keys: _latest(self, sorted(blobs, key=len)[:1], keys),
+    ),
+    "keys of results are not renumbered": (LiveResults, "renumber", lambda *_: None),
+}
+"""Faults that results show which were emitted early."""
+
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     **ON_GRIDS,
+    **CORRECTED,
     "late rows are plain": (store, "sort_out", lambda rows, live, waiting, _: _sort_out(rows, live, waiting, -99)),
     "waiting rows are not asked for": (
         WaitingRows,
@@ -258,14 +315,15 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])
-    if fault in ON_GRIDS:
+    is_on_grid, emit = fault in ON_GRIDS | CORRECTED, EmitPolicy.SPECULATIVE if fault in CORRECTED else EmitPolicy.FINAL
+    if is_on_grid:
         monkeypatch.setattr(state_log, "MOST_DEAD", 0)
         monkeypatch.setattr(key_table, "FEW_KEYS", 1)
-    random, windows = Random(1), hopping(10, 4) if fault in ON_GRIDS else snapshot()
+    random, windows = Random(1), hopping(10, 4) if is_on_grid else snapshot()
     for number in range(60):
         hostile, live = random.choice((0.0, 0.2)), random.choice((6, 20))
         try:
-            run(RevisedCase(number, hostile=hostile, live=live, windows=windows))
+            run(RevisedCase(number, hostile=hostile, live=live, windows=windows, emit=emit))
         except Exception:
             return
     pytest.fail(f"nothing shows that {fault}")

@@ -272,8 +272,14 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
         (
             Whole,
             {"columns": ID, "emit": EmitPolicy.SPECULATIVE},
+            "state",
+            "an event until the watermark passes its end, and the last output of each window that may change, and",
+        ),
+        (
+            Whole,
+            {"columns": ID, "emit": EmitPolicy.EAGER},
             "evaluator",
-            "general: emit='speculative' emits results that may change",
+            "general: emit='eager' emits results that may change",
         ),
         (Members, {"window": session(9)}, "evaluator", "general: show.members 1.0.0 has no combine"),
         (Sketch, {"window": session(9)}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form for its input"),

@@ -13,9 +13,9 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Event, Module, WindowKind, WindowSpecification, hopping, snapshot, tumbling
+from muntin import Event, Module, WindowKind, hopping, snapshot, tumbling
 from muntin.testing import Computation, WindowedQuery, evaluate
-from muntin_engine import EventStream, Query, events, module
+from muntin_engine import Query, events, module
 from muntin_engine.spark.failures import root_cause
 from tests.differential.forms import FORMS, INVERTIBLE, Given
 from tests.spark.running import (
@@ -177,25 +177,40 @@ def test_snapshots_and_events_with_ids_on_arrays_are_those_of_the_general_evalua
     stream = stream_of(spark, tmp_path / "stream", [revised(table, seed) for seed, table in enumerate(batches)])
     calls = {f"m{place}": module(type(form), "payload") for place, form in enumerate(INVERTIBLE["several"])}
     columns: dict[str, Any] = {"key": "key", "start": "start", "end": "end", "change": "change", "buckets": 2}
-    with_ids = events(stream, **columns, delay=5, id="id", new_end="new_end")
-    known: dict[str, tuple[EventStream, WindowSpecification]] = {
-        "lasting": (events(stream, **columns, delay=5), snapshot()),  # which rejects revisions
-        "revised": (with_ids, snapshot()),
-        "hopping": (with_ids, hopping(10, 4)),
+    ids: dict[str, Any] = {"id": "id", "new_end": "new_end"}
+    known = {
+        "lasting": events(stream, **columns, delay=5),  # which rejects revisions
+        "revised": events(stream, **columns, delay=5, **ids),
     }
     asked = {
-        f"{named} {name}": some.window(window, evaluator=name).aggregate(**calls)
-        for named, (some, window) in known.items()
+        f"{named} {name}": some.window(snapshot(), evaluator=name).aggregate(**calls)
+        for named, some in known.items()
+        for name in ("auto", "general")
+    }
+    hops = {
+        name: events(stream, **columns, delay=40, **ids)
+        .window(hopping(10, 4), emit="speculative", evaluator=name)
+        .aggregate(**calls)
         for name in ("auto", "general")
     }
     assert "columnar: all modules have a columnar form" in str(asked["lasting auto"].explain())
     assert "its start and its end are sorted" in str(asked["revised auto"].explain())
-    assert "the range of windows that it overlaps" in str(asked["hopping auto"].explain())
-    streamed = run_together(asked, tmp_path / "checkpoint")
+    streamed = run_together(asked | hops, tmp_path / "checkpoint")
     for named in known:
         assert sorted(map(str, streamed[f"{named} auto"])) == sorted(map(str, streamed[f"{named} general"]))
         assert len(streamed[f"{named} auto"]) > 50
+    assert "the range of windows that it overlaps" in str(hops["auto"].explain())
+    changes = {name: Counter(str(row | {"event_id": None}) for row in streamed[name]) for name in hops}
+    assert changes["auto"] == changes["general"]
+    assert {row["change"] for row in streamed["auto"]} == {"insert", "retract"}
+    assert set(map(_output_event, streamed["auto"])) == {
+        _output_event(row) for row in streamed["auto"] if row["change"] == "insert"
+    }
     assert streamed["lasting auto"] != streamed["revised auto"]
+
+
+def _output_event(row: dict[str, Any]) -> tuple[Any, Any]:
+    return row["key"], row["event_id"]
 
 
 def revised(table: pa.Table, seed: int) -> pa.Table:

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
-from muntin import TimestampPolicy, hopping, snapshot
+from muntin import EmitPolicy, TimestampPolicy, hopping, snapshot
 from muntin_engine.state import log
 from tests.differential.forms import FORMS, INVERTIBLE
 from tests.differential.revised import RevisedCase, run
@@ -31,6 +31,7 @@ def revised(seed: int, folder: Path) -> Figures:
         random.choice((30, size)),
         is_filtered=random.random() < 0.3,
         windows=windows,
+        emit=EmitPolicy.FINAL if windows == snapshot() else random.choice((EmitPolicy.FINAL, EmitPolicy.SPECULATIVE)),
         timestamps=random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)),
     )
     dead, alike = random.choice(((-1, 2), (256, 2), (16384, 8)))

@@ -265,8 +265,12 @@ class Plan:
 
     @property
     def why_not_on_arrays(self) -> str | None:
-        """The reason why all keys cannot be evaluated at once, final results alone; None if they can."""
-        if self.early is None and self.emit is not EmitPolicy.FINAL:
+        """The reason why all keys cannot be evaluated at once; None if they can.
+
+        Results are final, or speculative where events have ids and windows lie on a grid.
+        """
+        is_corrected = self.emit is EmitPolicy.SPECULATIVE and self.is_revised and not self.is_cut_at_edges
+        if self.early is None and self.emit is not EmitPolicy.FINAL and not is_corrected:
             return f"emit={str(self.emit)!r} emits results that may change"
         (given,) = self.inputs
         if self.forget_keys_after is not None:

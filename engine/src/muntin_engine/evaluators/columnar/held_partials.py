@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from muntin.columnar.arrays import IntArray
+from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.slice_grid import Grid, SliceGrid
 from muntin_engine.evaluators.columnar.coding import number, stable_order
 from muntin_engine.evaluators.columnar.partials import Partials, concat, merge_alike
@@ -36,7 +36,9 @@ class HeldPartials:
             latest = self._pieces.pop()
             self._pieces[-1] = merge_alike(concat([self._pieces[-1], latest]))
 
-    def close(self, place: int, first: int, last: int, more: Sequence[Partials] = ()) -> Iterator[Windows]:
+    def close(
+        self, place: int, first: int, last: int, more: Sequence[Partials] = (), of_keys: BoolArray | None = None
+    ) -> Iterator[Windows]:
         """Yield the windows from `first` up to but not including `last` that have rows.
 
         Args:
@@ -44,14 +46,17 @@ class HeldPartials:
             first: A window, or `-NEVER`.
             last: A window, or `NEVER`.
             more: Ranges that overlap these windows and that are not held, in any order.
+            of_keys: For each code of a key whether its windows are wanted; None if all are. Not for slices.
         """
         grid = self._grids[place]
         if isinstance(grid, SliceGrid):
             start, stop = grid.start_of(first), grid.first_legal(last)
             some = [piece.before(stop).since(start) for piece in self._pieces]
         else:
-            some = [piece.before(last).alive(first) for piece in self._pieces]
-        present = [piece for piece in (*some, *more) if len(piece)]
+            some = [*(piece.before(last).alive(first) for piece in self._pieces), *more]
+            if of_keys is not None:
+                some = [piece.take(np.flatnonzero(of_keys[piece.keys])) for piece in some]
+        present = [piece for piece in some if len(piece)]
         if not present:
             return
         whole = concat(present)

@@ -46,7 +46,9 @@ class OverSlices(Evaluator):
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
         if plan.is_revised:
-            kept = "an event until the watermark passes its end, and the rows that wait for others of their event"
+            emitted = " and the last output of each window that may change," if plan.emission.may_retract else ""
+            kept = f"an event until the watermark passes its end,{emitted}"
+            kept = f"{kept} and the rows that wait for others of their event"
             if not plan.is_cut_at_edges:
                 kept = f"{kept}; from then on a partial state per key and range of the open windows"
             return f"{kept}; a batch writes only the events that it changed"

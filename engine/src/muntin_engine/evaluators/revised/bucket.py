@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from muntin import TimestampPolicy
-from muntin_engine.core.changes import Key, Progress, Rejection
+from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy
+from muntin_engine.core.changes import Key, OutputChange, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import RangeGrid
 from muntin_engine.evaluators.fused.store import ClosedSessions
 from muntin_engine.evaluators.revised.revised_grid import RevisedGrid
 from muntin_engine.evaluators.revised.revised_snapshots import RevisedSnapshots
+from muntin_engine.evaluators.revised.speculation import Corrections
 from muntin_engine.evaluators.revised.store import RevisedStore
 from muntin_engine.evaluators.revised.windows import RevisedWindows
 from muntin_engine.exchange.bound_form import BoundForm
@@ -36,26 +37,30 @@ class RevisedResult:
     """The output of a bucket for a micro-batch.
 
     Attributes:
-        closed: The windows that are complete now.
+        closed: The windows that are complete now; none if results are emitted early.
+        changes: What corrects results that are emitted early, by key.
         rejections: The late and rejected rows, by key.
         accepted: The number of rows that took effect; one that waits for others counts when they came.
         keys: The number of keys that the batch brought rows of.
+        windows_closed: The number of windows with members whose results are final now.
         progress: The progress of the input now.
         watermark: No later result of the bucket has a sync time before it.
         held: The sizes of the bucket's state now.
     """
 
-    closed: Sequence[ClosedSessions]
-    rejections: Sequence[tuple[Key, Rejection]]
-    accepted: int
-    keys: int
-    progress: Progress
-    watermark: int
-    held: HeldState
+    closed: Sequence[ClosedSessions] = ()
+    changes: Sequence[tuple[Key, OutputChange]] = ()
+    rejections: Sequence[tuple[Key, Rejection]] = ()
+    accepted: int = 0
+    keys: int = 0
+    windows_closed: int = 0
+    progress: Progress = field(default_factory=Progress)
+    watermark: int = EARLIEST
+    held: HeldState = field(default_factory=HeldState)
 
 
 class RevisedBucket:
-    """Evaluates final results for many keys, whose events may be revised.
+    """Evaluates results for many keys, whose events may be revised: final ones, or on a grid those emitted early, too.
 
     Cost: two state calls for a batch that brings nothing and moves no watermark. Otherwise one write for what it
     changed, and a few passes over the live events. The log is written anew when more than half of it is garbage.
@@ -101,18 +106,23 @@ class RevisedBucket:
             StateMismatchError: Another query wrote the state.
         """
         state = self._state()
-        metadata = state.metadata
+        metadata, is_final = state.metadata, self._query.emit is EmitPolicy.FINAL
         now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, arrived, observed)
-        before, after = metadata.progress.watermark, now.watermark
+        progress, before, after = metadata.progress, metadata.progress.watermark, now.watermark
         metadata.progress, metadata.tracked = now, tracked
-        if not blobs and before == after:
-            return self._result(state, now, ([], (), 0, 0))
+        if not blobs and before == after and (is_final or progress.max_event_time == now.max_event_time):
+            return self._result(state, RevisedResult(progress=now))
         store = state.open(lambda entries: self._restored(entries, before))
         taken = store.take(blobs, before, after)
-        closed = store.close(before, now)
-        store.forget(after)
-        serial = state.log.serial + 1
-        state.log.append(store.write(taken, serial, after))
+        serial, closed, emitted = state.log.serial + 1, list[ClosedSessions](), Corrections((), {}, metadata.serial)
+        if is_final:
+            closed = store.close(before, now)
+        else:
+            emitted = store.correct(taken, progress, now, (serial, metadata.serial))
+            metadata.serial = emitted.serial
+        settled = store.forget(after)
+        state.log.forget(min(after, INFINITY - 1) + 1)  # events never die by themselves, and results with their windows
+        state.log.append([*store.write(taken, serial, after), *store.write_results(emitted, after)])
         state.log.tidy(store, store.nbytes, partial(store.write_whole, state.log.read, serial, after))
         still = store.waiting_bytes()
         if still != store.stored_waiting:
@@ -121,21 +131,20 @@ class RevisedBucket:
             else:
                 self._cells.put(WAITING, still)
             store.stored_waiting = still
-        metadata.held = HeldState(len(still or b""), store.keys_held, len(store))
+        metadata.held = HeldState(len(still or b""), store.keys_held, len(store), store.results_held)
         metadata.timer = NEVER._replace(output_watermark=store.first_start)
         state.keep(store, store.memory)
-        return self._result(state, now, (closed, taken.rejections, taken.accepted, taken.keys))
+        count = settled + sum(some.window_count() for some in closed)
+        found = RevisedResult(
+            closed, emitted.changes, taken.rejections, taken.accepted, taken.keys, windows_closed=count, progress=now
+        )
+        return self._result(state, found)
 
-    def _result(
-        self,
-        state: BucketState,
-        now: Progress,
-        found: tuple[Sequence[ClosedSessions], Sequence[tuple[Key, Rejection]], int, int],
-    ) -> RevisedResult:
+    def _result(self, state: BucketState, found: RevisedResult) -> RevisedResult:
         """Write the metadata, and return what was found with how far the output is."""
         held, first_start = state.metadata.held, state.metadata.timer.output_watermark
-        watermark = windows_of(self._query).output_watermark(now.watermark, first_start)
-        return RevisedResult(*found, now, watermark, held._replace(bytes=held.bytes + state.write()))
+        watermark = windows_of(self._query).output_watermark(found.progress.watermark, first_start)
+        return replace(found, watermark=watermark, held=held._replace(bytes=held.bytes + state.write()))
 
     def _restored(self, entries: Sequence[StoredEntry], watermark: int) -> RevisedStore:
         store = RevisedStore(self._query, self._forms, self._codec, windows_of(self._query))

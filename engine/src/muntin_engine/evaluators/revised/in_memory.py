@@ -47,7 +47,7 @@ class RevisedInMemory:
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
         result = self._bucket.process([to_blob(self._table(key, row)) for key, row in rows], arrived)
-        return [change for closed in result.closed for change in self._changes(closed)]
+        return [*result.changes, *(change for closed in result.closed for change in self._changes(closed))]
 
     def _table(self, key: Key, row: InputChange) -> pa.Table:
         times = {"start": row.start, "end": row.end, "new_end": row.new_end, "id": row.id}

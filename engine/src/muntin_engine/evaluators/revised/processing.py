@@ -7,8 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from muntin import EmitPolicy
+from muntin_engine.core.changes import OutputKind
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.fused.result_tables import session_tables
+from muntin_engine.evaluators.general.result_tables import result_tables
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.revised.bucket import RevisedBucket
@@ -44,8 +47,13 @@ def process(task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) ->
     ).process(batch.partials, said.progress, said.observed)
     metrics = {
         "keys": result.keys,
-        "windows_closed": sum(closed.window_count() for closed in result.closed),
+        "windows_closed": result.windows_closed,
         "state_bytes": result.held.bytes,
     }
+    if task.query.emit is not EmitPolicy.FINAL:
+        metrics["windows_revisable"] = result.held.windows
+        metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for _, change in result.changes)
+        tables = result_tables(task, ((key, (change,)) for key, change in result.changes))
+        return Evaluated(tables, result.accepted, result.watermark, result.progress, metrics, result.rejections)
     tables = (table for closed in result.closed for table in session_tables(task, Complete(0, closed)))
     return Evaluated(tables, result.accepted, result.watermark, result.progress, metrics, result.rejections)

@@ -44,13 +44,25 @@ class RevisedGrid(RevisedWindows):
         """
         windows = self._grid.windows
         first, last = windows.first_open(before), windows.first_open(now.watermark)
-        last = min(last, windows.first_unbegun(now.horizon))
+        yield from self._between(live, first, min(last, windows.first_unbegun(now.horizon)))
+
+    def shown(self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray) -> Iterator[Extents]:
+        """Yield the windows with members that are shown for the first time, and those of touched keys."""
+        windows = self._grid.windows
+        first, known = windows.first_open(before.watermark), windows.first_open(before.max_event_time)
+        last = min(windows.first_open(now.max_event_time), windows.first_unbegun(now.horizon))
+        yield from self._between(live, max(first, known), last)
+        if are_touched.any():
+            yield from self._between(live, first, min(known, last), are_touched)
+
+    def _between(self, live: LiveEvents, first: int, last: int, of_keys: BoolArray | None = None) -> Iterator[Extents]:
+        """Yield the windows with members from `first` up to but not including `last`."""
         if last <= first:
             return
-        members = live.members
+        windows, members = self._grid.windows, live.members
         more = [] if members is None else [self._ranged(members, first, last)]
         counted = windows.counted
-        for found in self._ended.close(0, first, last, more):
+        for found in self._ended.close(0, first, last, more, of_keys):
             starts = counted.start(found.windows)
             begins, ends = (ticks_of(windows.periods, some) for some in (starts, starts + counted.size))
             yield Extents(replace(found, windows=begins), ends)

@@ -25,7 +25,9 @@ from muntin_engine.evaluators.general.admission import Filter
 from muntin_engine.evaluators.revised import rare, records
 from muntin_engine.evaluators.revised.brought import NOTHING, Brought, Plain, sort_out
 from muntin_engine.evaluators.revised.events import Events, LiveEvents, joined
+from muntin_engine.evaluators.revised.live_results import LiveResults, are_results
 from muntin_engine.evaluators.revised.records import Records
+from muntin_engine.evaluators.revised.speculation import Corrections, corrected
 from muntin_engine.evaluators.revised.waiting import WaitingRows
 from muntin_engine.evaluators.revised.windows import RevisedWindows
 from muntin_engine.exchange import shuffle
@@ -55,6 +57,23 @@ class TakenRows(NamedTuple):
     keys: int
 
 
+class _Blobs(NamedTuple):
+    """The entries of a log.
+
+    Attributes:
+        events: Those of events.
+        results: Those of results that were emitted early.
+    """
+
+    events: list[bytes]
+    results: list[bytes]
+
+
+def _parted(entries: Sequence[StoredEntry]) -> _Blobs:
+    blobs = [entry.data for entry in entries]
+    return _Blobs([data for data in blobs if not are_results(data)], [data for data in blobs if are_results(data)])
+
+
 class RevisedStore:
     """The live events of a bucket, the rows that wait for others, and what the log says of both.
 
@@ -75,6 +94,7 @@ class RevisedStore:
         """
         self._query, self._forms, self._codec, self._windows = query, forms, codec, windows
         self._keys, self._live, self._waiting = KeyTable(), LiveEvents(), WaitingRows()
+        self._results = LiveResults(query, codec)
         self._schema = pa.schema([])
         self._written = self._records = 0
         self.stored_waiting: bytes | None = None
@@ -90,8 +110,13 @@ class RevisedStore:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes the events that are kept take in the log."""
-        return len(self) * self._written // max(self._records, 1)
+        """About how many bytes the events that are kept, and live results, take in the log."""
+        return len(self) * self._written // max(self._records, 1) + self._results.nbytes
+
+    @property
+    def results_held(self) -> int:
+        """The number of results that were emitted and may still change."""
+        return len(self._results)
 
     @property
     def memory(self) -> int:
@@ -108,10 +133,12 @@ class RevisedStore:
         self.stored_waiting = waiting
         if waiting is not None:
             self._schema = self._waiting.restore(waiting, self._keys, self._codec)
-        if not entries:
+        of_events, of_results = _parted(entries)
+        self._results.restore(of_results, self._keys, watermark)
+        if not of_events:
             return
-        found = records.latest(records.from_bytes([entry.data for entry in entries], self._keys))
-        self._written, self._records = sum(len(entry.data) for entry in entries), len(found.serials)
+        found = records.latest(records.from_bytes(of_events, self._keys))
+        self._written, self._records = sum(map(len, of_events)), len(found.serials)
         self._schema = found.events.rows.schema
         self._add(self._needed(found.events, watermark))
         self._windows.forget(self._live, watermark)
@@ -166,9 +193,32 @@ class RevisedStore:
         closed = self._windows.close(self._live, before, now)
         return [ClosedSessions(windows, ends, self._keys.take(windows.keys)) for windows, ends in closed]
 
-    def forget(self, watermark: int) -> None:
-        """Drop the events that end before a watermark, but for what open windows need of them."""
+    def correct(self, taken: TakenRows, before: Progress, now: Progress, serials: tuple[int, int]) -> Corrections:
+        """Return what changes the results that were emitted early to those of now.
+
+        Args:
+            taken: The changes that the batch brought.
+            before: The progress before the batch.
+            now: The progress after it.
+            serials: The number of the batch, and the largest id of an output event so far.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+        """
+        touched = np.empty(0, np.int64) if taken.changed is None else np.unique(taken.changed.codes)
+        are_touched = np.zeros(len(self._keys), np.bool_)
+        are_touched[touched] = True
+        found = self._windows.shown(self._live, before, now, are_touched)
+        return corrected(self._query, self._forms, self._keys, self._results, found, touched, serials)
+
+    def forget(self, watermark: int) -> int:
+        """Drop the events that end before a watermark, but for what open windows need of them.
+
+        Returns:
+            The number of results that were emitted early, and are final now.
+        """
         self._windows.forget(self._live, watermark)
+        return self._results.forget(watermark)
 
     def write(self, taken: TakenRows, serial: int, watermark: int) -> list[Entry]:
         """Encode what a batch changed, after `forget`.
@@ -182,6 +232,10 @@ class RevisedStore:
         kept = changed.take(np.flatnonzero(~is_over | taken.is_stored))
         return self._entries(Records(kept, np.full(len(kept), serial)))
 
+    def write_results(self, emitted: Corrections, watermark: int) -> list[Entry]:
+        """Encode what a batch changed in results, without those that are final."""
+        return self._results.write(self._keys, emitted.results, watermark)
+
     def write_whole(self, read: Callable[[], Sequence[StoredEntry]], serial: int, watermark: int) -> list[Entry]:
         """Encode all events that are kept.
 
@@ -190,29 +244,35 @@ class RevisedStore:
             serial: The number of the batch.
             watermark: The watermark.
         """
+        results = self._results.write_whole(self._keys)
         if not len(self):
-            return []
+            return results
         if self._windows.ended_events:
-            stored = records.from_bytes([entry.data for entry in read()], self._keys)
+            stored = records.from_bytes(_parted(read()).events, self._keys)
             events = self._needed(records.latest(stored).events, watermark)
         else:
             events = self._live.take(np.arange(len(self._live)))
-        return self._entries(Records(events, np.full(len(events), serial)))
+        return [*self._entries(Records(events, np.full(len(events), serial))), *results]
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, in as few as possible."""
         del first_live
-        return self._entries(records.latest(records.from_bytes([entry.data for entry in entries], self._keys)))
+        of_events, of_results = _parted(entries)
+        found = self._results.merged(of_results, self._keys) if of_results else []
+        if not of_events:
+            return found
+        return [*found, *self._entries(records.latest(records.from_bytes(of_events, self._keys)))]
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
-        return reduce(np.union1d, (self._live.codes, self._waiting.codes, self._windows.keys()))
+        return reduce(np.union1d, (self._live.codes, self._waiting.codes, self._windows.keys(), self._results.keys()))
 
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
         self._live.renumber(places)
         self._waiting.renumber(places)
         self._windows.renumber(places)
+        self._results.renumber(places)
 
     def _codes_of(self, table: pa.Table) -> tuple[IntArray, int]:
         """Return the code of each row's key, and the number of keys."""

@@ -41,6 +41,20 @@ class RevisedWindows(ABC):
             now: The progress after it.
         """
 
+    def shown(self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray) -> Iterator[Extents]:
+        """Yield the windows with members whose results may differ from what was emitted early, before `forget`.
+
+        These are the windows that are shown for the first time, and those of touched keys that were shown before. A
+        window is shown as soon as an event starts where it ends, or later.
+
+        Args:
+            live: The events that were live at the watermark before, with the rows of the batch.
+            before: The progress before the batch.
+            now: The progress after it.
+            are_touched: For the code of each key whether rows of the batch are about it.
+        """
+        raise AssertionError(f"results of {type(self).__name__} are final: {len(live)}, {before}, {now}, {are_touched}")
+
     @abstractmethod
     def forget(self, live: LiveEvents, watermark: int) -> None:
         """Drop the events that end before a watermark from the live ones; keep what open windows need of them."""
