@@ -76,6 +76,11 @@ class Run:
         return _total(batch.output_rows for batch in self.batches)
 
     @property
+    def has_batches(self) -> bool:
+        """True if there are several micro-batches, or one that reports its state: a stream that had one file."""
+        return len(self.batches) > 1 or any(batch.state_bytes is not None for batch in self.batches)
+
+    @property
     def written_share(self) -> float | None:
         """What was written to the state store, over what the rows take; None if unknown."""
         written = _total(batch.written_bytes for batch in self.batches)
@@ -96,7 +101,7 @@ class Summary:
         is_cut: True if the time of one was over.
         seconds: End to end.
         rows_per_second: Input rows over the seconds end to end.
-        first_batch: Seconds of the first of several micro-batches: the warm-up inside a run.
+        first_batch: Seconds of the first micro-batch, where a system has such: the warm-up inside a run.
         warm_batch: Seconds of a later one with rows: the median in each run, then over runs.
         output_rows: Emitted rows of a run.
         jvm_bytes: See `Memory`.
@@ -138,7 +143,7 @@ def summarize(runs: Sequence[Run]) -> Summary:
         rows=round(median(run.rows for run in runs)),
         seconds=median(run.seconds for run in runs),
         rows_per_second=median(run.rows / run.seconds for run in runs),
-        first_batch=_over(runs, lambda run: run.batches[0].seconds if len(run.batches) > 1 else None),
+        first_batch=_over(runs, lambda run: run.batches[0].seconds if run.has_batches else None),
         warm_batch=_over(runs, lambda run: _middle(batch.seconds for batch in run.warm)),
         output_rows=_over(runs, lambda run: run.output_rows),
         jvm_bytes=_over(runs, lambda run: run.memory.jvm or None),

@@ -50,7 +50,7 @@ SIZES: Final = (
         bars=(Times(COLUMNAR, TWS, Measure.WARM_BATCH, 0.8),),
         quick=(COLUMNAR, TWS),
         rows=1,
-        batches=24,
+        batches=16,
     ),
     Work(
         name="static-600-10",

@@ -63,3 +63,8 @@ def test_slices_whose_windows_are_complete_are_not_kept() -> None:
     assert slices_kept(Question("average", Hopping(600, 10))) == 61
     assert slices_kept(Question("average", Hopping(6000, 10))) == 100
     assert slices_kept(Question("average", Hopping(6000, 1))) == 1000
+
+
+def test_a_stream_of_one_file_has_a_first_batch_and_a_program_has_none() -> None:
+    assert summarize([Run(2.0, (Batch(10, 1.5, state_bytes=7),))]).first_batch == 1.5
+    assert summarize([Run(2.0, (Batch(10, 1.5),))]).first_batch is None

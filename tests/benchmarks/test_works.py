@@ -92,7 +92,7 @@ def test_fewer_rows_have_fewer_keys_and_the_title_says_so() -> None:
 
 def test_a_work_has_files_of_its_own_size_and_number() -> None:
     work = next(work for work in WORKS if work.name == "one-row")
-    assert (work.data(1_000_000).rows, work.data(1_000).rows, work.data(1_000).files) == (1, 1, 24)
-    assert work.files_of("spark window") == 24
+    assert (work.data(1_000_000).rows, work.data(1_000).rows, work.data(1_000).files) == (1, 1, 16)
+    assert work.files_of("spark window") == 16
     half = next(work for work in WORKS if work.name == "hopping-revised")
     assert half.data(100_000).rows == 50_000
