@@ -62,7 +62,7 @@ def test_partial_states_take_less_memory_than_rows() -> None:
 
 def test_an_evaluator_that_cannot_run_a_query_is_refused() -> None:
     with pytest.raises(QueryError, match=r"'columnar' cannot run .*\n  those that can: 'general'"):
-        measure(Script().point(0, 1, 2).revise(0, 9).close(), WindowedQuery(tumbling(5), COUNT), evaluator="columnar")
+        measure(Script().point(0, 1, 2).revise(0, 9).close(), WindowedQuery(session(5), COUNT), evaluator="columnar")
 
 
 def test_errors_count_windows_that_are_missing_and_those_that_are_too_many() -> None:
