@@ -120,7 +120,7 @@ class StateLog:
     @property
     def size(self) -> int:
         """The bytes of all entries."""
-        return sum(segment.size for segment in self._segments)
+        return sum([segment.size for segment in self._segments])
 
     def read(self) -> list[StoredEntry]:
         """Return all entries."""
@@ -150,13 +150,12 @@ class StateLog:
 
     def compact(self, store: Merges, first_live: int) -> None:
         """Merge entries where there are many of a level."""
-        level = 0
-        while level <= max((segment.level for segment in self._segments), default=-1):
-            some = [segment for segment in self._segments if segment.level == level]
-            alike = [segment for segment in some if segment.size < MOST_BYTES and not segment.is_full]
-            if len(alike) > MOST_ALIKE:
-                self._merge(alike, store, first_live)
-            level += 1
+        small = [segment for segment in self._segments if segment.size < MOST_BYTES and not segment.is_full]
+        levels = [segment.level for segment in small]
+        many = [level for level in set(levels) if levels.count(level) > MOST_ALIKE]
+        if many:
+            self._merge([segment for segment in small if segment.level == min(many)], store, first_live)
+            self.compact(store, first_live)  # there may be many of the next level now
 
     def tidy(self, store: Merges, live: int, whole: Callable[[], Sequence[Entry]], first_live: int = EARLIEST) -> None:
         """Write the log anew if more than half of it is dead; otherwise merge entries where there are many of a level.
