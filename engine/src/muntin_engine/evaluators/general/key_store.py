@@ -83,9 +83,13 @@ class StoredKey(Generic[StateT]):
 
     @property
     def room(self) -> int:
-        """The bytes of changes that may still be appended, until the state is written whole again."""
-        whole = len(self.records[0].data)
-        return 2 * whole - self.size if whole >= LARGE else 0
+        """The bytes of changes that may still be appended, until the state is written whole again.
+
+        None where the last changes would not fit once more, as the next ones are likely to be as many.
+        """
+        whole, *changes = [len(record.data) for record in self.records]
+        room = 2 * whole - self.size if whole >= LARGE else 0
+        return room if not changes or changes[-1] <= room else 0
 
 
 class KeyStore(Generic[StateT]):
