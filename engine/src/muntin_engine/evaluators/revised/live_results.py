@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgpack
 import numpy as np
 
-from muntin import EARLIEST, Window
+from muntin import EARLIEST, INFINITY, Window
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
@@ -59,10 +59,11 @@ class LiveResults:
         """Hold nothing."""
         self.by_key: dict[int, dict[int, KeptResult]] = {}
         self._query, self._codec = query, codec
-        self._written = self._records = 0
+        self._written = self._records = self._count = 0
+        self._first_end = INFINITY
 
     def __len__(self) -> int:
-        return sum(map(len, self.by_key.values()))
+        return self._count
 
     @property
     def nbytes(self) -> int:
@@ -71,12 +72,16 @@ class LiveResults:
 
     def put(self, code: int, start: int, result: KeptResult) -> None:
         """Set the result of a window; one that was retracted is held no more."""
+        some = self.by_key.setdefault(code, {})
+        before = len(some)
         if result.id is not None:
-            self.by_key.setdefault(code, {})[start] = result
+            some[start] = result
+            self._first_end = min(self._first_end, result.end)
         else:
-            del self.by_key[code][start]
-            if not self.by_key[code]:
-                del self.by_key[code]
+            del some[start]
+        self._count += len(some) - before
+        if not some:
+            del self.by_key[code]
 
     def same(self, code: int, start: int, values: Sequence[Any]) -> bool:
         """Return True if a window has that live result."""
@@ -84,19 +89,26 @@ class LiveResults:
         return live is not None and freeze(list(live.values)) == freeze(list(values))
 
     def forget(self, watermark: int) -> int:
-        """Drop the results of the windows that a watermark completes; return how many there were."""
-        before = len(self)
-        if before:
-            kept = {
-                code: {start: result for start, result in some.items() if result.end > watermark}
-                for code, some in self.by_key.items()
-            }
-            self.by_key = {code: some for code, some in kept.items() if some}
-        return before - len(self)
+        """Drop the results of the windows that a watermark completes; return how many there were.
+
+        Cost: nothing unless it completes any; then a pass over all of them.
+        """
+        if watermark < self._first_end:
+            return 0
+        kept = {
+            code: {start: result for start, result in some.items() if result.end > watermark}
+            for code, some in self.by_key.items()
+        }
+        self.by_key = {code: some for code, some in kept.items() if some}
+        before, self._count = self._count, sum(map(len, self.by_key.values()))
+        self._first_end = min(
+            (result.end for some in self.by_key.values() for result in some.values()), default=INFINITY
+        )
+        return before - self._count
 
     def keys(self) -> IntArray:
-        """Return the codes of their keys, ascending."""
-        return np.array(sorted(self.by_key), np.int64)
+        """Return the codes of their keys."""
+        return np.fromiter(self.by_key, np.int64, len(self.by_key))
 
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
