@@ -215,7 +215,9 @@ class RevisedRun:
             wanted = Counter((key[0], some.window, some.value) for key, changes in meant.output for some in changes)
         assert output == wanted, f"missing {wanted - output}\nsurplus {output - wanted}"
         self._follow(found.changes)
-        assert (found.windows_closed, found.held.windows) == (meant.windows_closed, meant.held.windows)
+        assert found.held.windows == meant.held.windows
+        if not (batch.watermark == INFINITY and self.case.timestamps is TimestampPolicy.POINT_AT_END):
+            assert found.windows_closed == meant.windows_closed  # of windows without an end there is no point at it
         assert (found.accepted, found.keys) == (meant.accepted, meant.keys)
         assert (found.watermark, found.progress) == (meant.watermark, meant.progress)
         assert (found.held.keys, found.held.events) == (meant.held.keys, meant.held.events)
