@@ -147,7 +147,7 @@ class Taken:
         """Take a batch behind a watermark, which itself says a watermark."""
         admission = Admission(self.state, watermark, adjusts=adjusts)
         admission.admit(rows, max(watermark, after))
-        admission.settle()
+        admission.apply()
         self.rejected += [(rejection.change.id, str(rejection.reason)) for rejection in admission.rejections]
         return admission
 

@@ -27,7 +27,7 @@ class FusedBucket(SliceBucket[Output]):
     def output_watermark(self, result: SliceResult[Output], *, at_end: bool) -> int:
         """Return the watermark, or the least start of an open session; points at ends lie at the watermark or later."""
         watermark = result.progress.watermark
-        return watermark if at_end or watermark == INFINITY else min(watermark, result.since)
+        return watermark if at_end or watermark == INFINITY else min(watermark, result.first_open)
 
     def _opened(self, progress: Progress) -> list[int]:
         return [progress.watermark]
@@ -44,7 +44,7 @@ class FusedBucket(SliceBucket[Output]):
         del horizon
         yield from (Complete(0, closed) for closed in store.close(0, before[0], after[0]))
 
-    def _since(self, store: Any) -> int:
+    def _first_open(self, store: Any) -> int:
         return int(store.first_start)
 
     def _append(self, log: StateLog, store: Any, delta: Any, opened: Sequence[int]) -> None:

@@ -44,7 +44,7 @@ class NetChanges:
         self.recut: tuple[int, int] | None = None
         self._state = state
 
-    def settle(self) -> None:
+    def apply(self) -> None:
         """Bring the index and the windows up to date."""
         gone = [before for before, _ in self.touched.values() if before is not None]
         new = [after for _, after in self.touched.values() if after is not None]
@@ -343,7 +343,7 @@ class Filter:
         """Return the number of rows that are insertions which the filter leaves out."""
         return sum(map(self._is_left_out, changes))
 
-    def shown(self, rejections: Iterable[Rejection]) -> list[Rejection]:
+    def visible(self, rejections: Iterable[Rejection]) -> list[Rejection]:
         """Return rejections without those of insertions that are left out anyway."""
         return [rejection for rejection in rejections if not self._is_left_out(rejection.change)]
 

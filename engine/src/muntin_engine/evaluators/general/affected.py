@@ -82,7 +82,7 @@ class AffectedWindows:
             affected[window] = found = Affected()
             for change in shown:
                 self._note(found, window, change)
-        net.settle()
+        net.apply()
         self._mark_existing(state, changes, now, affected)
         for window in self._newly_visible(state, changes, before, now):
             found = affected.setdefault(window, Affected())

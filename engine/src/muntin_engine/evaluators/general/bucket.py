@@ -274,7 +274,7 @@ class BatchRun:
         rejections, count = admission.rejections + shed, len(work.rows)
         if self._filter is not None:
             self._filter.leave_out(state, admission)
-            rejections, count = self._filter.shown(rejections), count - self._filter.count(work.rows)
+            rejections, count = self._filter.visible(rejections), count - self._filter.count(work.rows)
         output = self.evaluate(key, state, admission, before, now)
         if output:
             if (extent := self._extent) is not None:
@@ -318,7 +318,7 @@ class BatchRun:
         """
         affected: dict[Window, Affected] = {}
         if self._affected is None:
-            net.settle()
+            net.apply()
         else:
             affected = self._affected.find(state, net, before, now)
         output = self.emission.emit(key, state, affected, before, now)

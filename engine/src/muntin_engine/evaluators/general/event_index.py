@@ -167,7 +167,7 @@ class EventIndex:
         self._note(forgotten, ())
         return forgotten
 
-    def follow(self) -> None:
+    def track(self) -> None:
         """Regard all events as stored, and track their changes from now on."""
         self.gone, self.new = {}, {}
 

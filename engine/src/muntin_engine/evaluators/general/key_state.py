@@ -177,7 +177,7 @@ class KeyState:
         return self._to_data(serializer, key, (), self.events.ordered, windows)
 
     def changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
-        """Return the difference to the stored state, in the form of `to_data`; None if changes are not followed.
+        """Return the difference to the stored state, in the form of `to_data`; None if changes are not tracked.
 
         Raises:
             StateError: A module's state cannot be stored.
@@ -187,10 +187,10 @@ class KeyState:
         windows = [(window, self.windows.get(window)) for window in sorted(self.windows.changed, key=by_extent)]
         return self._to_data(serializer, key, list(self.events.gone), list(self.events.new.values()), windows)
 
-    def follow(self) -> None:
-        """Take the state for stored as it is, and follow its changes from now on."""
-        self.events.follow()
-        self.windows.follow()
+    def track(self) -> None:
+        """Take the state for stored as it is, and track its changes from now on."""
+        self.events.track()
+        self.windows.track()
 
     def _to_data(
         self,

@@ -42,8 +42,8 @@ _NAME: Final = itemgetter(0)
 class DecodedState(Protocol):
     """The decoded state of a key."""
 
-    def follow(self) -> None:
-        """Take the state for stored as it is, and follow its changes from now on."""
+    def track(self) -> None:
+        """Take the state for stored as it is, and track its changes from now on."""
         ...
 
 
@@ -82,14 +82,14 @@ class StoredKey(Generic[StateT]):
     state: StateT | None = None
 
     @property
-    def room(self) -> int:
+    def appendable(self) -> int:
         """The bytes of changes that may still be appended, until the state is written whole again.
 
         None where the last changes would not fit once more, as the next ones are likely to be as many.
         """
         whole, *changes = [len(record.data) for record in self.records]
-        room = 2 * whole - self.size if whole >= LARGE else 0
-        return room if not changes or changes[-1] <= room else 0
+        appendable = 2 * whole - self.size if whole >= LARGE else 0
+        return appendable if not changes or changes[-1] <= appendable else 0
 
 
 class KeyStore(Generic[StateT]):
@@ -150,7 +150,7 @@ class KeyStore(Generic[StateT]):
         return self._keys.keys() if is_signalled or max(at) >= INFINITY else self._timers.due(at)
 
     def get(self, name: bytes, decode: Callable[[list[list[Any]]], StateT]) -> StateT | None:
-        """Return the state of a key; None if it has none. It follows its changes if they may be appended.
+        """Return the state of a key; None if it has none. It tracks its changes if they may be appended.
 
         Args:
             name: The encoded key.
@@ -160,10 +160,10 @@ class KeyStore(Generic[StateT]):
         key = self._keys.get(name)
         if key is None or key.state is not None:
             return None if key is None else key.state
-        is_followed = key.room > 0
+        is_followed = key.appendable > 0
         state = decode([self._codec.unpack(record.data) for record in key.records])
         if is_followed:
-            state.follow()
+            state.track()
         return state
 
     def put(
@@ -187,10 +187,10 @@ class KeyStore(Generic[StateT]):
             StateError: They hold a value that cannot be stored.
         """
         known = self._take(name)
-        room = 0 if known is None else known.room
-        changed = changes() if room > 0 else None
+        appendable = 0 if known is None else known.appendable
+        changed = changes() if appendable > 0 else None
         data = b"" if changed is None else self._codec.pack(changed)
-        is_whole = not 0 < len(data) <= room
+        is_whole = not 0 < len(data) <= appendable
         if is_whole:
             data = self._codec.pack(whole())
         record = Record(self.number, is_whole, data)
@@ -200,7 +200,7 @@ class KeyStore(Generic[StateT]):
         key: StoredKey[StateT] = StoredKey(timer, records, size)
         if size >= LARGE:
             key.state = state
-            state.follow()
+            state.track()
             self.memory += DECODED * size
         self.size += size
         self.memory += size + _OBJECTS

@@ -140,7 +140,7 @@ class WindowIndex:
         if self.changed is not None:
             self.changed.add(window)
 
-    def follow(self) -> None:
+    def track(self) -> None:
         """Regard all entries as stored, and track their changes from now on."""
         self.changed = set()
 

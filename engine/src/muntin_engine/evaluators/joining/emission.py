@@ -49,10 +49,10 @@ class JoinEmission:
 
     def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
         """Take the net changes of both sides in, and return the changes of the output."""
-        if self._query.is_settled:
-            return list(self._emit_settled(nets))
+        if self._query.emits_at_once:
+            return list(self._emit_at_once(nets))
         for net in nets:
-            net.settle()
+            net.apply()
         self._touched = [{**net.touched, **{new.id: (None, new) for new in net.inserted}} for net in nets]
         left, right = (side.events for side in self._state.sides)
         if self._looks_at_all:
@@ -73,13 +73,13 @@ class JoinEmission:
             output += self._replace(event, found)
         return output
 
-    def _emit_settled(self, nets: Sequence[NetChanges]) -> Iterator[OutputChange]:
+    def _emit_at_once(self, nets: Sequence[NetChanges]) -> Iterator[OutputChange]:
         """Yield the pairs that have a new event: none is emitted twice, and none changes."""
         value, news = self._query.value, [_new(net) for net in nets]
         lefts = self._state.sides[LEFT].events
         pairs = [(left, right) for right, others in neighbours(news[RIGHT], lefts) for left in others]
         for net in nets:
-            net.settle()
+            net.apply()
         rights = self._state.sides[RIGHT].events
         pairs += [(left, right) for left, others in neighbours(news[LEFT], rights) for right in others]
         for left, right in pairs:

@@ -55,7 +55,7 @@ class JoinEvaluator(Evaluator):
         else:
             kept += f", one of {right} until that of {left} has, and no kept event of {left} starts before its end"
         kept += "".join(f"; one of {name} at least until its end can no longer move" for name in moving)
-        if not join_query(plan).is_settled:
+        if not join_query(plan).emits_at_once:
             kept += "; which rows were emitted of kept events"
         return f"{kept}; in a log per bucket: a batch appends the changes of the keys that have rows or a timer"
 
@@ -63,7 +63,7 @@ class JoinEvaluator(Evaluator):
         """Say when the output is complete, and how far its watermark is behind the inputs'."""
         query = join_query(plan)
         least = "the least watermark of the two inputs"
-        if query.is_settled:
+        if query.emits_at_once:
             return f"a pair is final, and emitted, when both events are there; complete to {least}", "none"
         if query.is_eager:
             return f"rows are emitted at once, and change until they are settled; complete to {least}", "none"

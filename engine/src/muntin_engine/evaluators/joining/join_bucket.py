@@ -165,7 +165,7 @@ class _JoinBatch:
             rejections, count, filter = admission.rejections, len(own), self._filters[side]
             if filter is not None:
                 filter.leave_out(of_side, admission)
-                rejections, count = filter.shown(rejections), count - filter.count(own)
+                rejections, count = filter.visible(rejections), count - filter.count(own)
             result.rejections += [(key, rejection) for rejection in rejections]
             result.accepted += count - len(rejections)
             nets.append(admission)

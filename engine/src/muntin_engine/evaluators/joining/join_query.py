@@ -28,14 +28,14 @@ class JoinQuery(MakesOnce):
     is_eager: bool = False
 
     @cached_property
-    def is_settled(self) -> bool:
+    def emits_at_once(self) -> bool:
         """True if a row of the output never changes once its events are there: pairs of events whose ends stay."""
         return self.kind is JoinKind.INNER and not any(side.ends_move for side in self.sides)
 
     @cached_property
     def waits(self) -> bool:
         """True if a row of the output may have to wait for a watermark although its events are there."""
-        return not self.is_eager and not self.is_settled
+        return not self.is_eager and not self.emits_at_once
 
     def value(self, left: StoredEvent, right: StoredEvent | None) -> tuple[Any, ...]:
         """Return the columns of a row; those of the right side are null where it has no right event."""

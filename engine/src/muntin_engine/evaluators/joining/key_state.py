@@ -69,10 +69,10 @@ class JoinState:
         if self._changed is not None:
             self._changed.add(left)
 
-    def follow(self) -> None:
-        """Take the state for stored as it is, and follow its changes from now on."""
+    def track(self) -> None:
+        """Take the state for stored as it is, and track its changes from now on."""
         for side in self.sides:
-            side.follow()
+            side.track()
         self._changed = set()
 
     def to_data(self, serializers: Sequence[StateSerializer], key: object) -> list[object]:
@@ -81,7 +81,7 @@ class JoinState:
         return [*sides, _rows_to_data(self.emitted)]
 
     def changes(self, serializers: Sequence[StateSerializer], key: object) -> list[object] | None:
-        """Return the difference to the stored state, in the form of `to_data`; None if changes are not followed."""
+        """Return the difference to the stored state, in the form of `to_data`; None if changes are not tracked."""
         if self._changed is None:
             return None
         sides = [side.changes(serializer, key) for side, serializer in zip(self.sides, serializers, strict=True)]

@@ -47,7 +47,7 @@ class SliceResult(Generic[Output]):
         progress: The progress of the input now.
         keys: The number of keys that the batch brought rows of.
         held: The sizes of the bucket's state now, without the number of keys, which it does not know.
-        since: The least start of an open window, where windows are those of single keys; `INFINITY` if there is none.
+        first_open: The least start of an open window, where each key has its own; `INFINITY` if there is none.
     """
 
     output: Sequence[Complete[Output]]
@@ -56,7 +56,7 @@ class SliceResult(Generic[Output]):
     progress: Progress
     keys: int = 0
     held: HeldState = field(default_factory=HeldState)
-    since: int = INFINITY
+    first_open: int = INFINITY
 
 
 class SliceBucket(Generic[Output]):
@@ -118,18 +118,18 @@ class SliceBucket(Generic[Output]):
         before, after = map(self._opened, (metadata.progress, now))
         metadata.progress, metadata.tracked = now, tracked
         if not brought and before == after:
-            held, since = HeldState(state.write()), metadata.timer.output_watermark
-            return SliceResult((), 0, 0, now, held=held, since=since)
+            held, first_open = HeldState(state.write()), metadata.timer.output_watermark
+            return SliceResult((), 0, 0, now, held=held, first_open=first_open)
         store = state.open(self._read)
         taken = store.take(brought, self._first_legal(before))
         output = list(self._close(store, before, after, now.horizon))
         if after != before:
             store.forget(self._first_live(after))
         self._append(state.log, store, taken.delta, after)
-        since = self._since(store)
-        metadata.timer = NEVER._replace(output_watermark=since)
+        first_open = self._first_open(store)
+        metadata.timer = NEVER._replace(output_watermark=first_open)
         state.keep(store, state.log.size)
-        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, HeldState(state.write()), since)
+        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, HeldState(state.write()), first_open)
 
     def output_watermark(self, result: SliceResult[Output], *, at_end: bool) -> int:
         """Return the tick before which no later result of the bucket has a sync time.
@@ -152,7 +152,7 @@ class SliceBucket(Generic[Output]):
         """Return the first slice that is part of an open window."""
         return min(grid.first_live(first) for grid, first in zip(self._grids, opened, strict=True))
 
-    def _since(self, store: SliceStore[Any, Output]) -> int:
+    def _first_open(self, store: SliceStore[Any, Output]) -> int:
         """Return the least start of an open window, where windows are those of single keys."""
         del store
         return INFINITY

@@ -46,7 +46,7 @@ class RevisedGrid(RevisedWindows):
         first, last = windows.first_open(before), windows.first_open(now.watermark)
         yield from self._between(live, first, min(last, windows.first_unbegun(now.horizon)))
 
-    def shown(self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray) -> Iterator[Extents]:
+    def visible(self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray) -> Iterator[Extents]:
         """Yield the windows with members that are shown for the first time, and those of touched keys."""
         windows = self._grid.windows
         first, known = windows.first_open(before.watermark), windows.first_open(before.max_event_time)

@@ -208,7 +208,7 @@ class RevisedStore:
         touched = np.empty(0, np.int64) if taken.changed is None else np.unique(taken.changed.codes)
         are_touched = np.zeros(len(self._keys), np.bool_)
         are_touched[touched] = True
-        found = self._windows.shown(self._live, before, now, are_touched)
+        found = self._windows.visible(self._live, before, now, are_touched)
         return corrected(self._query, self._forms, self._keys, self._results, found, touched, serials)
 
     def forget(self, watermark: int) -> int:
@@ -330,7 +330,7 @@ class RevisedStore:
         if self._query.keeps is None or not rejections:
             return rejections
         own = Filter(self._query.keeps)
-        return [(key, rejection) for key, rejection in rejections if own.shown([rejection])]
+        return [(key, rejection) for key, rejection in rejections if own.visible([rejection])]
 
     def _entries(self, found: Records) -> list[Entry]:
         """Return records as entries, which never die by themselves: a later one may still be about the same event."""

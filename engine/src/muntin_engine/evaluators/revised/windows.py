@@ -41,7 +41,7 @@ class RevisedWindows(ABC):
             now: The progress after it.
         """
 
-    def shown(self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray) -> Iterator[Extents]:
+    def visible(self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray) -> Iterator[Extents]:
         """Yield the windows with members whose results may differ from what was emitted early, before `forget`.
 
         These are the windows that are shown for the first time, and those of touched keys that were shown before. A

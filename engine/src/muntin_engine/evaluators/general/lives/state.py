@@ -151,11 +151,11 @@ class KeyLives(KeyState):
             lives.append([changes is None, *_written(life), data])
         return [own, lives]
 
-    def follow(self) -> None:
-        """Take the state for stored as it is, and follow its changes from now on."""
-        super().follow()
+    def track(self) -> None:
+        """Take the state for stored as it is, and track its changes from now on."""
+        super().track()
         for life in self.lives:
-            life.follow()
+            life.track()
 
     @classmethod
     def from_data(
