@@ -214,6 +214,32 @@ def test_a_large_key_is_written_as_its_changes_and_now_and_then_as_a_whole() -> 
     assert [event.start for event in state.events] == list(range(6000))
 
 
+def test_a_key_that_only_grows_is_not_written_whole_again() -> None:
+    cells, asked, times = WatchedCells(), query(tumbling(100_000)), 200
+    bucket, written = Bucket(asked, cells, Codec(), {}, kept=KeptStores()), 0
+    for batch in range(times):
+        cells.written = []
+        rows = [row(None, n, n + 1, n) for n in range(100 * batch, 100 * batch + 100)]
+        bucket.process([(("k",), rows)], Progress(0, 100 * batch + 101, 100 * batch + 99))
+        written += sum(len(cells.cells[name]) for name in cells.written if name in cells.cells and name != "metadata")
+    (entries,) = stored_states(asked, cells, Codec(), {})
+    assert [event.start for event in entries.events] == list(range(100 * times))
+    held = sum(map(len, cells.cells.values()))
+    assert written < 3.5 * held  # once as it comes, and a few times when entries of the log are merged
+
+
+def test_a_key_of_which_events_go_is_written_whole_before_it_is_half_garbage() -> None:
+    cells, asked = WatchedCells(), query(tumbling(100))
+    bucket, held = Bucket(asked, cells, Codec(), {}, kept=KeptStores()), []
+    for batch in range(60):
+        rows = [row(None, n, n + 1, n) for n in range(100 * batch, 100 * batch + 100)]
+        bucket.process([(("k",), rows)], Progress(100 * batch, 100 * batch + 101, 100 * batch + 99))
+        held.append(sum(map(len, cells.cells.values())))
+    assert max(held) < 20_000 + 10 * held[0]  # a log is not rewritten for less than 16 KiB
+    (state,) = stored_states(asked, cells, Codec(), {})
+    assert state.events.size <= 200
+
+
 def test_an_output_id_is_never_given_twice_not_even_after_a_key_was_forgotten() -> None:
     feed = Feed(query(tumbling(10)))
     ids: list[int] = []

@@ -45,6 +45,11 @@ class FollowedState(KeyState):
         self.wake_up = INFINITY
 
     @property
+    def plain_count(self) -> int:
+        """0: the state of a module is kept besides events."""
+        return 0
+
+    @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
         return self.own is None and super().is_empty

@@ -125,6 +125,11 @@ class KeyState:
         return self.events.size
 
     @property
+    def plain_count(self) -> int:
+        """The number of events, if no windows and no waiting rows are kept; otherwise 0."""
+        return 0 if self.windows.entries or self.pending else self.events.size
+
+    @property
     def held_windows(self) -> int:
         """The number of windows that are kept."""
         return len(self.windows.entries)

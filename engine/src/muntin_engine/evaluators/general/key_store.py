@@ -42,6 +42,11 @@ _NAME: Final = itemgetter(0)
 class DecodedState(Protocol):
     """The decoded state of a key."""
 
+    @property
+    def plain_count(self) -> int:
+        """The number of events, if nothing besides them takes room worth speaking of; otherwise 0."""
+        ...
+
     def track(self) -> None:
         """Take the state for stored as it is, and track its changes from now on."""
         ...
@@ -73,23 +78,28 @@ class StoredKey(Generic[StateT]):
         timer: Its timer.
         records: Its whole record, and the records of changes after it.
         size: The size of its records in bytes.
+        whole_events: The number of events in the whole record; 0 if it holds more than events, or that is not known.
+        live: The bytes that a whole record would take now, roughly: as many per event as the last one.
         state: The decoded state; None if it is not cached.
     """
 
     timer: KeyTimer
     records: list[Record]
     size: int
+    whole_events: int
+    live: int
     state: StateT | None = None
 
     @property
     def appendable(self) -> int:
         """The bytes of changes that may still be appended, until the state is written whole again.
 
-        None where the last changes would not fit once more, as the next ones are likely to be as many.
+        None where the last changes would not fit once more, as the next ones are likely to be as many. A key that only
+        grows is never written whole again, as that would make its records no fewer bytes.
         """
-        whole, *changes = [len(record.data) for record in self.records]
-        appendable = 2 * whole - self.size if whole >= LARGE else 0
-        return appendable if not changes or changes[-1] <= appendable else 0
+        whole, last = self.records[0], self.records[-1]
+        appendable = 2 * self.live - self.size if len(whole.data) >= LARGE else 0
+        return appendable if last is whole or len(last.data) <= appendable else 0
 
 
 class KeyStore(Generic[StateT]):
@@ -131,7 +141,7 @@ class KeyStore(Generic[StateT]):
         for name, (timer, records) in _joined(codec, entries).items():
             if records[-1].data:
                 size = sum(len(record.data) + _HEAD for record in records)
-                store._keys[name] = StoredKey(timer, records, size)
+                store._keys[name] = StoredKey(timer, records, size, 0, len(records[0].data))
         store._timers = TimerIndex((name, key.timer) for name, key in store.items())
         store.timer = store._timers.soonest()
         if len(store) != keys:
@@ -193,11 +203,16 @@ class KeyStore(Generic[StateT]):
         is_whole = not 0 < len(data) <= appendable
         if is_whole:
             data = self._codec.pack(whole())
-        record = Record(self.number, is_whole, data)
-        size, records = len(data) + _HEAD, [record]
-        if known is not None and not is_whole:
-            size, records = size + known.size, [*known.records, record]
-        key: StoredKey[StateT] = StoredKey(timer, records, size)
+        record, size = Record(self.number, is_whole, data), len(data) + _HEAD
+        if known is None or is_whole:
+            key: StoredKey[StateT] = StoredKey(timer, [record], size, state.plain_count, len(data))
+        else:
+            known.records.append(record)
+            size += known.size
+            live = len(known.records[0].data)
+            if known.whole_events and (events := state.plain_count):
+                live = live * events // known.whole_events
+            key = StoredKey(timer, known.records, size, known.whole_events, live)
         if size >= LARGE:
             key.state = state
             state.track()

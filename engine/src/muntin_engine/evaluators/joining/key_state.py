@@ -52,6 +52,11 @@ class JoinState:
         return sum(side.held_count for side in self.sides)
 
     @property
+    def plain_count(self) -> int:
+        """The number of events, if no emitted and no waiting rows are kept; otherwise 0."""
+        return 0 if self.emitted or self.waiting_count else self.held_count
+
+    @property
     def waiting_count(self) -> int:
         """The number of rows that wait for others of their event."""
         return sum(side.waiting_count for side in self.sides)

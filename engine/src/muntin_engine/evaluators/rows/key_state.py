@@ -43,6 +43,11 @@ class RowsKeyState(KeyState):
         self.due = self.bound = INFINITY
 
     @property
+    def plain_count(self) -> int:
+        """0: rows in windows are kept besides events."""
+        return 0
+
+    @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
         return self.windows_data is None and super().is_empty

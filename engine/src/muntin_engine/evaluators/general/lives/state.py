@@ -99,6 +99,11 @@ class KeyLives(KeyState):
         self._query = query
 
     @property
+    def plain_count(self) -> int:
+        """0: each life keeps its own."""
+        return 0
+
+    @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
         return not self.lives and super().is_empty
