@@ -37,6 +37,7 @@ _OBJECTS: Final = 512
 """The memory of a key besides its data, roughly."""
 
 _NAME: Final = itemgetter(0)
+_NUMBER: Final = itemgetter(0)
 
 
 class DecodedState(Protocol):
@@ -61,12 +62,13 @@ class Record(NamedTuple):
 
     Attributes:
         number: The number of the batch that wrote it.
-        is_whole: True if it replaces all records before it.
+        events: The number of events, if it is whole and replaces all records before it; 0 if that keeps more than
+            events. None if it holds changes.
         data: The state, or its changes, as bytes; empty if the key has no state any more.
     """
 
     number: int
-    is_whole: bool
+    events: int | None
     data: bytes
 
 
@@ -78,27 +80,29 @@ class StoredKey(Generic[StateT]):
         timer: Its timer.
         records: Its whole record, and the records of changes after it.
         size: The size of its records in bytes.
-        whole_events: The number of events in the whole record; 0 if it holds more than events, or that is not known.
-        live: The bytes that a whole record would take now, roughly: as many per event as the last one.
         state: The decoded state; None if it is not cached.
     """
 
     timer: KeyTimer
     records: list[Record]
     size: int
-    whole_events: int
-    live: int
     state: StateT | None = None
 
-    @property
-    def appendable(self) -> int:
-        """The bytes of changes that may still be appended, until the state is written whole again.
+    def appendable(self, events: int) -> int:
+        """Return the bytes of changes that may still be appended, until the state is written whole again.
 
-        None where the last changes would not fit once more, as the next ones are likely to be as many. A key that only
-        grows is never written whole again, as that would make its records no fewer bytes.
+        Records may take twice what the state would take whole now: as many bytes per event as it took last. So a key
+        that only grows is not written whole again, as that would make its records no fewer bytes. No bytes may be
+        appended where the last changes would not fit once more, as the next ones are likely to be as many.
+
+        Args:
+            events: The number of events now; 0 if the state keeps more than events.
         """
         whole, last = self.records[0], self.records[-1]
-        appendable = 2 * self.live - self.size if len(whole.data) >= LARGE else 0
+        if (size := len(whole.data)) < LARGE:
+            return 0
+        live = size * events // whole.events if events and whole.events else size
+        appendable = 2 * live - self.size
         return appendable if last is whole or len(last.data) <= appendable else 0
 
 
@@ -141,7 +145,7 @@ class KeyStore(Generic[StateT]):
         for name, (timer, records) in _joined(codec, entries).items():
             if records[-1].data:
                 size = sum(len(record.data) + _HEAD for record in records)
-                store._keys[name] = StoredKey(timer, records, size, 0, len(records[0].data))
+                store._keys[name] = StoredKey(timer, records, size)
         store._timers = TimerIndex((name, key.timer) for name, key in store.items())
         store.timer = store._timers.soonest()
         if len(store) != keys:
@@ -160,7 +164,7 @@ class KeyStore(Generic[StateT]):
         return self._keys.keys() if is_signalled or max(at) >= INFINITY else self._timers.due(at)
 
     def get(self, name: bytes, decode: Callable[[list[list[Any]]], StateT]) -> StateT | None:
-        """Return the state of a key; None if it has none. It tracks its changes if they may be appended.
+        """Return the state of a key; None if it has none. That of a large key tracks its changes.
 
         Args:
             name: The encoded key.
@@ -170,9 +174,8 @@ class KeyStore(Generic[StateT]):
         key = self._keys.get(name)
         if key is None or key.state is not None:
             return None if key is None else key.state
-        is_followed = key.appendable > 0
         state = decode([self._codec.unpack(record.data) for record in key.records])
-        if is_followed:
+        if key.size >= LARGE:
             state.track()
         return state
 
@@ -196,23 +199,19 @@ class KeyStore(Generic[StateT]):
         Raises:
             StateError: They hold a value that cannot be stored.
         """
-        known = self._take(name)
-        appendable = 0 if known is None else known.appendable
+        known, events = self._take(name), state.plain_count
+        appendable = 0 if known is None else known.appendable(events)
         changed = changes() if appendable > 0 else None
         data = b"" if changed is None else self._codec.pack(changed)
-        is_whole = not 0 < len(data) <= appendable
-        if is_whole:
-            data = self._codec.pack(whole())
-        record, size = Record(self.number, is_whole, data), len(data) + _HEAD
-        if known is None or is_whole:
-            key: StoredKey[StateT] = StoredKey(timer, [record], size, state.plain_count, len(data))
+        if known is not None and 0 < len(data) <= appendable:
+            record = Record(self.number, None, data)
+            size, records = known.size + len(data) + _HEAD, known.records
+            records.append(record)
         else:
-            known.records.append(record)
-            size += known.size
-            live = len(known.records[0].data)
-            if known.whole_events and (events := state.plain_count):
-                live = live * events // known.whole_events
-            key = StoredKey(timer, known.records, size, known.whole_events, live)
+            data = self._codec.pack(whole())
+            record = Record(self.number, events, data)
+            size, records = len(data) + _HEAD, [record]
+        key: StoredKey[StateT] = StoredKey(timer, records, size)
         if size >= LARGE:
             key.state = state
             state.track()
@@ -225,7 +224,7 @@ class KeyStore(Generic[StateT]):
     def remove(self, name: bytes) -> None:
         """Remove a key, if it has a state."""
         if self._take(name) is not None:
-            self._written[name] = NEVER, Record(self.number, True, b"")
+            self._written[name] = NEVER, Record(self.number, 0, b"")
 
     def _take(self, name: bytes) -> StoredKey[StateT] | None:
         """Take a key out."""
@@ -265,15 +264,15 @@ class KeyStore(Generic[StateT]):
         """Return records as entries of a few megabytes, column by column."""
         entries: list[Entry] = []
         columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
-        names, timers, counts, numbers, wholes, parts = columns
+        names, timers, counts, numbers, events, parts = columns
         size = 0
         for name, timer, records in keys:
             names.append(name)
             timers.append(timer.to_data())
             counts.append(len(records))
-            for number, is_whole, data in records:
+            for number, held, data in records:
                 numbers.append(number)
-                wholes.append(is_whole)
+                events.append(held)
                 parts.append(data)
                 size += len(data) + _HEAD
             if size >= MOST_BYTES:
@@ -316,8 +315,8 @@ def _joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[K
             if known is None:
                 found[name] = KeyTimer(*timer), some
                 continue
-            last = KeyTimer(*timer) if some[-1] > known[1][-1] else known[0]
-            some = sorted([*known[1], *some])
-            whole = max((place for place, record in enumerate(some) if record.is_whole), default=0)
+            last = KeyTimer(*timer) if some[-1].number > known[1][-1].number else known[0]
+            some = sorted([*known[1], *some], key=_NUMBER)
+            whole = max((place for place, record in enumerate(some) if record.events is not None), default=0)
             found[name] = last, some[whole:]
     return found
