@@ -62,7 +62,7 @@ def read_options(arguments: Sequence[str] | None = None) -> Options:
     return Options(
         works=works,
         rows=given.rows or (_QUICK_ROWS if given.quick else FULL_ROWS),
-        repeats=given.repeats or (1 if given.quick else 3),
+        repeats=given.repeats or (1 if given.quick else 2),
         limit=given.limit,
         folder=given.folder,
         environments=environments,

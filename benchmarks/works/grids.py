@@ -68,7 +68,7 @@ GRIDS: Final = (
             Times(COLUMNAR, SPARK, Measure.END_TO_END, 3.5),
             Times(SLICED, TWS, Measure.END_TO_END, 3),
         ),
-        files={TWS: 1},
+        files={SPARK: 3, TWS: 1},
     ),
     Work(
         name="tumbling-60-zipf",
@@ -95,6 +95,7 @@ GRIDS: Final = (
         windows=(Hopping(600, 600), Hopping(600, 60), Hopping(600, 10), Hopping(600, 1)),
         systems=(COLUMNAR,),
         bars=(Growth(COLUMNAR, Measure.WARM_BATCH, 1.5),),
+        batches=3,
     ),
     Work(
         name="state-written",
@@ -103,6 +104,7 @@ GRIDS: Final = (
         windows=(Hopping(10, 10), Hopping(60, 10), Hopping(600, 10), Hopping(6000, 10)),
         systems=(COLUMNAR,),
         bars=(Growth(COLUMNAR, Measure.WRITTEN, 1.5),),
+        batches=3,
     ),
 )
 """In `state-written` a slice is 10 s long whatever the window, and windows are from 1 to 600 hops long: what a batch

@@ -87,7 +87,7 @@ SIZES: Final = (
         windows=(Hopping(60, 60),),
         systems=(ONE_CORE, TWO_CORES, SPARK_ONE_CORE, SPARK_TWO_CORES),
         bars=(Times(TWO_CORES, ONE_CORE, Measure.WARM_BATCH, 1.7),),
-        batches=4,
+        batches=3,
     ),
     Work(
         name="cores-600-10",
@@ -96,7 +96,7 @@ SIZES: Final = (
         windows=(Hopping(600, 10),),
         systems=(ONE_CORE, TWO_CORES),
         bars=(Times(TWO_CORES, ONE_CORE, Measure.WARM_BATCH, 1.7),),
-        batches=4,
+        batches=3,
     ),
 )
 """A batch of one row has the bar of 1.25 times the hand-written one's time: 0.8 times its speed."""

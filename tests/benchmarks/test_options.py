@@ -17,7 +17,7 @@ def test_without_options_everything_runs_three_times() -> None:
     options = read_options([])
     assert [work for work, _ in options.works] == [work for work in WORKS if not work.is_long]
     assert all(work.systems == names for work, names in options.works)
-    assert (options.rows, options.repeats, options.rows_are_few) == (1_000_000, 3, False)
+    assert (options.rows, options.repeats, options.rows_are_few) == (1_000_000, 2, False)
 
 
 def test_a_quick_run_has_a_tenth_of_the_rows_and_the_main_pairs_once() -> None:
