@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple, cast
 
@@ -197,7 +197,7 @@ class EventIndex:
         first = bisect_right(ordered, start, key=by_until)
         last = bisect_left(ordered, min(end + self._longest, INFINITY), first, key=by_until)
         endless = bisect_left(ordered, INFINITY, last, key=by_until)
-        candidates = chain(islice(ordered, first, last), islice(ordered, endless, None))
+        candidates = chain(ordered[first:last], ordered[endless:])
         return [event for event in candidates if event.since < end and event.since < event.until]
 
     def until_after(self, tick: int) -> list[StoredEvent]:

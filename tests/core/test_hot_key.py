@@ -1,0 +1,81 @@
+"""What a batch of one row touches in a key with many live events: as much as with few.
+
+Calls are counted, and the entries of sorted lists that are read; time says little where others run too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from muntin import EmitPolicy, WindowKind, snapshot, tumbling
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.event_index import EventIndex
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.kept_stores import KeptStores
+from tests.core.build import RunningTotal, query
+
+
+class Watched(list[Any]):
+    """A list that counts the entries that are read."""
+
+    read = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        Watched.read += len(found) if isinstance(place, slice) else 1
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        for entry in super().__iter__():
+            Watched.read += 1
+            yield entry
+
+
+def touched(window: WindowKind, emit: EmitPolicy, live: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return the calls and the entries of a batch of one row, in the middle of as many live events."""
+    indexes: list[EventIndex] = []
+    track = EventIndex.track
+
+    def tracked(index: EventIndex) -> None:
+        indexes.append(index)
+        track(index)
+
+    monkeypatch.setattr(EventIndex, "track", tracked)
+    bucket = Bucket(
+        query(window, RunningTotal(), emit=emit, has_ids=False), MemoryCells(), Codec(), {}, kept=KeptStores()
+    )
+    bucket.process([((0,), [InputChange(None, 4 * at, 4 * at + 5, (at,)) for at in range(live)])], Progress(0))
+    for at in range(3):  # the first ones find out how long events last, and what starts first
+        bucket.process([((0,), [InputChange(None, 2 * live + 40 * at, 2 * live + 40 * at + 9, (1,))])], Progress(0))
+    indexes[-1]._ordered = Watched(indexes[-1]._ordered)
+    Watched.read = calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        output = bucket.process([((0,), [InputChange(None, 2 * live + 1, 2 * live + 10, (1,))])], Progress(0)).output
+    finally:
+        sys.setprofile(before)
+        monkeypatch.undo()
+    assert (len(output) > 0) == (emit is EmitPolicy.EAGER)
+    return calls + Watched.read
+
+
+@pytest.mark.parametrize("emit", [EmitPolicy.EAGER, EmitPolicy.FINAL])
+@pytest.mark.parametrize("window", [snapshot(), tumbling(40)])
+def test_a_row_touches_as_much_of_many_live_events_as_of_few(
+    window: WindowKind, emit: EmitPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few, many = (touched(window, emit, live, monkeypatch) for live in (1_000, 10_000))
+    assert many < 1.3 * few, f"a batch of one row touches {few:,} with 1,000 live events and {many:,} with 10,000"
