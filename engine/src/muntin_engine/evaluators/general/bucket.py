@@ -33,7 +33,7 @@ from muntin_engine.evaluators.general.closing import FinalEmission, forget_close
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
-from muntin_engine.evaluators.general.key_store import KeyStore, update_keys
+from muntin_engine.evaluators.general.key_store import MOST_ROWS, KeyStore, update_keys
 from muntin_engine.evaluators.general.shedding import Shedding
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
@@ -217,6 +217,10 @@ class BatchRun:
         self._adjusts = query.late.policy is LatePolicy.ADJUST
         self._shedding = None if query.most_held is None else Shedding(query.most_held, adjusts=self._adjusts)
         self._extent = results.extent
+        # where insertions alone may come, and none of them matters before a window of a grid closes
+        is_plain = query.emit is EmitPolicy.FINAL and query.keeps is None and query.most_held is None
+        is_plain &= self.state_class is KeyState and not query.ends_move
+        self._grid = self._of_future_keys if is_plain and self._of_future_keys.holds_from_start else None
         max_event_time = self.now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
         visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else self.now.horizon
@@ -250,9 +254,35 @@ class BatchRun:
     def run(self, store: KeyStore, work: Mapping[bytes, Work]) -> None:
         """Process the keys that have rows or a timer that is due."""
         self.result.keys = len(work)
-        for name in sorted({*work, *store.due(self._at, is_signalled=self.emission.is_signalled)}):
-            self._process_key(store, name, work.get(name) or Work(tuple(self._codec.unpack(name))))
+        due, grid = store.due(self._at, is_signalled=self.emission.is_signalled), self._grid
+        for name in sorted({*work, *due}):
+            own = work.get(name) or Work(tuple(self._codec.unpack(name)))
+            if grid is None or name in due or not self._put_off(store, name, own, grid):
+                self._process_key(store, name, own)
         self._metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
+
+    def _put_off(self, store: KeyStore, name: bytes, work: Work, grid: Assigner) -> bool:
+        """Store the insertions of a key as they came, and return True; False if they have to be evaluated now.
+
+        Nothing else of the key changes where all of them are valid and none is a member of a window that closes.
+        """
+        rows, least = work.rows, self._before.watermark
+        if work.key_watermark > EARLIEST or not 0 < len(rows) <= MOST_ROWS or not store.takes_rows(name):
+            return False
+        for id, start, end, _, new_end, *_ in rows:
+            if id is not None or new_end is not None or end is None or not least <= start < end:
+                return False
+        _, starts, ends, payloads, *_ = map(list, zip(*rows, strict=True))
+        first = grid.first_open(min(starts))
+        width = len(payloads[0])
+        if first is None or first.end <= self.now.watermark or any(len(payload) != width for payload in payloads):
+            return False
+        visible = first.end if self._query.timestamps is TimestampPolicy.POINT_AT_END else first.start
+        data = self._codec.pack([self._serial, starts, ends, width, list(chain.from_iterable(payloads))])
+        self._keys_held += store.append(name, KeyTimer(first.end, INFINITY, visible), len(rows), data)
+        self._events_held += len(rows)
+        self.result.accepted += len(rows)
+        return True
 
     def _process_key(self, store: KeyStore, name: bytes, work: Work) -> None:
         """Evaluate a key: the four phases of the paper's section V.D, and its clean-up."""

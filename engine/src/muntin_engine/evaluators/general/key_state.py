@@ -40,6 +40,9 @@ def assigner_of(kind: WindowKind) -> Assigner:
     return SPECIAL.get(type(kind), GeneralAssigner)(kind)
 
 
+PUT_OFF: Final = 5
+"""The number of parts of a record of insertions that were put off; others have more."""
+
 Neighbour: TypeAlias = tuple[int, Hashable]
 """The time of a sample and the id of its event."""
 
@@ -126,8 +129,9 @@ class KeyState:
 
     @property
     def plain_count(self) -> int:
-        """The number of events, if no windows and no waiting rows are kept; otherwise 0."""
-        return 0 if self.windows.entries or self.pending else self.events.size
+        """The number of events, if no windows, no waiting rows and no watermark of its own are kept; otherwise 0."""
+        has_more = self.windows.entries or self.pending or self.key_watermark > EARLIEST
+        return 0 if has_more else self.events.size
 
     @property
     def held_windows(self) -> int:
@@ -238,11 +242,21 @@ class KeyState:
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> KeyState:
-        """Return the state that `to_data` wrote, with the `changes` after it; older schema versions are upgraded.
+        """Return the state that `to_data` wrote, with what came after it; older schema versions are upgraded.
+
+        Args:
+            query: The query.
+            stored: What `to_data` wrote, and `changes` after it; or any of both, and insertions that were put off after
+                it: the last serial number if the key is new, and the starts, ends, width and values of events.
+            serializer: Restores what modules keep.
+            key: The key.
 
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
+        is_put_off = len(stored[-1]) == PUT_OFF
+        if is_put_off:
+            stored = _numbered(stored, serializer.schema_version)
         remembered, serial, *_, pending, _, key_watermark, _, _ = stored[-1]
         ids, starts, ends, payloads = _events_of(stored, has_ids=query.has_ids and not query.is_edge)
         state = cls(query, serial)
@@ -252,7 +266,7 @@ class KeyState:
         events = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         if (keeps := query.keeps) is not None:
             events = [event if keeps(event.payload) else event.filtered() for event in events]
-        if len(stored) > 1:
+        if is_put_off or len(stored) > 1:
             events.sort(key=in_order)
         state.assigner.add(events)
         state.events = EventIndex(events)
@@ -273,6 +287,22 @@ class KeyState:
                     extent, WindowEntry(size, states, rows, TriggerState(*trigger_state) if trigger_state else None)
                 )
         return state
+
+
+def _numbered(stored: Sequence[list[Any]], schema_version: object) -> list[list[Any]]:
+    """Return records in the form of `changes`, whose insertions that were put off have got serial numbers."""
+    found: list[list[Any]] = []
+    frontier, serial = [EARLIEST], stored[0][0]
+    for record in stored:
+        if len(record) == PUT_OFF:
+            _, *columns = record
+            ids = range(serial + 1, serial + 1 + len(columns[0]))
+            serial += len(ids)
+            found.append([frontier, serial, [[]], ids, [], *columns, [], [], EARLIEST, [], schema_version])
+        else:
+            frontier, serial, *_ = record
+            found.append(record)
+    return found
 
 
 def _events_of(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Sequence[Any]]:

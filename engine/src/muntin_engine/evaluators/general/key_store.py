@@ -8,6 +8,7 @@ rebuilds it from the log if it was lost.
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
@@ -30,11 +31,20 @@ allows; a smaller key is written whole each time."""
 DECODED: Final = 10
 """The memory of a decoded state as a multiple of its records' size, roughly."""
 
+MOST_ROWS: Final = 16
+"""A batch appends at most so many rows to a small key as they came; it evaluates a key that brings more."""
+
+MOST_RECORDS: Final = 8
+"""A small key has at most so many records. It is then evaluated and written whole."""
+
 _HEAD: Final = 16
 """The size of a record besides its data, roughly."""
 
 _OBJECTS: Final = 512
 """The memory of a key besides its data, roughly."""
+
+_RECORD: Final = 128
+"""The memory of each further record besides its data, roughly."""
 
 _NAME: Final = itemgetter(0)
 _NUMBER: Final = itemgetter(0)
@@ -87,6 +97,11 @@ class StoredKey(Generic[StateT]):
     records: list[Record]
     size: int
     state: StateT | None = None
+
+    @property
+    def memory(self) -> int:
+        """Its memory in bytes, roughly, without the decoded state."""
+        return self.size + _OBJECTS + _RECORD * (len(self.records) - 1)
 
     def appendable(self, events: int) -> int:
         """Return the bytes of changes that may still be appended, until the state is written whole again.
@@ -151,10 +166,10 @@ class KeyStore(Generic[StateT]):
         if len(store) != keys:
             raise damaged("metadata", f"it lists {keys:,} keys, and the log has {len(store):,}")
         store.size = sum(key.size for _, key in store.items())
-        store.memory = store.size + _OBJECTS * len(store)
+        store.memory = sum(key.memory for _, key in store.items())
         return store
 
-    def due(self, at: Sequence[int], *, is_signalled: bool) -> Iterable[bytes]:
+    def due(self, at: Sequence[int], *, is_signalled: bool) -> AbstractSet[bytes]:
         """Return the encoded keys that have work.
 
         Args:
@@ -178,6 +193,38 @@ class KeyStore(Generic[StateT]):
         if key.size >= LARGE:
             state.track()
         return state
+
+    def takes_rows(self, name: bytes) -> bool:
+        """Return True if rows of a key may be appended as they came: it has no state, or a few events alone."""
+        key = self._keys.get(name)
+        return key is None or bool(key.records[0].events and key.size < LARGE and len(key.records) < MOST_RECORDS)
+
+    def append(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> bool:
+        """Append rows to a key's records as they came, which its decoded state will have.
+
+        Args:
+            name: The encoded key.
+            timer: The timer of these rows.
+            events: How many they are.
+            data: The rows.
+
+        Returns:
+            True if the key had no state before.
+        """
+        key = self._keys.get(name)
+        size = len(data) + _HEAD
+        record = Record(self.number, events if key is None else None, data)
+        if key is None:
+            self._keys[name] = StoredKey(timer, [record], size)
+            self.memory += _OBJECTS + size
+        else:
+            timer = key.timer = KeyTimer(*map(min, key.timer, timer))
+            key.records.append(record)
+            key.size += size
+            self.memory += _RECORD + size
+        self.size += size
+        self._written[name] = timer, record
+        return key is None
 
     def put(
         self,
@@ -217,7 +264,7 @@ class KeyStore(Generic[StateT]):
             state.track()
             self.memory += DECODED * size
         self.size += size
-        self.memory += size + _OBJECTS
+        self.memory += key.memory
         self._keys[name] = key
         self._written[name] = timer, record
 
@@ -230,16 +277,15 @@ class KeyStore(Generic[StateT]):
         """Take a key out."""
         key = self._keys.pop(name, None)
         if key is not None:
-            size = key.size
-            self.size -= size
-            self.memory -= _OBJECTS + size + (0 if key.state is None else DECODED * size)
+            self.size -= key.size
+            self.memory -= key.memory + (0 if key.state is None else DECODED * key.size)
         return key
 
     def forget_decoded(self) -> None:
         """Drop all decoded states, and keep their bytes."""
         for _, key in self.items():
             key.state = None
-        self.memory = self.size + _OBJECTS * len(self)
+        self.memory = sum(key.memory for _, key in self.items())
 
     def write(self) -> list[Entry]:
         """Return the records since the last call as log entries of a few megabytes."""

@@ -21,9 +21,11 @@ class Assigner(ABC):
         frontier: The start of the earliest window that may still change.
         closes_in_order: True if a window that waits for the ends of members never closes before an earlier one, since
             the event that the earlier one waits for is a member of all windows up to its end.
+        holds_from_start: True if no event cuts a window, and each is a member of those that overlap its start.
     """
 
     closes_in_order: ClassVar[bool] = False
+    holds_from_start: bool = False
     frontier: int = EARLIEST
 
     @abstractmethod
@@ -150,6 +152,7 @@ class GridAssigner(Assigner):
         self._hop = specification.hop
         self._reach = specification.reach
         self._has_gaps = specification.hop > specification.size
+        self.holds_from_start = not self._has_gaps
         self._next_start = WindowGrid.of(specification).next_start
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
