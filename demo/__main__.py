@@ -32,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--months", default="1", help="a month of 2013 or a range of months, such as 1 or 1-12")
     parser.add_argument("--days", type=int, help="only so many days from the first departure on")
-    parser.add_argument("--span", default="2 days", help="delivery time per micro-batch")
+    parser.add_argument(
+        "--span", help="delivery time per micro-batch; 2 days if there is one month, a week if there are more"
+    )
     parser.add_argument(
         "--emit", choices=("final", "speculative"), default="final", help="results once, or early and corrected"
     )
@@ -42,9 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         first, last = _months(chosen.months)
-        return _run(
-            Run(chosen.folder, Choice(first, last, chosen.days, chosen.span, chosen.emit)), chosen.folder, console
-        )
+        span = chosen.span or ("2 days" if first == last else "7 days")
+        return _run(Run(chosen.folder, Choice(first, last, chosen.days, span, chosen.emit)), chosen.folder, console)
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from here")
         return 130
