@@ -1,6 +1,7 @@
 """What a batch of one row touches in a key with many live events: as much as with few.
 
-Calls are counted, and the entries of sorted lists that are read; time says little where others run too.
+Calls are counted, and the entries of sorted lists that are read, and the windows that are unpacked; time says little
+where others run too.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from muntin import EmitPolicy, WindowKind, snapshot, tumbling
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.general.event_index import EventIndex
+from muntin_engine.evaluators.general.packed_windows import PackedWindows
+from muntin_engine.evaluators.general.window_entry import WindowEntry
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.kept_stores import MOST_BYTES, KeptStores
 from tests.core.build import RunningTotal, query
 
 
@@ -54,6 +57,13 @@ def touched(window: WindowKind, emit: EmitPolicy, live: int, monkeypatch: pytest
     bucket.process([((0,), [InputChange(None, 4 * at, 4 * at + 5, (at,)) for at in range(live)])], Progress(0))
     for at in range(3):  # the first ones find out how long events last, and what starts first
         bucket.process([((0,), [InputChange(None, 2 * live + 40 * at, 2 * live + 40 * at + 9, (1,))])], Progress(0))
+    entries = PackedWindows.entries
+
+    def unpacked(packed: PackedWindows) -> list[WindowEntry]:
+        Watched.read += len(packed)
+        return entries(packed)
+
+    monkeypatch.setattr(PackedWindows, "entries", unpacked)
     indexes[-1]._ordered = Watched(indexes[-1]._ordered)
     Watched.read = calls = 0
 
@@ -79,3 +89,14 @@ def test_a_row_touches_as_much_of_many_live_events_as_of_few(
 ) -> None:
     few, many = (touched(window, emit, live, monkeypatch) for live in (1_000, 10_000))
     assert many < 1.3 * few, f"a batch of one row touches {few:,} with 1,000 live events and {many:,} with 10,000"
+
+
+def test_400_000_live_events_in_snapshots_fit_into_what_a_worker_keeps() -> None:
+    """Payloads are numbers, and times microseconds of today."""
+    kept, bucket_query = KeptStores(), query(snapshot(), RunningTotal(), emit=EmitPolicy.EAGER, has_ids=False)
+    bucket = Bucket(bucket_query, MemoryCells(), Codec(), {}, kept=kept)
+    first, live = 1_700_000_000_000_000, 2_000
+    rows = [InputChange(None, first + 1000 * at, first + 1000 * at + 900, (at,)) for at in range(live)]
+    bucket.process([((0,), rows[1:])], Progress(0))
+    bucket.process([((0,), rows[:1])], Progress(0))
+    assert kept.held_bytes / live * 400_000 < MOST_BYTES

@@ -12,7 +12,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
-from muntin_engine.evaluators.general.window_index import LiveRow, OutputRow, WindowEntry
+from muntin_engine.evaluators.general.window_entry import LiveRow, OutputRow, WindowEntry
 from muntin_engine.state.codec import Codec
 from tests.core.build import query, revision, row, stored
 

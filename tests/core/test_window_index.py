@@ -11,7 +11,8 @@ from __future__ import annotations
 from random import Random
 
 from muntin import Window
-from muntin_engine.evaluators.general.window_index import NEW, LiveRow, OutputRow, WindowEntry, WindowIndex, by_extent
+from muntin_engine.evaluators.general.window_entry import NEW, LiveRow, OutputRow, WindowEntry
+from muntin_engine.evaluators.general.window_index import WindowIndex, by_extent
 
 A, B, PAST = Window(0, 10), Window(5, 15), Window(8, 9)
 

@@ -16,7 +16,8 @@ from muntin import INFINITY, HoppingWindows, Refinement
 from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing import ClosingWindows
-from muntin_engine.evaluators.general.window_index import TriggerState, WindowIndex
+from muntin_engine.evaluators.general.window_entry import TriggerState
+from muntin_engine.evaluators.general.window_index import WindowIndex
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out, run_early

@@ -149,7 +149,7 @@ def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
         state.replace(forgotten, ())
         is_closed = partial(_is_closed, waiting, boundary_limit(query, watermark))
     assigner.close(closing_limit(query, state, watermark))
-    closed = state.windows.close(assigner.frontier, watermark, is_closed) if state.windows.entries else 0
+    closed = state.windows.close(assigner.frontier, watermark, is_closed) if state.windows else 0
     may_move = query.ends_move and watermark != INFINITY
     past = state.events.forget(assigner.frontier, (lambda event: event.end >= watermark) if may_move else None)
     if past:
@@ -190,7 +190,7 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     if query.timestamps is TimestampPolicy.POINT_AT_END:
         output_watermark = INFINITY if first is None else first.end
     clock = max_event_time = INFINITY
-    if state.windows.entries:
+    if state.windows:
         times += state.windows.unsettled()
         clock, max_event_time = state.windows.wake_ups()
         if max_event_time <= now.max_event_time:

@@ -24,7 +24,7 @@ from muntin_engine.core.calls import RUNNING, Call, Locals, at
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_id, by_since, by_until
-from muntin_engine.evaluators.general.window_index import OutputRow
+from muntin_engine.evaluators.general.window_entry import OutputRow
 
 T = TypeVar("T")
 

@@ -8,7 +8,16 @@ from typing import Any, Final, TypeAlias
 
 from sortedcontainers import SortedDict
 
-from muntin import EARLIEST, CountWindows, HoppingWindows, LatePolicy, SnapshotWindows, Window, WindowKind
+from muntin import (
+    EARLIEST,
+    CountWindows,
+    EarlyEmission,
+    HoppingWindows,
+    LatePolicy,
+    SnapshotWindows,
+    Window,
+    WindowKind,
+)
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
@@ -18,14 +27,8 @@ from muntin_engine.evaluators.general.assignment.marked import CountAssigner, Sn
 from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent, in_order, stored_event
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
-from muntin_engine.evaluators.general.window_index import (
-    LiveRow,
-    OutputRow,
-    TriggerState,
-    WindowEntry,
-    WindowIndex,
-    by_extent,
-)
+from muntin_engine.evaluators.general.window_entry import LiveRow, OutputRow, TriggerState, WindowEntry
+from muntin_engine.evaluators.general.window_index import WindowIndex, by_extent
 
 SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
     HoppingWindows: GridAssigner,
@@ -33,6 +36,19 @@ SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
     CountWindows: lambda kind: CountAssigner(kind) if kind.every == 1 else GeneralAssigner(kind),
 }
 """Faster assigners for some kinds; the general one makes the same windows, and tests run both."""
+
+
+DECODED: Final = 10
+"""The memory of a decoded state as a multiple of its records' size, roughly."""
+
+_EVENT: Final = 350
+"""The memory of an event and of its marks in bytes, where its payload is a number; measured."""
+
+_STORED_EVENT: Final = 30
+"""The bytes of an event in a record, besides its payload, roughly."""
+
+_STORED_WINDOW: Final = 40
+"""The bytes of a window and its entry in a record, besides the result, roughly."""
 
 
 def assigner_of(kind: WindowKind) -> Assigner:
@@ -100,13 +116,14 @@ class KeyState:
             serial: The largest serial number that may be in use already, by this key or another.
         """
         self.events = EventIndex()
-        self.windows = WindowIndex(keeps_history=query.is_time_bound)
         self.assigner = assigner_of(query.window)
         self.pending: dict[Identity, PendingRows] = {}
         self.samples = Samples() if query.is_edge else None
         self.serial = serial
         self.key_watermark = EARLIEST
         self.closes_out_of_order = query.waits_for_ends and not self.assigner.closes_in_order
+        are_all_read = query.is_time_bound or self.closes_out_of_order or isinstance(query.emit, EarlyEmission)
+        self.windows = WindowIndex(keeps_history=query.is_time_bound, packs=not are_all_read)
         self._has_ids = query.has_ids and not query.is_edge
         self._ends_move = query.ends_move
         self._adjusts = query.late.policy is LatePolicy.ADJUST
@@ -114,7 +131,7 @@ class KeyState:
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        is_held = self.events.size or self.windows.entries or self.pending or self.key_watermark > EARLIEST
+        is_held = self.events.size or self.windows or self.pending or self.key_watermark > EARLIEST
         return not (is_held or self.assigner.outlives_events)
 
     @property
@@ -130,18 +147,26 @@ class KeyState:
     @property
     def plain_count(self) -> int:
         """The number of events, if no windows, no waiting rows and no watermark of its own are kept; otherwise 0."""
-        has_more = self.windows.entries or self.pending or self.key_watermark > EARLIEST
+        has_more = self.windows or self.pending or self.key_watermark > EARLIEST
         return 0 if has_more else self.events.size
+
+    def memory(self, size: int) -> int:
+        """Return the memory that it takes in bytes, roughly, if its records have so many bytes."""
+        windows = self.windows.memory
+        if windows is None:
+            return DECODED * size
+        payloads = max(size - _STORED_EVENT * self.events.size - _STORED_WINDOW * len(self.windows), 0)
+        return min(_EVENT * self.events.size + windows + payloads, DECODED * size)
 
     @property
     def held_windows(self) -> int:
         """The number of windows that are kept."""
-        return len(self.windows.entries)
+        return len(self.windows)
 
     @property
     def entries(self) -> list[tuple[Window, WindowEntry]]:
         """The windows that are kept, each with its entry."""
-        return self.windows.items() if self.windows.entries else []
+        return self.windows.items() if self.windows else []
 
     def event(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id, or None."""
@@ -182,7 +207,7 @@ class KeyState:
         Raises:
             StateError: A module's state cannot be stored.
         """
-        windows = self.windows.items() if self.windows.entries else ()
+        windows = self.windows.items() if self.windows else ()
         return self._to_data(serializer, key, (), self.events.ordered, windows)
 
     def changes(self, serializer: StateSerializer, key: object) -> list[object] | None:

@@ -28,9 +28,6 @@ LARGE: Final = 1024
 """The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
 allows; a smaller key is written whole each time."""
 
-DECODED: Final = 10
-"""The memory of a decoded state as a multiple of its records' size, roughly."""
-
 MOST_ROWS: Final = 16
 """A batch appends at most so many rows to a small key as they came; it evaluates a key that brings more."""
 
@@ -62,6 +59,10 @@ class DecodedState(Protocol):
         """Take the state for stored as it is, and track its changes from now on."""
         ...
 
+    def memory(self, size: int) -> int:
+        """Return the memory that it takes in bytes, roughly, if its records have so many bytes."""
+        ...
+
 
 StateT = TypeVar("StateT", bound=DecodedState, default=KeyState)
 """The class of a decoded state."""
@@ -91,17 +92,19 @@ class StoredKey(Generic[StateT]):
         records: Its whole record, and the records of changes after it.
         size: The size of its records in bytes.
         state: The decoded state; None if it is not cached.
+        decoded: The memory of that in bytes, roughly.
     """
 
     timer: KeyTimer
     records: list[Record]
     size: int
     state: StateT | None = None
+    decoded: int = 0
 
     @property
     def memory(self) -> int:
-        """Its memory in bytes, roughly, without the decoded state."""
-        return self.size + _OBJECTS + _RECORD * (len(self.records) - 1)
+        """Its memory in bytes, roughly."""
+        return self.size + _OBJECTS + _RECORD * (len(self.records) - 1) + self.decoded
 
     def appendable(self, events: int) -> int:
         """Return the bytes of changes that may still be appended, until the state is written whole again.
@@ -262,7 +265,7 @@ class KeyStore(Generic[StateT]):
         if size >= LARGE:
             key.state = state
             state.track()
-            self.memory += DECODED * size
+            key.decoded = state.memory(size)
         self.size += size
         self.memory += key.memory
         self._keys[name] = key
@@ -278,13 +281,13 @@ class KeyStore(Generic[StateT]):
         key = self._keys.pop(name, None)
         if key is not None:
             self.size -= key.size
-            self.memory -= key.memory + (0 if key.state is None else DECODED * key.size)
+            self.memory -= key.memory
         return key
 
     def forget_decoded(self) -> None:
         """Drop all decoded states, and keep their bytes."""
         for _, key in self.items():
-            key.state = None
+            key.state, key.decoded = None, 0
         self.memory = sum(key.memory for _, key in self.items())
 
     def write(self) -> list[Entry]:

@@ -17,7 +17,8 @@ from muntin_engine.evaluators.general.computation import ModuleComputation, Slid
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.time_bound import ResultsAsKnown, replace_rows, replace_rows_from, shortened
-from muntin_engine.evaluators.general.window_index import OutputRow, WindowEntry, by_extent
+from muntin_engine.evaluators.general.window_entry import OutputRow, WindowEntry
+from muntin_engine.evaluators.general.window_index import by_extent
 
 
 class Content(NamedTuple):

@@ -17,7 +17,8 @@ from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation, Timestamper
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
-from muntin_engine.evaluators.general.window_index import LiveRow, OutputRow, WindowEntry, WindowIndex
+from muntin_engine.evaluators.general.window_entry import LiveRow, OutputRow, WindowEntry
+from muntin_engine.evaluators.general.window_index import WindowIndex
 
 
 def replace_rows(

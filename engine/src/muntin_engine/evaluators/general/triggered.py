@@ -29,7 +29,8 @@ from muntin_engine.evaluators.general.computation import SweptWindow, WindowResu
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.window_index import NEW, LiveRow, OutputRow, TriggerState, WindowEntry, by_extent
+from muntin_engine.evaluators.general.window_entry import NEW, LiveRow, OutputRow, TriggerState, WindowEntry
+from muntin_engine.evaluators.general.window_index import by_extent
 
 
 class TriggerCall:

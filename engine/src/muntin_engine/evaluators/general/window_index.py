@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from operator import attrgetter, itemgetter
+from typing import Final, Protocol, TypeVar
 
-from muntin import EARLIEST, INFINITY, Window
+from muntin import INFINITY, Window
 from muntin_engine.evaluators.general.event_index import MANY, by_start
-
-
-class TriggerState(NamedTuple):
-    """The trigger state of one window.
-
-    Attributes:
-        state: The trigger's own state; None once it is finished.
-        is_finished: True if the trigger is not called again.
-        clock: The clock reading at which the trigger is due.
-        max_event_time: The max event time at which the trigger is due.
-        firings: The number of firings so far.
-        is_changed: True if the window's members changed since the last firing.
-        since: The key's last serial number at that firing: events that came later have larger ones.
-    """
-
-    state: Any = None
-    is_finished: bool = False
-    clock: int = INFINITY
-    max_event_time: int = INFINITY
-    firings: int = 0
-    is_changed: bool = False
-    since: int = EARLIEST
-
-    def wakes(self, clock: int, max_event_time: int) -> bool:
-        """True if the trigger is due."""
-        return self.clock <= clock or self.max_event_time <= max_event_time
-
+from muntin_engine.evaluators.general.packed_windows import WINDOW, PackedWindows
+from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
 
 by_extent: Final = attrgetter("start", "end")
 """Sort key: the order of windows."""
+
+_by_window: Final = itemgetter(0)
+_first_extent: Final = attrgetter("first.start", "first.end")
+_first_start: Final = attrgetter("first.start")
+_last_end: Final = attrgetter("last.end")
 
 
 class Stretch(Protocol):
@@ -58,56 +38,37 @@ class Stretch(Protocol):
 T = TypeVar("T", bound=Stretch)
 
 
-class OutputRow(NamedTuple):
-    """One row of a window's output, with its lifetime."""
+MOST_OBJECTS: Final = 1024
+"""So many windows are objects, where an index packs them, before they are packed."""
 
-    start: int
-    end: int
-    value: Any
-
-
-class LiveRow(NamedTuple):
-    """An output event that has been emitted and not retracted."""
-
-    id: int
-    row: OutputRow
-
-
-class WindowEntry(NamedTuple):
-    """One window that has been emitted, or has a trigger state.
-
-    Attributes:
-        size: The number of its members; zero for a replaced window, which no longer exists but has live output.
-        states: The state of each module, None for one without; empty while none is worth keeping.
-        live: Its live output events.
-        trigger_state: The state of the query's trigger; None without one.
-    """
-
-    size: int
-    states: list[Any]
-    live: list[LiveRow]
-    trigger_state: TriggerState | None = None
-
-
-NEW: Final = WindowEntry(0, [], [])
-"""The entry of a window that is not in the index: no members and no output."""
+RUN: Final = 128
+"""So many windows are packed as one run, and unpacked together."""
 
 
 class WindowIndex:
     """The windows of one key, ordered by start.
 
     Cost: reading and writing an entry takes constant time. What goes through the windows in order first puts new ones
-    in their places: a few by a search each, many by sorting all.
+    in their places: a few by a search each, many by sorting all. Of a packed window its whole run is unpacked first,
+    which a binary search finds.
 
     Attributes:
-        entries: The entries by window, in no order; callers only read it.
         changed: The windows whose entries changed since they were stored; None if changes are not tracked.
     """
 
-    def __init__(self, *, keeps_history: bool = False) -> None:
-        """Make an index; one that keeps history has replaced windows too, whose output is shortened, not retracted."""
+    def __init__(self, *, keeps_history: bool = False, packs: bool = False) -> None:
+        """Make an empty index.
+
+        Args:
+            keeps_history: True to keep replaced windows too, whose output is shortened, not retracted.
+            packs: True to pack most of many windows, once they are stored. Not where windows are replaced or have
+                trigger states, or close out of order: these are all gone through in a batch.
+        """
         self._keeps_history = keeps_history
-        self.entries: dict[Window, WindowEntry] = {}
+        self._packs = packs
+        self._packed: list[PackedWindows] = []  # runs in order; no other window lies in the middle of one
+        self._packed_count = 0
+        self._entries: dict[Window, WindowEntry] = {}
         self._order: list[Window] = []
         self._starts: list[int] = []
         self._new: set[Window] = set()  # those that the order does not have yet
@@ -116,45 +77,67 @@ class WindowIndex:
         self.changed: set[Window] | None = None
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self._entries) + self._packed_count
+
+    @property
+    def memory(self) -> int | None:
+        """The memory of all windows in bytes; None if none is packed."""
+        if not self._packed:
+            return None
+        return WINDOW * len(self._entries) + sum([run.memory for run in self._packed])
 
     def items(self) -> list[tuple[Window, WindowEntry]]:
-        """Return all entries in order."""
-        return [(window, self.entries[window]) for window in self._in_order()]
+        """Return all entries in order; those of packed windows are made for the caller alone."""
+        found = [(window, self._entries[window]) for window in self._in_order()]
+        for run in self._packed:
+            found += zip(run.windows(), run.entries(), strict=True)
+        return sorted(found, key=_by_window) if self._packed else found
 
     def get(self, window: Window) -> WindowEntry:
         """Return the entry of a window; `NEW` if it has none."""
-        return self.entries.get(window, NEW)
+        if self._packed and window not in self._entries:
+            self._unpack_at(window)
+        return self._entries.get(window, NEW)
 
     def put(self, window: Window, entry: WindowEntry) -> None:
         """Set the entry of a window; an entry without members and live rows is removed."""
+        if self._packed and window not in self._entries:
+            self._unpack_at(window)
         if not entry.size and not entry.live:
             self._discard(window)
             return
         if window in self._gone:
             self._gone.remove(window)
-        elif window not in self.entries:
+        elif window not in self._entries:
             self._new.add(window)
-        self.entries[window] = entry
+        self._entries[window] = entry
         self._has_triggers |= entry.trigger_state is not None
         if self.changed is not None:
             self.changed.add(window)
 
     def track(self) -> None:
-        """Regard all entries as stored, and track their changes from now on."""
+        """Regard all entries as stored, and track their changes from now on.
+
+        Where there are many, and most of them did not change, they are packed.
+        """
+        changed = len(self.changed or ())
         self.changed = set()
+        if self._packs and len(self._entries) > min(max(MOST_OBJECTS, 2 * changed), 16 * MOST_OBJECTS):
+            self._pack()
 
     def shown_in(self, stretches: Sequence[T]) -> list[tuple[Window, list[T]]]:
         """Return the windows with members that overlap some stretches `[start, end)`, each with its stretches.
 
         Cost: a binary search and the windows found, for each stretch; all windows, where replaced windows are kept.
         """
+        for stretch in stretches if self._packed else ():
+            self._unpack_over(stretch.start, stretch.end)
         order, starts, found = self._in_order(), self._starts, dict[int, list[T]]()
         for stretch in stretches:
             start = stretch.start
             for place in range(bisect_left(starts, stretch.end) - 1, -1, -1):
                 window = order[place]
-                if not self.entries[window].size:
+                if not self._entries[window].size:
                     continue
                 if window.end > start:
                     found.setdefault(place, []).append(stretch)
@@ -173,10 +156,11 @@ class WindowIndex:
         Returns:
             The number of windows that closed.
         """
+        self._unpack(0, bisect_left(self._packed, frontier, key=_first_start))
         order = self._in_order()
         place = bisect_left(order, frontier, key=by_start)
         past, others = order[:place], filter(is_closed, order[place:]) if is_closed is not None else ()
-        closed = [window for window in (*past, *others) if self.entries[window].size]
+        closed = [window for window in (*past, *others) if self._entries[window].size]
         for window in closed:
             self._discard(window)
         for window, entry in self.items() if self._keeps_history else ():
@@ -189,13 +173,13 @@ class WindowIndex:
         """Return, for each replaced window, the watermark at which all its output is final."""
         if not self._keeps_history:
             return ()
-        return [max(out.row.end for out in entry.live) for entry in self.entries.values() if not entry.size]
+        return [max(out.row.end for out in entry.live) for entry in self._entries.values() if not entry.size]
 
     def wake_ups(self) -> tuple[int, int]:
         """Return the clock reading and the max event time at which the first trigger is due."""
         if not self._has_triggers:
             return INFINITY, INFINITY
-        trigger_states = [entry.trigger_state for entry in self.entries.values() if entry.trigger_state is not None]
+        trigger_states = [entry.trigger_state for entry in self._entries.values() if entry.trigger_state is not None]
         if not trigger_states:
             return INFINITY, INFINITY
         return min(trigger_state.clock for trigger_state in trigger_states), min(
@@ -203,7 +187,7 @@ class WindowIndex:
         )
 
     def _discard(self, window: Window) -> None:
-        if self.entries.pop(window, None) is not None:
+        if self._entries.pop(window, None) is not None:
             if window in self._new:
                 self._new.remove(window)
             else:
@@ -211,10 +195,59 @@ class WindowIndex:
             if self.changed is not None:
                 self.changed.add(window)
 
+    def _pack(self) -> None:
+        """Pack all windows. A short run is packed with the one before it, so that runs do not become many."""
+        order = self._in_order()
+        for begin, end, place in reversed(self._runs(order)):
+            if end - begin < RUN // 2 and place:
+                self._unpack(place - 1, place)
+        packed: list[PackedWindows] = []
+        for begin, end, _ in self._runs(order):
+            for at in range(begin, end, RUN):
+                windows = order[at : min(at + RUN, end)]
+                packed.append(PackedWindows.of(windows, [self._entries[window] for window in windows]))
+        self._packed = sorted([*self._packed, *packed], key=_first_extent)
+        self._packed_count += len(self._entries)
+        self._entries, self._order, self._starts = {}, [], []
+
+    def _runs(self, order: Sequence[Window]) -> list[tuple[int, int, int]]:
+        """Return where windows that no packed one is among begin and end, and how many packed runs are before them."""
+        found: list[tuple[int, int, int]] = []
+        begin = 0
+        while begin < len(order):
+            place = bisect_left(self._packed, by_extent(order[begin]), key=_first_extent)
+            end = len(order)
+            if place < len(self._packed):
+                end = bisect_left(order, by_extent(self._packed[place].first), begin, key=by_extent)
+            found.append((begin, end, place))
+            begin = end
+        return found
+
+    def _unpack_at(self, window: Window) -> None:
+        """Unpack the run that a window lies in, if there is one."""
+        place = bisect_right(self._packed, by_extent(window), key=_first_extent) - 1
+        if place >= 0 and window <= self._packed[place].last:
+            self._unpack(place, place + 1)
+
+    def _unpack_over(self, start: int, end: int) -> None:
+        """Unpack the runs with windows that may overlap a stretch."""
+        self._unpack(bisect_right(self._packed, start, key=_last_end), bisect_left(self._packed, end, key=_first_start))
+
+    def _unpack(self, first: int, end: int) -> None:
+        """Unpack the runs at some places."""
+        for run in self._packed[first:end]:
+            windows = run.windows()
+            place = bisect_left(self._order, by_extent(run.first), key=by_extent)
+            self._order[place:place] = windows
+            self._starts[place:place] = [window.start for window in windows]
+            self._entries.update(zip(windows, run.entries(), strict=True))
+            self._packed_count -= len(windows)
+        del self._packed[first:end]
+
     def _in_order(self) -> list[Window]:
         order, starts = self._order, self._starts
         if len(self._new) + len(self._gone) > len(order) // MANY:
-            self._order = order = sorted(self.entries, key=by_extent)
+            self._order = order = sorted(self._entries, key=by_extent)
             self._starts = [window.start for window in order]
         else:
             for window in self._gone:

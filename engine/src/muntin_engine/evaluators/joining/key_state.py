@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
-from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.key_state import DECODED, KeyState
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.evaluators.joining.join_query import JoinQuery
 
@@ -55,6 +55,10 @@ class JoinState:
     def plain_count(self) -> int:
         """The number of events, if no emitted and no waiting rows are kept; otherwise 0."""
         return 0 if self.emitted or self.waiting_count else self.held_count
+
+    def memory(self, size: int) -> int:
+        """Return the memory that it takes in bytes, roughly, if its records have so many bytes."""
+        return DECODED * size
 
     @property
     def waiting_count(self) -> int:

@@ -15,7 +15,7 @@ from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.evaluators.general.admission import NetChanges, Versions
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.lives.state import KeyLives, LifeState, Span
-from muntin_engine.evaluators.general.window_index import NEW, WindowEntry
+from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
 
 
 class LifeChanges(NetChanges):

@@ -12,7 +12,7 @@ from muntin_engine.evaluators.general.assignment.cut import CutAssigner
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
-from muntin_engine.evaluators.general.window_index import WindowEntry
+from muntin_engine.evaluators.general.window_entry import WindowEntry
 
 
 class Span(NamedTuple):
