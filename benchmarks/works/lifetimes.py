@@ -106,7 +106,7 @@ LIFETIMES: Final = (
         name="hot-key-snapshot",
         aggregate="average",
         keys=10_000,
-        windows=(HotKey(40_000, is_snapshot=True), HotKey(200_000, is_snapshot=True, single=3)),
+        windows=(HotKey(40_000, is_snapshot=True), HotKey(400_000, is_snapshot=True)),
         systems=(HOT,),
         bars=(AtMost(HOT, Measure.WARM_BATCH, 0.005), Growth(HOT, Measure.WARM_BATCH, 2)),
     ),

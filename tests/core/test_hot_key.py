@@ -16,7 +16,7 @@ import pytest
 from muntin import EmitPolicy, WindowKind, snapshot, tumbling
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.general.event_index import EventIndex
+from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.packed_windows import PackedWindows
 from muntin_engine.evaluators.general.window_entry import WindowEntry
 from muntin_engine.state.cells import MemoryCells
@@ -43,14 +43,14 @@ class Watched(list[Any]):
 
 def touched(window: WindowKind, emit: EmitPolicy, live: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Return the calls and the entries of a batch of one row, in the middle of as many live events."""
-    indexes: list[EventIndex] = []
-    track = EventIndex.track
+    states: list[KeyState] = []
+    track = KeyState.track
 
-    def tracked(index: EventIndex) -> None:
-        indexes.append(index)
-        track(index)
+    def tracked(state: KeyState) -> None:
+        states.append(state)
+        track(state)
 
-    monkeypatch.setattr(EventIndex, "track", tracked)
+    monkeypatch.setattr(KeyState, "track", tracked)
     bucket = Bucket(
         query(window, RunningTotal(), emit=emit, has_ids=False), MemoryCells(), Codec(), {}, kept=KeptStores()
     )
@@ -64,7 +64,8 @@ def touched(window: WindowKind, emit: EmitPolicy, live: int, monkeypatch: pytest
         return entries(packed)
 
     monkeypatch.setattr(PackedWindows, "entries", unpacked)
-    indexes[-1]._ordered = Watched(indexes[-1]._ordered)
+    events, windows = states[-1].events, states[-1].windows
+    events._ordered, windows._packed = Watched(events._ordered), Watched(windows._packed)
     Watched.read = calls = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:

@@ -41,7 +41,7 @@ SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
 DECODED: Final = 10
 """The memory of a decoded state as a multiple of its records' size, roughly."""
 
-_EVENT: Final = 350
+_EVENT: Final = 320
 """The memory of an event and of its marks in bytes, where its payload is a number; measured."""
 
 _STORED_EVENT: Final = 30

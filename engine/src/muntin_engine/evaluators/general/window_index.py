@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Final, Protocol, TypeVar
@@ -67,7 +67,7 @@ class WindowIndex:
         self._keeps_history = keeps_history
         self._packs = packs
         self._packed: list[PackedWindows] = []  # runs in order; no other window lies in the middle of one
-        self._packed_count = 0
+        self._packed_count = self._packed_memory = 0
         self._entries: dict[Window, WindowEntry] = {}
         self._order: list[Window] = []
         self._starts: list[int] = []
@@ -84,7 +84,7 @@ class WindowIndex:
         """The memory of all windows in bytes; None if none is packed."""
         if not self._packed:
             return None
-        return WINDOW * len(self._entries) + sum([run.memory for run in self._packed])
+        return WINDOW * len(self._entries) + self._packed_memory
 
     def items(self) -> list[tuple[Window, WindowEntry]]:
         """Return all entries in order; those of packed windows are made for the caller alone."""
@@ -201,12 +201,12 @@ class WindowIndex:
         for begin, end, place in reversed(self._runs(order)):
             if end - begin < RUN // 2 and place:
                 self._unpack(place - 1, place)
-        packed: list[PackedWindows] = []
         for begin, end, _ in self._runs(order):
             for at in range(begin, end, RUN):
                 windows = order[at : min(at + RUN, end)]
-                packed.append(PackedWindows.of(windows, [self._entries[window] for window in windows]))
-        self._packed = sorted([*self._packed, *packed], key=_first_extent)
+                run = PackedWindows.of(windows, [self._entries[window] for window in windows])
+                self._packed_memory += run.memory
+                insort(self._packed, run, key=_first_extent)
         self._packed_count += len(self._entries)
         self._entries, self._order, self._starts = {}, [], []
 
@@ -242,6 +242,7 @@ class WindowIndex:
             self._starts[place:place] = [window.start for window in windows]
             self._entries.update(zip(windows, run.entries(), strict=True))
             self._packed_count -= len(windows)
+            self._packed_memory -= run.memory
         del self._packed[first:end]
 
     def _in_order(self) -> list[Window]:

@@ -2,83 +2,79 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
+
+from sortedcontainers import SortedList
 
 from muntin import EARLIEST, INFINITY, CountWindows, SnapshotWindows, Window
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 
 _FEW: Final = 32
-"""So many ticks are put into their places; more of them are sorted with all others."""
+"""So many ticks are put into their places one by one; more of them together."""
 
 
 class Marks:
-    """A sorted multiset of ticks; after a change by many it is sorted when it is next read.
+    """A sorted multiset of ticks.
 
-    Cost: adding and removing a few ticks moves those after them, eight bytes each; sorting after more is linear in the
-    number of distinct ticks where they came almost in order, and a search logarithmic.
+    Cost: adding, removing and finding a tick is logarithmic, and hardly more with many distinct ticks than with few.
     """
 
     def __init__(self) -> None:
-        self._counts: Counter[int] = Counter()
-        self._ticks: list[int] = []
-        self._is_in_order = True
+        self._ticks: SortedList[int] = SortedList()
+        self._more: dict[int, int] = {}  # how often a tick counts beyond the first time
 
     def __len__(self) -> int:
-        return len(self._counts)
+        return len(self._ticks)
 
     def add(self, ticks: Iterable[int]) -> None:
         """Count each tick once more."""
+        known, more = self._ticks, self._more
         added = list(ticks)
-        if self._is_in_order and len(added) <= _FEW:
-            for tick in added:
-                if tick not in self._counts:
-                    insort(self._ticks, tick)
-                self._counts[tick] += 1
+        if len(added) > _FEW or not known:
+            counts = Counter(added)
+            others = [tick for tick in counts if tick in known] if known else []
+            for tick in others:
+                more[tick] = more.get(tick, 0) + counts.pop(tick)
+            known.update(counts)
+            if len(counts) < len(added):
+                more.update((tick, count - 1) for tick, count in counts.items() if count > 1)
             return
-        known = len(self._counts)
-        self._counts.update(added)
-        self._is_in_order &= known == len(self._counts)
+        for tick in added:
+            if tick in known:
+                more[tick] = more.get(tick, 0) + 1
+            else:
+                known.add(tick)
 
     def remove(self, ticks: Iterable[int]) -> None:
         """Count each tick once less."""
-        removed = list(ticks)
-        is_in_order = self._is_in_order and len(removed) <= _FEW
-        for tick in removed:
-            if self._counts[tick] > 1:
-                self._counts[tick] -= 1
-                continue
-            del self._counts[tick]
-            if is_in_order:
-                del self._ticks[bisect_left(self._ticks, tick)]
-            else:
-                self._is_in_order = False
+        more = self._more
+        for tick in ticks:
+            count = more.pop(tick, 0)
+            if count > 1:
+                more[tick] = count - 1
+            elif not count:
+                self._ticks.remove(tick)
 
     def place(self, tick: int) -> int:
         """Return the number of distinct ticks before one."""
-        return bisect_left(self._ordered(), tick)
+        return self._ticks.bisect_left(tick)
 
     def at(self, place: int) -> int:
         """Return the tick at a place in order."""
-        return self._ordered()[place]
+        return self._ticks[place]
 
     def all(self) -> Sequence[int]:
         """Return the distinct ticks."""
-        return self._ordered()
+        return self._ticks
 
     def between(self, start: int, end: int) -> list[int]:
         """Return the distinct ticks in `[start, end)`."""
-        return self._ordered()[self.place(start) : self.place(end)]
-
-    def _ordered(self) -> list[int]:
-        if not self._is_in_order:
-            self._ticks = sorted(self._counts)
-            self._is_in_order = True
-        return self._ticks
+        return list(self._ticks.irange(start, end, (True, False)))
 
 
 class SnapshotAssigner(Assigner):
