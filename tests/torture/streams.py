@@ -11,7 +11,7 @@ from muntin import ClipPolicy, EmitPolicy, Insertion, OutputContract, Refinement
 from muntin.testing.batches import Batch, KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
-from muntin_engine.evaluators.general import key_store
+from muntin_engine.evaluators.general import key_store, window_index
 from muntin_engine.evaluators.general.key_state import SPECIAL
 from muntin_engine.state import log
 from tests.differential import slices, snapshots
@@ -34,8 +34,12 @@ def of_any_size(trial: Trial) -> Trial:
     """Run a trial with states that are as small as they are, or that take every way that large ones take."""
 
     def run_trial(seed: int, folder: Path) -> Figures:
-        large, dead, alike = ((48, 256, 2), (1024, 16384, 8))[seed % 2]
-        with patch.object(key_store, "LARGE", large), patch.multiple(log, MOST_DEAD=dead, MOST_ALIKE=alike):
+        large, dead, alike, objects, run = ((48, 256, 2, 2, 3), (1024, 16384, 8, 1024, 128))[seed % 2]
+        with (
+            patch.object(key_store, "LARGE", large),
+            patch.multiple(log, MOST_DEAD=dead, MOST_ALIKE=alike),
+            patch.multiple(window_index, MOST_OBJECTS=objects, RUN=run),
+        ):
             return trial(seed, folder)
 
     return run_trial
