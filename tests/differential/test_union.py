@@ -15,6 +15,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import Align, LifetimeChange, PointsAtStart, SetDuration, Shift, Shorten
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.explanation import topics_of
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.differences import differences_between
 from tests.differential.lifetimes import Row, changed, random_lives, random_stream, watermark
@@ -104,7 +105,7 @@ def test_what_was_said_of_each_stream_is_explained_and_remembered() -> None:
     assert topics["events"] == "a: shifted by 100 ticks; the watermark is shifted by 100 ticks"
     assert topics["progress"] == "the least of a (5 ticks behind the newest start, or punctuation), b (punctuation)"
     other = task((), tumbling(10), sources=("a", "b"), rules=(replace(rules[0], lifetime_changes=()), rules[1])).plan
-    (found,) = differences_between(json.loads(json.dumps(plan.identity())), other.identity())
+    (found,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(other))
     assert found.subject == "rules of united streams"
 
 

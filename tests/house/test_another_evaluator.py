@@ -14,6 +14,7 @@ from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.metrics import metrics_of
 from muntin_engine.plan import Plan, planner
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing import crash_everywhere, query_under_test
@@ -66,7 +67,7 @@ def another(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_planner_chooses_it_and_says_why() -> None:
     plan = plan_of(planned(Members))
     assert (plan.choice.evaluator, plan.choice.reason) == ("echo", "it was heard before")
-    assert plan.identity()["evaluator"] == "echo"
+    assert plan_identity(plan)["evaluator"] == "echo"
     passed_over = plan_of(planned(Members), buckets=1)
     assert passed_over.choice.evaluator == "general"
     assert registry.parse_evaluator("echo") == "echo"

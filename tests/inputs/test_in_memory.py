@@ -24,6 +24,7 @@ from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.progress import InputsProgress, Observation, ProgressTracker
 from muntin_engine.state.cells import MemoryCells
@@ -83,7 +84,7 @@ def plan_of(*inputs: Input, **changed: Any) -> Plan:
 def task_of(plan: Plan | None = None) -> TaskPayload:
     plan = plan or plan_of()
     columns = tuple(InputColumns((TYPES["i0"][side],), has_changes=True) for side in range(2))
-    return TaskPayload(plan.for_workers(), plan.identity(), (pa.string(),), columns, RESULTS)
+    return TaskPayload(plan.for_workers(), plan_identity(plan), (pa.string(),), columns, RESULTS)
 
 
 def projected(rows: Sequence[Row]) -> pa.RecordBatch:
@@ -222,7 +223,7 @@ def test_a_query_goes_on_from_its_state_and_another_one_does_not() -> None:
     ],
 )
 def test_a_checkpoint_remembers_each_input(inputs: tuple[Input, Input], subject: str) -> None:
-    stored = json.loads(json.dumps(plan_of().identity()))
+    stored = json.loads(json.dumps(plan_identity(plan_of())))
     check_plans([plan_of()], [stored], "there")
     with pytest.raises(StateMismatchError) as refused:
         check_plans([plan_of(*inputs)], [stored], "there")

@@ -24,6 +24,7 @@ from muntin_engine.core.lifetimes import SetDuration, Shift, ToEdges
 from muntin_engine.evaluators.joining.evaluator import join_query
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.planner import checked_plan
 
@@ -80,7 +81,7 @@ def test_the_columns_of_results_say_what_may_change() -> None:
     assert plan().added == ("lifetime",)
     assert plan(emit=EmitPolicy.EAGER).added == ("lifetime", "change", "event_id", "new_end")
     assert [part.name for part in plan(JoinKind.LEFT).outputs] == ["a", "b"]
-    assert plan(JoinKind.LEFT).identity() != plan().identity()
+    assert plan_identity(plan(JoinKind.LEFT)) != plan_identity(plan())
 
 
 @pytest.mark.parametrize(

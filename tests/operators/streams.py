@@ -16,6 +16,7 @@ from muntin_engine.core.changes import InputChange, OutputKind, Progress
 from muntin_engine.evaluators.event_by_event.processing import EventByEventRun
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec, records_of
@@ -91,10 +92,10 @@ def drive(plan: Plan, steps: Sequence[Step], *, restarts: bool = False, cells: M
     codec = Codec(set().union(*(records_of(module.module) for module in plan.modules)))
     cells, run, horizon = MemoryCells() if cells is None else cells, Run(), EARLIEST
     query = plan.evaluator_query([Meter() for _ in plan.modules])
-    bucket = Bucket(query, cells, codec, plan.identity(), run=EventByEventRun)
+    bucket = Bucket(query, cells, codec, plan_identity(plan), run=EventByEventRun)
     for rows, watermark in steps:
         if restarts:
-            bucket = Bucket(query, cells, codec, plan.identity(), run=EventByEventRun)
+            bucket = Bucket(query, cells, codec, plan_identity(plan), run=EventByEventRun)
         horizon = max([horizon, *(row.time + 1 for row in rows), *([watermark] if watermark < INFINITY else [])])
         newest = max([EARLIEST, *(row.time for row in rows)])
         changes = [((row.key,), [_change(row)]) for row in rows]

@@ -29,6 +29,7 @@ from muntin_engine.evaluators.event_by_event.following import OperatorCalls
 from muntin_engine.evaluators.event_by_event.processing import EventByEventRun
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing import RestartError, crash_everywhere
@@ -203,7 +204,7 @@ def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
 def test_a_key_that_punctuates_itself_is_followed_ahead_of_the_others() -> None:
     plan = plan_of(Silence(4))
     query = plan.evaluator_query([Meter()])
-    bucket = Bucket(query, MemoryCells(), Codec(set()), plan.identity(), run=EventByEventRun)
+    bucket = Bucket(query, MemoryCells(), Codec(set()), plan_identity(plan), run=EventByEventRun)
     rows = [((key,), [InputChange(id, 1, 2, (0, id))]) for id, key in enumerate("ab")]
     result = bucket.process(rows, Progress(0, 2, 1), key_watermarks=[(("a",), 9)])
     assert [(key, change.start) for key, (change,) in result.output] == [(("a",), 5)]

@@ -36,6 +36,7 @@ from muntin_engine.exchange.times import as_ticks, as_times, too_far
 from muntin_engine.plan import NamedColumn
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.lengths import AxisScale
 from muntin_patterns import FollowedBy
 from tests.plan.plans import plan_of, planned
@@ -118,7 +119,7 @@ def test_what_a_module_needs_is_said_in_decimals() -> None:
 
 def test_a_checkpoint_knows_the_places_and_says_lengths_in_decimals() -> None:
     stored = plan_of(window=CENTS.resolve(tumbling(HALF)), **SETTINGS)
-    identity = json.loads(json.dumps(stored.identity()))
+    identity = json.loads(json.dumps(plan_identity(stored)))
     check_plans([stored], [identity], "s3://a/b")
     wider = {**SETTINGS, "columns": {"start": NamedColumn("price", "decimal(18,2)")}}
     check_plans([plan_of(window=CENTS.resolve(tumbling(HALF)), **wider)], [identity], "s3://a/b")

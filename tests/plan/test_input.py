@@ -9,6 +9,7 @@ import pytest
 from muntin import PolicyError, bounded_delay, bounded_disorder, correct, count_by_start, ordered, punctuate_every
 from muntin.lateness import parse_lateness
 from muntin_engine.plan import Input, NamedColumn
+from muntin_engine.plan.identity import plan_identity
 from tests.differential.forms import Statistics
 from tests.plan.plans import input_of, plan_of, planned
 from tests.plan.test_explanation import Sketch, line
@@ -103,5 +104,5 @@ def test_what_does_not_fit_the_input_is_refused(changed: dict[str, Any], message
     ],
 )
 def test_a_checkpoint_remembers_what_it_keeps_and_no_delay(before: Input, after: Input, differs: list[str]) -> None:
-    old, new = (plan_of(input=given).identity() for given in (before, after))
+    old, new = (plan_identity(plan_of(input=given)) for given in (before, after))
     assert [name for name in old if old[name] != new[name]] == differs

@@ -9,6 +9,7 @@ import pytest
 from muntin import ParameterError
 from muntin.adapters import from_aggregator
 from muntin.combinators import all_of, filtering, preset, skipping_nulls, with_default
+from muntin_engine.plan.identity import plan_identity
 from tests.plan.plans import plan_of, planned
 
 
@@ -60,7 +61,7 @@ def test_a_checkpoint_tells_conditions_and_parameters_apart() -> None:
         plan_of(planned(filtering(SCALED, bool))),
         plan_of(planned(preset(SCALED, factor=2))),
     ]
-    identities = [str(plan.identity()) for plan in plans]
+    identities = [str(plan_identity(plan)) for plan in plans]
     assert len(set(identities)) == len(identities)
 
 

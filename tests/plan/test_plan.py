@@ -35,6 +35,7 @@ from muntin import (
 )
 from muntin.triggers import every, every_count, on_signal, repeat
 from muntin_engine.plan import NamedColumn, Plan, check_kind, check_trigger
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import keeping_late_rows
 from tests.differential.forms import Statistics
 from tests.plan.plans import AT, input_of, plan_of, planned
@@ -323,7 +324,7 @@ def test_an_aggregate_is_not_applied_and_an_operator_is_no_column() -> None:
 
 def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
     plan = plan_of(planned(Scaled, by=2.5, labels={"b", "a"}), input=input_of(bounded_delay(5)))
-    identity = plan.identity()
+    identity = plan_identity(plan)
     assert json.loads(json.dumps(identity)) == identity
     assert identity["modules"] == [["show.scaled", "1.0.0", {"by": "2.5", "labels": "{'a', 'b'}"}, [0]]]
 
@@ -353,19 +354,19 @@ def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
     ],
 )
 def test_what_the_state_depends_on_is_in_the_identity(changed: dict[str, Any], differs: str) -> None:
-    before, after = plan_of().identity(), plan_of(**changed).identity()
+    before, after = plan_identity(plan_of()), plan_identity(plan_of(**changed))
     differing = [name for name in before if before[name] != after[name]]
     assert [name for name in differing if name != "results"] == [differs]
 
 
 def test_the_types_of_results_count_where_they_may_be_retracted() -> None:
-    final, speculative = plan_of().identity(), plan_of(emit=EmitPolicy.SPECULATIVE).identity()
+    final, speculative = plan_identity(plan_of()), plan_identity(plan_of(emit=EmitPolicy.SPECULATIVE))
     assert (final["results"], speculative["results"]) == ([], ["integer | None"])
 
 
 def test_the_state_of_one_trigger_is_not_that_of_another() -> None:
     emissions = [early(every_count(3)), early(every_count(4)), early(every_count(3), refinement="retract")]
-    identities = [plan_of(emit=emission).identity() for emission in emissions]
+    identities = [plan_identity(plan_of(emit=emission)) for emission in emissions]
     assert [json.loads(json.dumps(identity)) for identity in identities] == identities
     assert len({json.dumps(identity["emit"]) for identity in identities}) == 3
 
@@ -379,11 +380,11 @@ def test_the_state_of_one_trigger_is_not_that_of_another() -> None:
     ],
 )
 def test_what_the_state_does_not_depend_on_may_change(changed: dict[str, Any]) -> None:
-    assert plan_of().identity() == plan_of(**changed).identity()
+    assert plan_identity(plan_of()) == plan_identity(plan_of(**changed))
 
 
 def test_late_rows_that_are_kept_change_what_the_state_depends_on_only_where_there_were_slices() -> None:
     general, sliced = plan_of(planned(Count), emit=EmitPolicy.EAGER), plan_of(planned(Statistics))
-    assert keeping_late_rows(general).identity() == general.identity()
-    assert sliced.identity()["evaluator"] == "columnar"
-    assert keeping_late_rows(sliced).identity()["evaluator"] == "general"
+    assert plan_identity(keeping_late_rows(general)) == plan_identity(general)
+    assert plan_identity(sliced)["evaluator"] == "columnar"
+    assert plan_identity(keeping_late_rows(sliced))["evaluator"] == "general"

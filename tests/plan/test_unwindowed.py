@@ -14,6 +14,7 @@ from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.plan import Plan, planner
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.differences import differences_between
 from tests.plan.plans import plan_of, planned
 from tests.spark.modules import Members
@@ -70,6 +71,6 @@ def test_an_evaluator_of_windows_refuses_a_query_without(name: str) -> None:
 def test_a_checkpoint_knows_a_query_without_windows_from_one_with_some() -> None:
     assert from_dict(to_dict(Unwindowed())) == Unwindowed()
     plan = plan_of(planned(Members), window=Unwindowed())
-    windowed = replace(plan, window=tumbling(5)).identity()
-    (found,) = [one for one in differences_between(windowed, plan.identity()) if one.subject == "window"]
+    windowed = plan_identity(replace(plan, window=tumbling(5)))
+    (found,) = [one for one in differences_between(windowed, plan_identity(plan)) if one.subject == "window"]
     assert (found.checkpoint, found.query) == ("tumbling('5 microseconds')", "no windows")

@@ -32,6 +32,7 @@ from muntin.testing import WindowKindLaws, laws_of, reference
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.identity import plan_identity
 from tests.plan.plans import plan_of
 
 ROOT = Path(__file__).parents[2]
@@ -127,7 +128,9 @@ def test_a_kind_survives_a_checkpoint(name: str) -> None:
 
 
 def _stored(**changed: Any) -> dict[str, Any]:
-    identity: dict[str, Any] = json.loads(json.dumps(plan_of(window=window("retail.visits", gap="1 hour")).identity()))
+    identity: dict[str, Any] = json.loads(
+        json.dumps(plan_identity(plan_of(window=window("retail.visits", gap="1 hour"))))
+    )
     identity["window"] |= changed
     return identity
 

@@ -18,6 +18,7 @@ from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.evaluators.rows.processing import RowsRun
 from muntin_engine.plan import plan_module
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from tests.rows.engine import Given, Result, Step, evaluated, payload_of, plan_of_rows
@@ -130,7 +131,7 @@ def test_late_rows_are_rejected_and_change_nothing() -> None:
 
 def test_a_row_may_be_taken_back_while_it_waits_and_not_after_it_was_released() -> None:
     plan = plan_of_rows(last(9), has_ids=True)
-    bucket = Bucket(plan.evaluator_query([Meter()]), MemoryCells(), Codec(), plan.identity(), run=RowsRun)
+    bucket = Bucket(plan.evaluator_query([Meter()]), MemoryCells(), Codec(), plan_identity(plan), run=RowsRun)
 
     def insert(id: int, time: int) -> InputChange:
         return InputChange(id, time, time + 1, (id,))
@@ -262,7 +263,7 @@ def test_no_output_lies_before_the_output_watermark(timestamps: TimestampPolicy)
         windows, rows = history
         plan = plan_of_rows(windows, timestamps=timestamps)
         query = plan.evaluator_query([Meter()])
-        bucket = Bucket(query, MemoryCells(), Codec(), plan.identity(), run=RowsRun)
+        bucket = Bucket(query, MemoryCells(), Codec(), plan_identity(plan), run=RowsRun)
         known, horizon = -(2**63), -(2**63)
         for some, watermark in cut(data, rows):
             horizon = max([horizon, *(row.time + 1 for row in some), *([watermark] if watermark < INFINITY else [])])

@@ -17,6 +17,7 @@ from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.rows.processing import RowsRun
 from muntin_engine.plan import plan_module
 from muntin_engine.plan.explanation import topics_of
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import MOST_DEAD
@@ -37,7 +38,7 @@ class Feed:
 
     def take(self, rows: list[tuple[int, int]], watermark: int) -> BatchResult:
         query = self.plan.evaluator_query([Meter()])
-        bucket = Bucket(query, self.cells, Codec(), self.plan.identity(), run=RowsRun)
+        bucket = Bucket(query, self.cells, Codec(), plan_identity(self.plan), run=RowsRun)
         changes = [InputChange(None, time, time + 1, (number,)) for time, number in rows]
         horizon = max([EARLIEST, *(time + 1 for time, _ in rows)])
         return bucket.process([(("a",), changes)] if rows else [], Progress(watermark, horizon))

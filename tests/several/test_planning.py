@@ -17,6 +17,7 @@ from muntin_engine.errors import Difference
 from muntin_engine.exchange.distribute import read_rows
 from muntin_engine.plan import ModulePlan
 from muntin_engine.plan.explanation import topics_of
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.several_inputs import plan_several, sources_of_inputs
 from muntin_engine.state.differences import differences_between
 from muntin_stats import Left as Lefts
@@ -74,7 +75,7 @@ def test_a_checkpoint_of_other_streams_is_told_with_both() -> None:
     (both,) = plan.modules
     left, right = both.inputs
     other = replace(plan, modules=(replace(both, inputs=(replace(left, sources=("else",)), right)),))
-    (found,) = differences_between(json.loads(json.dumps(plan.identity())), other.identity())
+    (found,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(other))
     assert found == Difference(
         "module",
         "both.members 1.0.0, left west of west, right east of east.near and east.far",

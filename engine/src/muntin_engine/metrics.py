@@ -12,6 +12,7 @@ from typing import Final
 
 from muntin import EmitPolicy
 from muntin_engine.plan import Plan
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import evaluator_of
 
 
@@ -229,7 +230,7 @@ def reported_name(metrics_name: str, plan: Plan, source: str) -> str:
         plan: The query.
         source: The name that tells its input from others.
     """
-    told = hashlib.sha256(json.dumps([plan.identity(), source], default=str).encode()).hexdigest()[:8]
+    told = hashlib.sha256(json.dumps([plan_identity(plan), source], default=str).encode()).hexdigest()[:8]
     return _APART.join([metrics_name, plan.spelled_window, told])
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from muntin import QueryError
 from muntin_engine.errors import Difference, StateMismatchError
+from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.query_identity import QueryIdentity
@@ -47,7 +48,7 @@ def check_plans(
 
 def _mismatch(plan: Plan, stored: QueryIdentity) -> StateMismatchError | None:
     try:
-        plan.compatibility().check(stored)
+        plan_compatibility(plan).check(stored)
     except StateMismatchError as found:
         return found
     return None

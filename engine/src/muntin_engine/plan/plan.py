@@ -21,9 +21,7 @@ from muntin import (
 )
 from muntin.axis import AnyAxis, DecimalAxis, spell_ticks
 from muntin.modules.columnar_aggregate import Form
-from muntin.named_windows import to_dict
-from muntin.schemas import Field, Struct, spell
-from muntin.triggers import to_dict as describe_trigger
+from muntin.schemas import Field, Struct
 from muntin.windows import RegularWindows, Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
@@ -33,8 +31,6 @@ from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
-from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.query_identity import QueryIdentity
 
 LATEST: Final = 2**62
 """Times lie between this and its negative, so that no window's boundary overflows 64 bits. In microseconds it is the
@@ -354,49 +350,6 @@ class Plan:
             waits_for_watermark=given.late.corrects and self.emit is EmitPolicy.FINAL,
             forget_keys_after=self.forget_keys_after,
         )
-
-    def compatibility(self) -> Compatibility:
-        """Return the query's identity, with the modules that may continue from older versions."""
-        return Compatibility(self.identity(), [module.module for module in self.modules], self.forms)
-
-    def identity(self) -> QueryIdentity:
-        """Return the properties of the query that the state in a checkpoint depends on, as plain data."""
-        several = [[given.name, given.identity()] for given in self.inputs]
-        times = self.inputs[0].columns.start.type
-        return {
-            "keys": [[key.name, key.type] for key in self.keys],
-            "times": times if self.axis is Axis.TIME else self._times,
-            "window": to_dict(self.window),
-            "windows": {name: to_dict(window) for name, window in self.named_windows.items()},
-            "clip": str(self.clip),
-            "timestamps": str(self.timestamps),
-            "emit": str(self.emit)
-            if self.early is None
-            else {"early": describe_trigger(self.early.trigger), "refinement": str(self.early.refinement)},
-            **({"several": several} if len(several) > 1 else self.input.identity()),
-            "results": self._retractable(),
-            "buckets": self.buckets,
-            **({} if self.forget_keys_after is None else {"forget_keys_after": self.forget_keys_after}),
-            **({} if self.join is None else {"join": self.join.identity()}),
-            "evaluator": self.choice.evaluator,
-            "modules": [module.identity() for module in self.modules],
-            "components": [
-                [[name, str(part.merge), part.dtype, list(part.shape)] for name, part in form.components().items()]
-                for form in self.forms
-            ],
-        }
-
-    @property
-    def _times(self) -> str:
-        """The unit of ticks that are no timestamps, for the identity."""
-        return self.unit or str(self.axis) if self.places is None else f"decimals of {self.places} places"
-
-    def _retractable(self) -> list[str]:
-        """Return the types of results that are kept, because they may be retracted."""
-        if not self.emission.may_retract:
-            return []
-        named = [f"{part.name} " if self.is_operator else "" for part in self.outputs]
-        return [name + spell(part) for name, part in zip(named, self.outputs, strict=True)]
 
 
 def _columns_of(row: Field) -> tuple[Field, ...]:

@@ -27,6 +27,7 @@ from muntin_engine.exchange.side_output import side_output_schema
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, reported_name
 from muntin_engine.plan import Plan, check_trigger, planner
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distributor import Distributor, SharedDistributor
@@ -257,7 +258,7 @@ def _task(query: PlannedQuery, place: int = 0) -> TaskPayload:
     source, plan = query.source, query.plan
     return TaskPayload(
         plan=plan.for_workers(),
-        identity=plan.identity(),
+        identity=plan_identity(plan),
         keys=source.keys,
         columns=tuple(
             InputColumns((*one.inputs, pa.bool_()) if given.keeps_filtered else one.inputs, one.has_changes)

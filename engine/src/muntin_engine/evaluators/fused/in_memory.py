@@ -23,6 +23,7 @@ from muntin_engine.evaluators.fused.store import ClosedSessions, FusedStore
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.evaluators.slices.runs import rows_of_results
 from muntin_engine.exchange.bound_form import bound_forms
+from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -41,7 +42,7 @@ class SessionsInMemory(ABC):
         self._fusing = Fusing(plan.gap)
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
         self._codec = codec
-        self._bucket = FusedBucket((), self._store, cells, codec, plan.compatibility(), KeptStores(), "bucket")
+        self._bucket = FusedBucket((), self._store, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.evaluators.general.bucket import BatchRun, Bucket
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -22,7 +23,7 @@ class GeneralInMemory:
     def __init__(self, plan: Plan, cells: Cells, codec: Codec, run: type[BatchRun] = BatchRun) -> None:
         query = plan.evaluator_query([Meter() for _ in plan.modules])
         self.evicted: Sequence[tuple[Key, OutputChange]] = ()
-        self._bucket = Bucket(query, cells, codec, plan.identity(), run=run)
+        self._bucket = Bucket(query, cells, codec, plan_identity(plan), run=run)
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""

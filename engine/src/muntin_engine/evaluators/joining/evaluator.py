@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from muntin import EmitPolicy, JoinKind, tumbling
 from muntin_engine.core.changes import OutputKind
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
+from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -106,7 +107,7 @@ class JoinEvaluator(Evaluator):
         """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""
         from muntin_engine.evaluators.joining.in_memory import JoinInMemory
 
-        return JoinInMemory(join_query(plan), plan.compatibility(), cells, codec)
+        return JoinInMemory(join_query(plan), plan_compatibility(plan), cells, codec)
 
 
 def join_query(plan: Plan) -> JoinQuery:

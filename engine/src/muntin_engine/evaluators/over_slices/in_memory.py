@@ -13,6 +13,7 @@ from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.window_grid import settled
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
+from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -31,7 +32,7 @@ class SlicesInMemory(ABC):
         self._steps = plan.steps
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
         self._bucket: SliceBucket[Any] = SliceBucket(
-            self.grids, self.store, cells, codec, plan.compatibility(), KeptStores(), "bucket"
+            self.grids, self.store, cells, codec, plan_compatibility(plan), KeptStores(), "bucket"
         )
 
     @abstractmethod

@@ -12,6 +12,7 @@ from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKin
 from muntin_engine.evaluators.pairing.pair_bucket import PairBucket
 from muntin_engine.evaluators.pairing.pair_store import Joined
 from muntin_engine.evaluators.pairing.row_blobs import SideRows, to_blob
+from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import Cells
@@ -29,7 +30,7 @@ class PairsInMemory:
         self.evicted: Sequence[tuple[Key, OutputChange]] = ()
         self._columns = () if plan.join is None else plan.join.columns
         self._codec = codec
-        self._bucket = PairBucket([ProgressTracker(), ProgressTracker()], cells, codec, plan.compatibility())
+        self._bucket = PairBucket([ProgressTracker(), ProgressTracker()], cells, codec, plan_compatibility(plan))
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""

@@ -15,6 +15,7 @@ from muntin_engine.evaluators.fused.store import ClosedSessions
 from muntin_engine.evaluators.revised.bucket import RevisedBucket
 from muntin_engine.exchange.bound_form import bound_forms
 from muntin_engine.exchange.shuffle import to_blob
+from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -39,7 +40,7 @@ class RevisedInMemory:
             self._forms,
             cells,
             codec,
-            plan.compatibility(),
+            plan_compatibility(plan),
             KeptStores(),
             "bucket",
         )

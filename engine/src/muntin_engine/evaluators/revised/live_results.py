@@ -151,7 +151,7 @@ class LiveResults:
                 self.put(code, start, result)
 
     def merged(self, blobs: Sequence[bytes], keys: KeyTable) -> list[Entry]:
-        """Return what some entries say as one."""
+        """Merge entries of the log into one."""
         return self.write(keys, self._latest(blobs, keys))
 
     def _latest(self, blobs: Iterable[bytes], keys: KeyTable) -> dict[Place, KeptResult]:

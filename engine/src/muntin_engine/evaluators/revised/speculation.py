@@ -51,7 +51,7 @@ def corrected(
     touched: IntArray,
     serials: tuple[int, int],
 ) -> Corrections:
-    """Return what changes live results to those that windows have now; `live` is changed, too.
+    """Return the changes from live results to those that windows have now; `live` is changed, too.
 
     A result that is the same stays, with its id. Any other is retracted, and the new one inserted.
 

@@ -194,7 +194,7 @@ class RevisedStore:
         return [ClosedSessions(windows, ends, self._keys.take(windows.keys)) for windows, ends in closed]
 
     def correct(self, taken: TakenRows, before: Progress, now: Progress, serials: tuple[int, int]) -> Corrections:
-        """Return what changes the results that were emitted early to those of now.
+        """Return the changes from the results that were emitted early to those of now.
 
         Args:
             taken: The changes that the batch brought.
@@ -317,7 +317,7 @@ class RevisedStore:
         self._live.add(events, partials)
 
     def _needed(self, events: Events, watermark: int) -> Events:
-        """Return those of the events of a log that are kept at a watermark."""
+        """Return the events of a log that are kept at a watermark."""
         present = events.take(np.flatnonzero(events.ends > events.starts))
         return self._windows.needed(present, self._are_members(present), watermark)
 

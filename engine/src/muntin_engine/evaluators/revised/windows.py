@@ -61,7 +61,7 @@ class RevisedWindows(ABC):
 
     @abstractmethod
     def needed(self, events: Events, is_member: BoolArray, watermark: int) -> Events:
-        """Return those of the events of a log that are live at a watermark, or that open windows need.
+        """Return the events of a log that are live at a watermark, or that open windows need.
 
         Args:
             events: All events of the log, without those that were deleted.

@@ -27,6 +27,7 @@ from muntin_engine.errors import Difference, SessionEndedError, StateError, Stat
 from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.plan import Plan
 from muntin_engine.plan.continuing import check_plans
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
@@ -235,7 +236,7 @@ class Checkpoint:
         It is kept by the first micro-batch that they run, not here: until then the checkpoint may be another query's,
         which runs, and which Spark lets no second one start beside.
         """
-        identities = [plan.identity() for plan in plans]
+        identities = [plan_identity(plan) for plan in plans]
         written_to = sorted({*self._folders, *map(str, folders)})
         is_same = (identities, list(names), written_to) == (self._recorded, self._names, self._folders)
         is_kept = is_same and all(number <= self._last_commit for number in self._records)

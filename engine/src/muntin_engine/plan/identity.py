@@ -1,0 +1,50 @@
+"""The identity of a plan: the properties that the state in a checkpoint depends on."""
+
+from __future__ import annotations
+
+from muntin import Axis
+from muntin.named_windows import to_dict
+from muntin.schemas import spell
+from muntin.triggers import to_dict as describe_trigger
+from muntin_engine.plan.plan import Plan
+from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.query_identity import QueryIdentity
+
+
+def plan_compatibility(plan: Plan) -> Compatibility:
+    """Return the plan's identity, with the modules that may continue from older versions."""
+    return Compatibility(plan_identity(plan), [module.module for module in plan.modules], plan.forms)
+
+
+def plan_identity(plan: Plan) -> QueryIdentity:
+    """Return the properties of a plan that the state in a checkpoint depends on, as plain data."""
+    several = [[given.name, given.identity()] for given in plan.inputs]
+    times = plan.inputs[0].columns.start.type
+    if plan.axis is not Axis.TIME:
+        times = f"decimals of {plan.places} places" if plan.places is not None else plan.unit or str(plan.axis)
+    emit: object = str(plan.emit)
+    if plan.early is not None:
+        emit = {"early": describe_trigger(plan.early.trigger), "refinement": str(plan.early.refinement)}
+    kept_results = []  # results are kept where they may be retracted
+    if plan.emission.may_retract:
+        kept_results = [(f"{part.name} " if plan.is_operator else "") + spell(part) for part in plan.outputs]
+    return {
+        "keys": [[key.name, key.type] for key in plan.keys],
+        "times": times,
+        "window": to_dict(plan.window),
+        "windows": {name: to_dict(window) for name, window in plan.named_windows.items()},
+        "clip": str(plan.clip),
+        "timestamps": str(plan.timestamps),
+        "emit": emit,
+        **({"several": several} if len(several) > 1 else plan.input.identity()),
+        "results": kept_results,
+        "buckets": plan.buckets,
+        **({} if plan.forget_keys_after is None else {"forget_keys_after": plan.forget_keys_after}),
+        **({} if plan.join is None else {"join": plan.join.identity()}),
+        "evaluator": plan.choice.evaluator,
+        "modules": [module.identity() for module in plan.modules],
+        "components": [
+            [[name, str(part.merge), part.dtype, list(part.shape)] for name, part in form.components().items()]
+            for form in plan.forms
+        ],
+    }
