@@ -173,7 +173,7 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     Cost: linear in the key's events, by a small constant.
     """
     assigner, events, watermark = state.assigner, state.events, now.watermark
-    times = waiting_times(state, watermark)
+    times = waiting_times(state, watermark) if state.pending or state.key_watermark > EARLIEST else []
     earliest, past = events.earliest(assigner.frontier), events.until_at_most(assigner.frontier)
     first = assigner.first_open(earliest)
     output_watermark = assigner.first_start(earliest)  # no window that starts before it is emitted or changes

@@ -41,7 +41,7 @@ def lift_states(task: TaskPayload, table: pa.Table) -> Iterator[BucketBlob]:
 
 def _keys(rows: Rows, groups: RowGroups, bucket: int) -> list[tuple[Any, ...]]:
     places = groups.keys_of(bucket)
-    columns = [key.take(pa.array(places)).to_pylist() for key in rows.keys]
+    columns = [python_values(key.take(pa.array(places))) for key in rows.keys]
     return list(zip(*columns, strict=True)) if columns else [()] * len(places)
 
 

@@ -52,17 +52,21 @@ class Slice:
             else:
                 module.combine_into(self.states[place], names, column)
 
-    def add_rows(self, names: Sequence[Hashable], groups: Sequence[list[object]]) -> None:
-        """Add rows; the lists become this slice's own."""
+    def add_rows(self, names: Sequence[Hashable], groups: Sequence[list[object]], most: int) -> dict[Hashable, None]:
+        """Add rows; the lists become this slice's own. Return the keys of these that have more than so many now."""
         if not self.rows and len(fresh := dict(zip(names, groups, strict=True))) == len(names):
             self.rows = fresh
-            return
-        rows = self.rows
+            return {name: None for name, group in fresh.items() if len(group) > most}
+        rows, many = self.rows, dict[Hashable, None]()
         for name, group in zip(names, groups, strict=True):
-            if name in rows:
-                rows[name] += group
+            known = rows.get(name)
+            if known is None:
+                known = rows[name] = group
             else:
-                rows[name] = group
+                known += group
+            if len(known) > most:
+                many[name] = None
+        return many
 
     def take_rows(self, names: Sequence[Hashable] | None = None) -> dict[Hashable, list[object]]:
         """Remove the rows that wait, all or those of some keys, and return them."""
@@ -244,12 +248,9 @@ class Slices:
             except ModuleCallError as failure:
                 raise failure.located(names[failure.place], self._query.extent(number)) from failure.__cause__
         else:
-            most, eager = self._monitor.most_rows, self._monitor.eager
-            may_exceed = bool(held.rows) or bool(eager) or max(counts) > most
-            held.add_rows(names, columns[0])
-            if may_exceed:
-                rows = held.rows
-                self.settle(number, [name for name in dict.fromkeys(names) if len(rows[name]) > most or name in eager])
+            many, eager = held.add_rows(names, columns[0], self._monitor.most_rows), self._monitor.eager
+            if many or eager:
+                self.settle(number, [name for name in dict.fromkeys(names) if name in many or name in eager])
 
     def _upgraded(self, blob: Blob, chunk: Chunk, schema_version: SchemaVersion) -> SliceGroups:
         """Return the groups of a chunk that another schema version wrote."""
@@ -277,4 +278,6 @@ class Slices:
         """Return the rows of each group."""
         bounds = groups.bounds
         rows = self._query.rows_of(groups.columns, bounds[-1])
+        if groups.counts.count(1) == len(groups.counts):
+            return [[row] for row in rows]
         return [rows[start:stop] for start, stop in pairwise(bounds)]
