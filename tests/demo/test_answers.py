@@ -1,37 +1,44 @@
-"""The demo's three files for a few days of flights, against plain pandas."""
+"""The demo as a program: its early results, folded, are the answers, also if its JVM is killed on the way.
+
+`test_final` has the final results. Both files of a question are compared with the same rows in the same order, and with
+the same types: they are alike.
+"""
 
 import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import PIPE, CompletedProcess, Popen, TimeoutExpired, run
 
-import pandas as pd
 import psutil
 import pytest
 
 from demo.questions import QUESTIONS
-from demo.run import Choice
 from tests import quick_jvm
-from tests.demo import truth
+from tests.demo.files import DAYS, TRUTH, Question, assert_right
 
-DAYS = 2
 ROOT = Path(__file__).parents[2]
-Question = Callable[[pd.DataFrame], pd.DataFrame]
-TRUTH = [truth.airborne, truth.delays, truth.cascades]
-DEMO = [sys.executable, "-m", "demo", "--days", str(DAYS)]
+DEMO = [sys.executable, "-m", "demo", "--days", str(DAYS), "--emit", "speculative"]
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the demo has put its files."""
+    """The folder in which the demo has put its files, the second time: the first time its JVM was killed."""
     folder = tmp_path_factory.mktemp("demo")
-    finished = run_demo([*DEMO, "--folder", str(folder)])
+    command = [*DEMO, "--folder", str(folder)]
+    with Popen(command, cwd=ROOT, env=quick_jvm.environment(), stdout=PIPE, stderr=PIPE, text=True) as cut_short:
+        _wait_for_batches(cut_short, folder, 1)
+        _jvm_of(cut_short).send_signal(signal.SIGKILL)
+        _, complaint = cut_short.communicate(timeout=60)
+    resumed = run_demo(command)
 
-    assert (finished.returncode, finished.stderr) == (0, "")
-    assert "no key has state left" in finished.stdout
-    complete = re.findall(r"^ +\d+ s  (\w+) +(\d+)/\2  [\d,]+ in, 0 late, [\d,]+ out\b", finished.stdout, re.MULTILINE)
+    assert cut_short.returncode == 1
+    assert "the same command goes on from here" in complaint
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    assert "going on with the run that was cut short" in resumed.stdout
+    assert "no key has state left" in resumed.stdout
+    complete = re.findall(r"^ +\d+ s  (\w+) +(\d+)/\2  [\d,]+ in, 0 late, [\d,]+ out\b", resumed.stdout, re.MULTILINE)
     assert sorted(name for name, _ in complete) == sorted(QUESTIONS)
     return folder
 
@@ -39,45 +46,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("question", TRUTH)
 def test_the_answers_are_what_plain_pandas_says(answers: Path, question: Question) -> None:
     assert_right(question, answers)
-
-
-def assert_right(question: Question, folder: Path) -> None:
-    expected = question(Choice(days=DAYS).flights())
-    found = pd.read_parquet(folder / f"{question.__name__}.parquet")
-    order = list(expected.columns[:3])
-
-    assert len(expected) > 0
-    pd.testing.assert_frame_equal(
-        found.sort_values(order, ignore_index=True).astype(expected.dtypes),
-        expected.sort_values(order, ignore_index=True),
-    )
-
-
-def test_times_are_timestamps_in_utc(answers: Path) -> None:
-    dtypes = {
-        name: pd.read_parquet(answers / f"{name}.parquet").dtypes.astype(str) for name in ("airborne", "cascades")
-    }
-
-    assert dtypes["airborne"]["start"] == dtypes["airborne"]["end"] == "datetime64[us, UTC]"
-    assert dtypes["cascades"]["arrival"] == dtypes["cascades"]["departure"] == "datetime64[us, UTC]"
-
-
-def test_early_results_fold_to_the_same_files_also_if_the_jvm_is_killed_on_the_way(
-    answers: Path, tmp_path: Path
-) -> None:
-    early = [*DEMO, "--emit", "speculative", "--folder", str(tmp_path)]
-    with Popen(early, cwd=ROOT, env=quick_jvm.environment(), stdout=PIPE, stderr=PIPE, text=True) as cut_short:
-        _wait_for_batches(cut_short, tmp_path, 1)
-        _jvm_of(cut_short).send_signal(signal.SIGKILL)
-        _, complaint = cut_short.communicate(timeout=60)
-    resumed = run_demo(early)
-
-    assert cut_short.returncode == 1
-    assert "the same command goes on from here" in complaint
-    assert (resumed.returncode, resumed.stderr) == (0, "")
-    assert "going on with the run that was cut short" in resumed.stdout
-    for name in QUESTIONS:
-        assert (tmp_path / f"{name}.parquet").read_bytes() == (answers / f"{name}.parquet").read_bytes()
 
 
 def run_demo(command: Sequence[str]) -> CompletedProcess[str]:

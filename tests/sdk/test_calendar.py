@@ -160,7 +160,7 @@ def test_instants_are_grouped_as_pandas_groups_them() -> None:
     random = Random(12)
     periods = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
     compared = set_back = 0
-    for zone in random.sample(sorted(available_timezones() - {"localtime"}), 120):
+    for zone in random.sample(sorted(available_timezones() - {"localtime"}), 60):
         stamps = pandas.to_datetime([random.randrange(at("1970-01-01"), at("2037-01-01")) * 1000 for _ in range(12)])
         local = stamps.tz_localize("UTC").tz_convert(zone).tz_localize(None)
         for size, period in periods.items():
@@ -177,7 +177,7 @@ def test_instants_are_grouped_as_pandas_groups_them() -> None:
                     assert start < window.start <= stamp.value // 1000 < window.start + 2 * HOUR, (zone, size, stamp)
                     set_back += 1
                 compared += 1
-    assert compared == 120 * 12 * len(periods)
+    assert compared == 60 * 12 * len(periods)
     assert set_back < 5
 
 

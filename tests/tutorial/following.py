@@ -23,14 +23,17 @@ from tests.tutorial.shell import open_shell
 TEN_MINUTES: Final = 600.0
 """What the page promises that its reader needs at the most, in seconds."""
 
-_KEPT: Final = ("JAVA_HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR")
+_KEPT: Final = ("JAVA_HOME", "LANG", "LD_LIBRARY_PATH", "SPARK_HOME", "TMPDIR")
 
-_DEFAULTS: Final = """\
-spark.python.daemon.module muntin_engine.spark.daemon
-spark.python.sql.dataFrameDebugging.enabled false
-spark.ui.enabled false
+_SETTINGS: Final = (
+    "-Dspark.python.daemon.module=muntin_engine.spark.daemon"
+    " -Dspark.python.sql.dataFrameDebugging.enabled=false -Dspark.ui.enabled=false"
+)
+"""Settings that save time and change no result: workers are forked, and nobody looks at Spark's pages or debugs.
+
+Spark takes them from its JVM as it does from `spark-defaults.conf`. A folder for that file would come first on the
+class path, and a JVM refuses an archive of classes that was made without it.
 """
-"""Settings that save time and change no result: workers are forked, and nobody looks at Spark's pages or debugs."""
 
 
 def follow(page: Path, folder: Path) -> Iterator[Shown]:
@@ -59,21 +62,19 @@ def _write(file: Path, block: Block) -> None:
 def _readers_environment(folder: Path) -> dict[str, str]:
     """Return the variables of somebody who has activated an environment and has no network."""
     (folder / "home").mkdir()
-    (folder / "spark").mkdir()
-    (folder / "spark" / "spark-defaults.conf").write_text(_DEFAULTS, encoding="utf-8")
     ours = sysconfig.get_path("scripts")
     path = [entry for entry in os.environ["PATH"].split(os.pathsep) if entry != ours]
     return {
         **{name: os.environ[name] for name in _KEPT if name in os.environ},
+        **quick_jvm.home(),
         "HOME": str(folder / "home"),
         "PATH": os.pathsep.join([str(create_environment(folder / "environment")), *path]),
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_BUILD_ISOLATION": "0",  # pip reads it the wrong way round: no build environment of its own
         "PIP_NO_INDEX": "1",
-        "SPARK_CONF_DIR": str(folder / "spark"),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "JDK_JAVA_OPTIONS": quick_jvm.OPTIONS,
+        "JDK_JAVA_OPTIONS": f"{quick_jvm.OPTIONS} {_SETTINGS}",
     }
 
 

@@ -71,19 +71,19 @@ def test_a_batch_writes_what_it_brought_and_not_the_window() -> None:
 @pytest.mark.parametrize("module", [Counted, CountedDeducting])
 @pytest.mark.parametrize("per_batch", [1, 50])
 def test_calls_grow_with_slices_and_windows_and_not_with_their_ratio(ratio: int, module: Any, per_batch: int) -> None:
-    """2000 slices of 2 rows each, in batches of one slice or of fifty; as many windows, and those around the ends."""
+    """700 slices of 2 rows each, in batches of one slice or of fifty; as many windows, and those around the ends."""
     aggregate = module()
     feed = Feed(sliced(hopping(10 * ratio, 10), aggregate))
-    rows = [Row(("k",), 10 * number + place, number) for number in range(2000) for place in (0, 3)]
+    rows = [Row(("k",), 10 * number + place, number) for number in range(700) for place in (0, 3)]
     for start in range(0, len(rows), 2 * per_batch):
         batch = rows[start : start + 2 * per_batch]
         feed.batch(batch, batch[0].tick)
     feed.batch([], INFINITY)
-    assert len(feed.output) == 2000 + ratio - 1
+    assert len(feed.output) == 700 + ratio - 1
     calls = aggregate.calls
-    assert calls["payloads"] == 4000
-    assert calls["combine"] + calls["deduct"] + calls["create_state"] <= 10 * (2000 + ratio)
-    assert calls["compute_result"] == 2000 + ratio - 1
+    assert calls["payloads"] == 1400
+    assert calls["combine"] + calls["deduct"] + calls["create_state"] <= 10 * (700 + ratio)
+    assert calls["compute_result"] == 700 + ratio - 1
 
 
 def test_a_window_with_the_same_rows_as_the_one_before_costs_no_call() -> None:

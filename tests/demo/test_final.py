@@ -1,0 +1,28 @@
+"""Final results of the demo, computed in the session of the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from demo.run import Choice, Run
+from tests.demo.files import DAYS, TRUTH, Question, assert_right
+
+
+@pytest.fixture(scope="module")
+def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the demo has put its files."""
+    folder = tmp_path_factory.mktemp("demo")
+    run = Run(folder, Choice(days=DAYS))
+    batches = run.prepare()
+    run.start(spark).awaitTermination()
+    assert run.batches_done() == batches
+    run.finish(spark)
+    return folder
+
+
+@pytest.mark.parametrize("question", TRUTH)
+def test_final_results_are_what_plain_pandas_says(answers: Path, question: Question) -> None:
+    assert_right(question, answers)
