@@ -105,10 +105,8 @@ def tell(folder: Path) -> Iterator[tuple[str, object]]:
     yield "init", failure(spark, folder, "init")
     yield "rows", failure(spark, folder, "rows", into_batches=True)
     yield "killed by", run_until_the_jvm_is_killed(spark, folder)
-    yield "parts when killed", sorted(file.name for file in (folder / "killed/parts").glob("*.parquet"))
     spark = local_session(cores=2, log=folder / "logs/second.log")
     yield "after a kill", [spark.sparkContext.master, spark.range(5).count()]
-    run_query(spark, folder / "killed")
     process = jvm()
     yield "doctor", asdict(examine_spark())
     stop_session(spark)
