@@ -57,7 +57,7 @@ providers._get_local_constants = providers.Constants  # type: ignore[attr-define
 USERS: Final = {"SETTINGS": law.SETTINGS, "CROWDED": law.CROWDED}
 """How laws are tried where users run them."""
 # The examples are the same in every run, so the first of them have told most; `make torture` draws modules and windows.
-law.SETTINGS = settings(law.SETTINGS, max_examples=7)
+law.SETTINGS = settings(law.SETTINGS, max_examples=5)
 law.CROWDED = settings(law.CROWDED, max_examples=2)
 
 

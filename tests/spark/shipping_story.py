@@ -104,11 +104,28 @@ def run(stream: DataFrame, folder: Path) -> list[Any]:
     return [rows(stream.sparkSession.read.parquet(results)), sum(numbers)]
 
 
-def tell(spark: SparkSession, here: Path) -> dict[str, Any]:
-    """Return what became of each step."""
+def tell_of_executors(spark: SparkSession, here: Path) -> dict[str, Any]:
+    """Return what became of the steps in which executors have a part; what the driver refuses is the same anywhere."""
+    numbers, stream = numbers_in(spark, here)
+    return {
+        "version": module(Gauged).cls.version,
+        "nothing shipped": outcome(lambda: query(numbers).results()),
+        "shipped with it": outcome(lambda: ship(query(numbers), "muntin-weather", "weather_units")),
+        "static": outcome(lambda: rows(query(numbers).results().orderBy("window"))),
+        "streaming": outcome(lambda: run(stream, here)),
+    }
+
+
+def numbers_in(spark: SparkSession, here: Path) -> tuple[DataFrame, DataFrame]:
+    """Write twenty numbers, and return them as a table and as a stream."""
     numbers = spark.range(20).selectExpr("timestamp_seconds(id) AS at", "CAST(id AS double) AS x")
     numbers.write.parquet(str(here / "numbers"))
-    stream = spark.readStream.schema(numbers.schema).parquet(str(here / "numbers"))
+    return numbers, spark.readStream.schema(numbers.schema).parquet(str(here / "numbers"))
+
+
+def tell(spark: SparkSession, here: Path) -> dict[str, Any]:
+    """Return what became of each step."""
+    numbers, stream = numbers_in(spark, here)
     mean = here / "packages" / "muntin_weather" / "plugin.py"
 
     def changed() -> Any:
@@ -157,7 +174,10 @@ if __name__ == "__main__":
     GAUGES = importlib.import_module("gauges")
     if asked == SHARED:
         stories = tell_both(place)
+    elif asked.startswith("sc:"):
+        with connected(asked) as opened:
+            stories = {"connect": tell(opened, place)}
     else:
-        with connected(asked) if asked.startswith("sc:") else classic(asked, place / "spark.log", {}) as opened:
-            stories = {"connect" if asked.startswith("sc:") else asked: tell(opened, place)}
+        with classic(asked, place / "spark.log", {}) as opened:
+            stories = {asked: tell_of_executors(opened, place)}
     print(f"\n{json.dumps(stories)}")

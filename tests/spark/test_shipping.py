@@ -76,6 +76,12 @@ def told(request: pytest.FixtureRequest, story: Callable[[str], dict[str, Any]])
     return {"kind": request.param, **story(MASTERS[request.param])[request.param]}
 
 
+@pytest.fixture(scope="module", params=[kind for kind, master in MASTERS.items() if master == "local[2]"])
+def driver(request: pytest.FixtureRequest, story: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """What became of the steps that the driver decides, in a session of one's own and as a client of Spark Connect."""
+    return {"kind": request.param, **story(MASTERS[request.param])[request.param]}
+
+
 def test_what_only_the_driver_has_is_named_with_the_place_and_the_remedies(told: dict[str, Any]) -> None:
     said = told["nothing shipped"]
     assert said.startswith("WorkerEnvironmentError: the workers cannot run this query\n  on ")
@@ -86,31 +92,36 @@ def test_what_only_the_driver_has_is_named_with_the_place_and_the_remedies(told:
     assert "ship(spark, 'muntin-weather', 'weather-units')" in said
 
 
-def test_a_session_may_be_told_not_to_look(told: dict[str, Any]) -> None:
-    assert told["asked not to look"] == ["window", "n", "mean", "gauged"]
+def test_a_session_may_be_told_not_to_look(driver: dict[str, Any]) -> None:
+    assert driver["asked not to look"] == ["window", "n", "mean", "gauged"]
 
 
-def test_a_package_that_is_compiled_is_not_shipped(told: dict[str, Any]) -> None:
-    assert "NotShippableError: 'numpy " in told["compiled"]
+def test_a_package_that_is_compiled_is_not_shipped(driver: dict[str, Any]) -> None:
+    assert "NotShippableError: 'numpy " in driver["compiled"]
 
 
-def test_a_dependency_that_was_not_shipped_is_named(told: dict[str, Any]) -> None:
-    assert told["shipped"] == ["muntin-weather 0.3.0"]
-    assert "weather-units is missing" in told["dependency missing"]
-    assert "ship(spark, 'weather-units')" in told["dependency missing"]
-    assert "muntin-weather is missing" not in told["dependency missing"]
+def test_a_dependency_that_was_not_shipped_is_named(driver: dict[str, Any]) -> None:
+    assert driver["shipped"] == ["muntin-weather 0.3.0"]
+    assert "weather-units is missing" in driver["dependency missing"]
+    assert "ship(spark, 'weather-units')" in driver["dependency missing"]
+    assert "muntin-weather is missing" not in driver["dependency missing"]
 
 
-def test_shipping_twice_changes_nothing(told: dict[str, Any]) -> None:
+def test_packages_are_shipped_together(told: dict[str, Any]) -> None:
     assert told["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
-    assert "with other contents" in told["shipped when changed"]
 
 
-def test_a_sink_must_travel_where_it_is_called_on_a_server(told: dict[str, Any]) -> None:
-    if told["kind"] == "connect":
-        assert told["locked sink"].startswith("QueryError: the sinks cannot travel to the Spark Connect server")
+def test_shipping_twice_changes_nothing(driver: dict[str, Any]) -> None:
+    assert driver["shipped"] == ["muntin-weather 0.3.0"]
+    assert driver["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
+    assert "with other contents" in driver["shipped when changed"]
+
+
+def test_a_sink_must_travel_where_it_is_called_on_a_server(driver: dict[str, Any]) -> None:
+    if driver["kind"] == "connect":
+        assert driver["locked sink"].startswith("QueryError: the sinks cannot travel to the Spark Connect server")
     else:
-        assert told["locked sink"] == "runs"
+        assert driver["locked sink"] == "runs"
 
 
 def test_modules_that_are_installed_shipped_and_of_the_script_run_side_by_side(told: dict[str, Any]) -> None:

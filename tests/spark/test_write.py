@@ -271,23 +271,23 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
     last = batch(("close", None, None, None))
     folder = write_batches(tmp_path / "stream", rows)
 
-    def asked(emit: str) -> Query:
-        keyed = events(read_stream(spark, folder), key="key", at="at", change="change", buckets=2)
+    def asked(of: DataFrame, emit: str) -> Query:
+        keyed = events(of, key="key", at="at", change="change", buckets=2)
         return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
 
-    table, progress, final = ChangelogTable(tmp_path / "the table"), Kept(), Kept()
+    table, progress = ChangelogTable(tmp_path / "the table"), Kept()
     written = ParquetFolder(tmp_path / "all changes")
     settled = Settled(table, written)
     sinks = {"results": Pair(written, table), "rejected": settled, "progress": progress}
     with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
         table.read(spark)
-    run(asked("speculative"), tmp_path, **sinks)
+    run(asked(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
     lose_commit(tmp_path / "checkpoint", 2)  # as if the crash came right after the sinks
     write_batches(folder, [*rows, last])
-    run(asked("speculative"), tmp_path, **sinks)
-    run(asked("final"), tmp_path / "final", results=final)
+    run(asked(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
 
-    expected = sorted(map(str, final.rows))
+    # No row is late, so a static input has the same results.
+    expected = sorted(map(str, collect(asked(spark.read.parquet(str(folder)), "final").results())))
     changes = spark.read.parquet(str(tmp_path / "all changes")).drop("batch")
     assert progress.writes == [0, 1, 2, 2, 3]
     assert changes.where("change = 'retract'").count() > 3

@@ -73,6 +73,7 @@ def _readers_environment(folder: Path) -> dict[str, str]:
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_BUILD_ISOLATION": "0",  # pip reads it the wrong way round: no build environment of its own
         "PIP_NO_INDEX": "1",
+        "PYTEST_ADDOPTS": "-W error",
         "SPARK_LOCAL_IP": "127.0.0.1",
         "JDK_JAVA_OPTIONS": f"{quick_jvm.OPTIONS} {_SETTINGS}",
     }
