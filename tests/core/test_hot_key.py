@@ -44,6 +44,7 @@ class Watched(list[Any]):
 def touched(window: WindowKind, emit: EmitPolicy, live: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Return the calls and the entries of a batch of one row, in the middle of as many live events."""
     states: list[KeyState] = []
+    now = Progress(0, newest=8 * live)
     track = KeyState.track
 
     def tracked(state: KeyState) -> None:
@@ -54,9 +55,9 @@ def touched(window: WindowKind, emit: EmitPolicy, live: int, monkeypatch: pytest
     bucket = Bucket(
         query(window, RunningTotal(), emit=emit, has_ids=False), MemoryCells(), Codec(), {}, kept=KeptStores()
     )
-    bucket.process([((0,), [InputChange(None, 4 * at, 4 * at + 5, (at,)) for at in range(live)])], Progress(0))
+    bucket.process([((0,), [InputChange(None, 4 * at, 4 * at + 5, (at,)) for at in range(live)])], now)
     for at in range(3):  # the first ones find out how long events last, and what starts first
-        bucket.process([((0,), [InputChange(None, 2 * live + 40 * at, 2 * live + 40 * at + 9, (1,))])], Progress(0))
+        bucket.process([((0,), [InputChange(None, 2 * live + 40 * at, 2 * live + 40 * at + 9, (1,))])], now)
     entries = PackedWindows.entries
 
     def unpacked(packed: PackedWindows) -> list[WindowEntry]:
@@ -75,16 +76,23 @@ def touched(window: WindowKind, emit: EmitPolicy, live: int, monkeypatch: pytest
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        output = bucket.process([((0,), [InputChange(None, 2 * live + 1, 2 * live + 10, (1,))])], Progress(0)).output
+        output = bucket.process([((0,), [InputChange(None, 2 * live + 1, 2 * live + 10, (1,))])], now).output
     finally:
         sys.setprofile(before)
         monkeypatch.undo()
-    assert (len(output) > 0) == (emit is EmitPolicy.EAGER)
+    assert (len(output) > 0) == (emit is not EmitPolicy.FINAL)
     return calls + Watched.read
 
 
-@pytest.mark.parametrize("emit", [EmitPolicy.EAGER, EmitPolicy.FINAL])
-@pytest.mark.parametrize("window", [snapshot(), tumbling(40)])
+@pytest.mark.parametrize(
+    ("window", "emit"),
+    [
+        (snapshot(), EmitPolicy.EAGER),
+        (snapshot(), EmitPolicy.SPECULATIVE),
+        (snapshot(), EmitPolicy.FINAL),
+        (tumbling(40), EmitPolicy.EAGER),
+    ],
+)
 def test_a_row_touches_as_much_of_many_live_events_as_of_few(
     window: WindowKind, emit: EmitPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,10 +22,12 @@ class Assigner(ABC):
         closes_in_order: True if a window that waits for the ends of members never closes before an earlier one, since
             the event that the earlier one waits for is a member of all windows up to its end.
         holds_from_start: True if no event cuts a window, and each is a member of those that overlap its start.
+        is_cut_by_events: True if `ending` goes by the events that the assigner was told of, and reads no others.
     """
 
     closes_in_order: ClassVar[bool] = False
     holds_from_start: bool = False
+    is_cut_by_events: ClassVar[bool] = False
     frontier: int = EARLIEST
 
     @abstractmethod

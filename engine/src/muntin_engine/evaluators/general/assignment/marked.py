@@ -84,6 +84,7 @@ class SnapshotAssigner(Assigner):
     """
 
     closes_in_order = True
+    is_cut_by_events = True
 
     def __init__(self, specification: SnapshotWindows) -> None:
         del specification
@@ -153,6 +154,8 @@ class CountAssigner(Assigner):
 
     Cost: as `Marks`, plus the windows returned.
     """
+
+    is_cut_by_events = True
 
     def __init__(self, specification: CountWindows) -> None:
         self._count = specification.count
