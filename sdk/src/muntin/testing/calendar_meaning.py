@@ -21,6 +21,9 @@ _SECOND: Final = timedelta(seconds=1)
 _FARTHEST: Final = timedelta(hours=16)
 """No clock is farther from UTC."""
 
+_MANY: Final = 30
+"""Windows that are passed over at a time on the way to a date."""
+
 
 def calendar_windows(kind: CalendarWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
     """Return the windows that share a tick with an event."""
@@ -33,10 +36,12 @@ def calendar_windows(kind: CalendarWindows, events: Sequence[Event[Any]], horizo
     margin = timedelta(days=31 * (kind.size + kind.hop)) + 2 * _FARTHEST
     named = _named(kind, first.replace(tzinfo=None) - margin, last.replace(tzinfo=None) + margin)
     found = {(_begin(kind.zone, since), _begin(kind.zone, until)) for since, until in named}
+    latest, earliest = dict(sorted(found)), {until: since for since, until in sorted(found, reverse=True)}
     windows = [
         Window(int(since.timestamp()) * kind.second, int(until.timestamp()) * kind.second)
         for since, until in sorted(found)
-        if since < until and not any(_goes_before(other, (since, until)) for other in found)
+        # Of windows that begin at once the last to end is one, of those that end at once the first to begin.
+        if since < until and latest[since] == until and earliest[until] == since
     ]
     return [window for window in windows if any(s < window.end and e > window.start for s, e in counted)]
 
@@ -46,20 +51,15 @@ def prolonged(kind: CalendarWindows, event: Event[Any]) -> tuple[int, int]:
     return event.start, INFINITY if event.end == INFINITY else event.end + kind.reach
 
 
-def _goes_before(other: tuple[datetime, datetime], window: tuple[datetime, datetime]) -> bool:
-    """True if another window begins at once and ends later, or ends at once and began earlier."""
-    begins, ends = other[0] == window[0], other[1] == window[1]
-    return (begins and other[1] > window[1]) or (ends and other[0] < window[0])
-
-
 def _named(kind: CalendarWindows, first: datetime, last: datetime) -> Iterator[tuple[datetime, datetime]]:
     """Yield the readings of the clock where windows begin and end, from before a date to after one."""
     start = datetime.fromisoformat(kind.start)
     place = 0
     while _later(kind, start, place) > first:
         place -= kind.hop
-    while _later(kind, start, place + kind.hop) <= first:
-        place += kind.hop
+    for hop in (_MANY * kind.hop, kind.hop):
+        while _later(kind, start, place + hop) <= first:
+            place += hop
     while _later(kind, start, place) <= last:
         yield _later(kind, start, place), _later(kind, start, place + kind.size)
         place += kind.hop
