@@ -22,7 +22,7 @@ from muntin_engine import root_cause
 
 T = TypeVar("T")
 
-ENOUGH: Final = 10.0
+ENOUGH: Final = 5.0
 """A system whose runs have taken so many seconds does not run again: noise is short."""
 
 _CHECKED_KEYS: Final = 100

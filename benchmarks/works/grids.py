@@ -56,7 +56,7 @@ GRIDS: Final = (
             Times(SLICED, TWS, Measure.END_TO_END, 3),
         ),
         quick=(COLUMNAR, SLICED, SPARK, TWS),
-        files={GENERAL: 2, TWS: 3, TWS_PANDAS: 1, GROUP_STATE: 1} | FILES_ELSEWHERE,
+        files={GENERAL: 2, TWS: 2, TWS_PANDAS: 1, GROUP_STATE: 1} | FILES_ELSEWHERE,
     ),
     Work(
         name="tumbling-60-many-keys",
@@ -86,7 +86,7 @@ GRIDS: Final = (
         windows=(Hopping(600, 10),),
         systems=(COLUMNAR, SPARK),
         bars=(Times(COLUMNAR, SPARK, Measure.END_TO_END, 8),),
-        files={SPARK: 2},
+        files={SPARK: 1},
     ),
     Work(
         name="smaller-hops",
