@@ -29,7 +29,7 @@ help:
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
 	@echo "make check   lint, types and all tests"
 	@echo "make bench   side by side with Spark's own windows and others (about forty minutes)"
-	@echo "make bench-quick  a tenth of it, in about two minutes"
+	@echo "make bench-quick  a tenth of it, in less than three minutes"
 	@echo "make docs    the documentation as a site, in build/site; open index.html there"
 	@echo "make docs-check  every page of it in headless Chromium, at the width of a phone and of a desk"
 	@echo "make format  rewrite the sources in the house layout"

@@ -18,7 +18,6 @@ MEETINGS: Final = (
         windows=(Views(10),),
         systems=(STREAMS, SQL),
         bars=(Times(STREAMS, SQL, Measure.END_TO_END, 1), Times(STREAMS, SQL, Measure.WARM_BATCH, 1)),
-        quick=(STREAMS, SQL),
     ),
     Work(
         name="join",
