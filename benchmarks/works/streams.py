@@ -41,7 +41,7 @@ MEETINGS: Final = (
         windows=tuple(Nexmark(query) for query in (0, 1, 2, 5, 7, 8)),
         systems=(STREAMS, SQL),
         files=dict.fromkeys((STREAMS, SQL), 3),
-        rows=300_000,
+        rows=200_000,
     ),
     Work(
         name="tilt",
