@@ -104,7 +104,6 @@ GRIDS: Final = (
         windows=(Hopping(10, 10), Hopping(60, 10), Hopping(600, 10), Hopping(6000, 10)),
         systems=(COLUMNAR,),
         bars=(Growth(COLUMNAR, Measure.WRITTEN, 1.5),),
-        batches=3,
     ),
 )
 """In `state-written` a slice is 10 s long whatever the window, and windows are from 1 to 600 hops long: what a batch

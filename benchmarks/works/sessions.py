@@ -57,6 +57,6 @@ SESSIONS: Final = (
         keys=10_000,
         windows=(LastRows(100, 10),),
         systems=(IN_ORDER, TWS, TWS_PANDAS, "pyflink"),
-        files={IN_ORDER: 2, TWS: 2, TWS_PANDAS: 1, "pyflink": 1},
+        files={IN_ORDER: 2, TWS: 1, TWS_PANDAS: 1, "pyflink": 1},
     ),
 )
