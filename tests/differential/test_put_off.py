@@ -6,6 +6,7 @@ Keys bring one row or a few, with and without a fault, and the watermark closes 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,6 +22,7 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
 from tests.core.build import query, stored_states
+from tests.torture.streams import general
 
 WINDOWS = [tumbling(10), hopping(12, 5), hopping(10, 20)]
 POLICIES = [
@@ -100,3 +102,8 @@ def test_nothing_changes(window: HoppingWindows, policies: dict[str, Any], monke
         at_once = follow(asked, seed, monkeypatch, puts_off=False)
         assert any(output for (output, *_), _ in at_once[:-1])
         assert follow(asked, seed, monkeypatch, puts_off=True) == at_once
+
+
+def test_changes_after_insertions_that_were_put_off_are_read_back(tmp_path: Path) -> None:
+    """A stream of `make torture` in which changes of a key are appended to insertions that were put off."""
+    assert general(2010887192, tmp_path)["restarts"] == 11

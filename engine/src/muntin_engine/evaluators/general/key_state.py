@@ -279,7 +279,7 @@ class KeyState:
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
-        is_put_off = len(stored[-1]) == PUT_OFF
+        is_put_off = any(len(record) == PUT_OFF for record in stored)
         if is_put_off:
             stored = _numbered(stored, serializer.schema_version)
         remembered, serial, *_, pending, _, key_watermark, _, _ = stored[-1]
