@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         first, last = _months(chosen.months)
-        span = chosen.span or ("2 days" if first == last else "7 days")
+        span = chosen.span or (Choice.span if first == last else "7 days")
         return _run(Run(chosen.folder, Choice(first, last, chosen.days, span, chosen.emit)), chosen.folder, console)
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from here")

@@ -13,7 +13,7 @@ def no_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ENVIRONMENTS, raising=False)
 
 
-def test_without_options_everything_runs_three_times() -> None:
+def test_without_options_everything_runs_twice() -> None:
     options = read_options([])
     assert [work for work, _ in options.works] == [work for work in WORKS if not work.is_long]
     assert all(work.systems == names for work, names in options.works)

@@ -43,7 +43,7 @@ def test_another_query_is_told_what_differs() -> None:
 
 
 def test_another_layout_is_not_read() -> None:
-    with pytest.raises(StateError, match="the checkpoint has state layout 99, this query reads 8"):
+    with pytest.raises(StateError, match="the checkpoint has state layout 99, this query reads 9"):
         read(Codec().pack([99, "whatever"]))
 
 

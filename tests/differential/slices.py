@@ -23,7 +23,7 @@ from muntin.testing.streams import random_stream, shuffle, split
 from muntin.windows import RegularWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid, output_watermark
-from muntin_engine.core.window_grid import settled
+from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
@@ -191,7 +191,7 @@ class SliceRun:
     def _arrived(self, batch: Batch) -> Progress:
         """Return the progress that a batch implies."""
         seen = progress_of(self.case.query.window, batch)
-        return replace(seen, watermark=settled(self.case.steps, seen.watermark))
+        return replace(seen, watermark=settled(map(grid_of, self.case.steps), seen.watermark))
 
     def _late(self, number: int) -> int:
         """Return how many rows of the batch are late in a bucket."""

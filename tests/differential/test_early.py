@@ -14,8 +14,8 @@ import pytest
 
 from muntin import INFINITY, HoppingWindows, Refinement
 from muntin_engine.core.changes import Timing
+from muntin_engine.evaluators.general import triggered
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.closing import ClosingWindows
 from muntin_engine.evaluators.general.window_entry import TriggerState
 from muntin_engine.evaluators.general.window_index import WindowIndex
 from tests.differential.cases import WINDOWS, Case, policies
@@ -73,7 +73,7 @@ def test_the_streams_have_early_results_of_all_kinds() -> None:
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "time wakes no window": (TriggerState, "wakes", lambda *_: False),
     "time wakes no key": (WindowIndex, "wake_ups", lambda _self: (INFINITY, INFINITY)),
-    "a window closes and its trigger is not told": (ClosingWindows, "limit", lambda *_: None),
+    "a window closes and its trigger is not told": (triggered, "due_limit", lambda *_: None),
     "whatever happens is no change": (Affected, "touches_members", property(lambda _self: False)),
 }
 

@@ -49,7 +49,8 @@ def test_the_bounds_of_a_watermark(windows: PeriodWindows, watermark: int, tick:
     if over:
         assert (number < grid.first_legal(first_open)) == any(known[place].end <= watermark for place in over)
         assert (number >= grid.first_live(first_open)) == (max(over) >= first_open)
-    assert settled([windows], watermark) == max(window.end for window in known.values() if window.end <= watermark)
+    closed = [window.end for window in known.values() if window.end <= watermark]
+    assert settled([grid_of(windows)], watermark) == max(closed)
     for at_end in (False, True):
         end = known[first_open].end if at_end else min(watermark, known[first_open].start)
         assert output_watermark([grid], watermark, at_end=at_end) == end
@@ -80,7 +81,7 @@ def test_the_ends_of_the_axis_stay_themselves() -> None:
     assert isinstance(grid, PeriodGrid)
     assert (grid.first_open(EARLIEST), grid.first_open(INFINITY)) == (-NEVER, NEVER)
     assert (grid.first_unbegun(EARLIEST), grid.first_unbegun(INFINITY)) == (-NEVER, NEVER)
-    assert (settled([windows], EARLIEST), settled([windows], INFINITY)) == (EARLIEST, INFINITY)
+    assert (settled([grid_of(windows)], EARLIEST), settled([grid_of(windows)], INFINITY)) == (EARLIEST, INFINITY)
     assert (grid.start(3), grid.window(3)) == (9, Window(9, 25))
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from muntin import EARLIEST, INFINITY, HoppingWindows, hopping, tumbling
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.core.window_grid import NEVER, settled
+from muntin_engine.core.window_grid import NEVER, grid_of, settled
 from muntin_engine.evaluators.slices.sliced_query import is_in_window
 
 WINDOWS = st.builds(HoppingWindows, st.integers(1, 20), st.integers(1, 20), st.integers(-30, 30))
@@ -64,7 +64,7 @@ def test_a_window_has_begun_if_it_starts_before_the_horizon(windows: HoppingWind
 @given(WINDOWS, TICKS)
 def test_output_is_settled_up_to_the_last_end_of_a_window(windows: HoppingWindows, watermark: int) -> None:
     grid = SliceGrid.of(windows)
-    assert settled([windows], watermark) == grid.windows.window(grid.windows.first_open(watermark) - 1).end
+    assert settled([grid_of(windows)], watermark) == grid.windows.window(grid.windows.first_open(watermark) - 1).end
 
 
 @given(st.lists(WINDOWS, min_size=1, max_size=4), TICKS)
@@ -85,5 +85,5 @@ def test_before_the_first_punctuation_all_is_open_and_after_the_last_nothing() -
     assert (grid.windows.first_open(EARLIEST), grid.windows.first_open(INFINITY)) == (-NEVER, NEVER)
     for bound in (grid.first_legal, grid.first_live, grid.start_of):
         assert (bound(-NEVER), bound(NEVER)) == (-NEVER, NEVER)
-    assert settled([tumbling(10)], EARLIEST) == EARLIEST
-    assert settled([tumbling(10)], INFINITY) == INFINITY
+    assert settled([grid_of(tumbling(10))], EARLIEST) == EARLIEST
+    assert settled([grid_of(tumbling(10))], INFINITY) == INFINITY

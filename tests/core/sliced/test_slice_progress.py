@@ -9,7 +9,7 @@ import pytest
 
 from muntin import EARLIEST, ProgressPolicy, bounded_delay, bounded_disorder, hopping, punctuate_every
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.window_grid import settled
+from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.states import StateStore
@@ -73,7 +73,7 @@ def test_its_windows_close_where_a_look_at_the_whole_history_says(policy: Progre
             rows = [Row((row.source,), row.time, 0) for row in said if row.kind == "insert"]
             first = grid.first_legal(grid.windows.first_open(watermark))
             legal += [row for row in rows if grid.slice_at(row.tick) >= first]
-            watermark = settled([WINDOWS], then)
+            watermark = settled([grid_of(WINDOWS)], then)
             assert feed.take(rows, said).progress.watermark == watermark
         assert sorted(feed.output) == expected(WINDOWS, [Members()], legal, watermark)
         late += feed.late

@@ -183,17 +183,16 @@ def grid_of(windows: RegularWindows) -> TickGrid:
     return counted if windows.periods is None else PeriodGrid(counted, windows.periods)
 
 
-def settled(specifications: Iterable[RegularWindows], watermark: int) -> int:
-    """Return the last end of a window of any specification at or before a watermark: up to there output is settled.
+def settled(grids: Iterable[TickGrid], watermark: int) -> int:
+    """Return the last end of a window of any grid at or before a watermark: up to there output is settled.
 
     Windows close at their ends and nowhere else, so the input's progress need not be known any finer.
 
     Example:
-        >>> from muntin import HoppingWindows
-        >>> settled([HoppingWindows(size=10, hop=5)], 23)
+        >>> settled([WindowGrid(size=10, hop=5)], 23)
         20
     """
-    return max(grid_of(some).last_end(watermark) for some in specifications)
+    return max([grid.last_end(watermark) for grid in grids])
 
 
 def open_windows(grids: Sequence[TickGrid], watermark: int, horizon: int) -> int | None:

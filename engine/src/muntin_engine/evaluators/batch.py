@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -48,21 +48,21 @@ class Evaluated:
     """The output of an evaluator for a micro-batch.
 
     Attributes:
-        tables: Yields the results as tables of the query's result schema, once.
+        tables: The results as tables of the query's result schema; iterated once.
         accepted: The number of rows that took effect.
         output_watermark: No later output of the bucket changes anything before it.
         progress: The progress of all inputs together, after the micro-batch.
         metrics: Values of the metrics that the evaluator reports, by name.
         rejections: The rows that were rejected, or late, by key.
         late: The number of further late rows, where rows are not kept.
-        evicted: Yields the second output, as tables of its schema, once.
+        evicted: The second output, as tables of its schema; iterated once.
     """
 
-    tables: Iterator[pa.Table]
+    tables: Iterable[pa.Table]
     accepted: int
     output_watermark: int
     progress: Progress
     metrics: Mapping[str, int]
     rejections: Sequence[tuple[Key, Rejection]] = field(default_factory=tuple)
     late: int = 0
-    evicted: Iterator[pa.Table] = field(default_factory=lambda: iter(()))
+    evicted: Iterable[pa.Table] = ()

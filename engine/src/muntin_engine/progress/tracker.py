@@ -18,7 +18,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.lifetimes import LifetimeChanges
 from muntin_engine.core.source_rules import SourceRules
-from muntin_engine.core.window_grid import settled
+from muntin_engine.core.window_grid import TickGrid, grid_of, settled
 
 
 class Observation(NamedTuple):
@@ -100,16 +100,6 @@ class SourceState(NamedTuple):
         """True if the source has said nothing for so long that the policy does not wait for it."""
         return policy.idle is not None and self.spoke is not None and clock - self.spoke >= policy.idle.after
 
-    def to_data(self) -> list[object]:
-        """Return it as plain data."""
-        return [self.seen.to_data(), self.watermark, self.spoke]
-
-    @classmethod
-    def from_data(cls, data: list[Any]) -> SourceState:
-        """Return the state that `to_data` wrote."""
-        seen, watermark, spoke = data
-        return cls(Observation.from_data(seen), watermark, spoke)
-
 
 def implied(policy: ProgressPolicy, rows_before: int, seen: Observation) -> int:
     """Return the watermark of a source that the times of its rows imply, by a policy.
@@ -181,6 +171,11 @@ class ProgressTracker:
         return {rule.source: rule for rule in self.rules}
 
     @cached_property
+    def _steps(self) -> Sequence[TickGrid]:
+        """The grids of the windows at whose ends alone output changes."""
+        return list(map(grid_of, self.steps))
+
+    @cached_property
     def needs_observations(self) -> bool:
         """True unless rows of punctuation say everything."""
         return bool(self.sources) or self.policy.idle is not None or not isinstance(self.policy, Punctuated)
@@ -204,13 +199,14 @@ class ProgressTracker:
         now = before.advance(arrived)
         if self.needs_observations:
             heard, names = list(observed), self.sources or (None,)
-            states = [SourceState.from_data(data) for data in tracked] or [SourceState(Observation(n)) for n in names]
+            states = [SourceState(Observation.from_data(seen), *rest) for seen, *rest in tracked]
+            states = states or [SourceState(Observation(name)) for name in names]
             states = [self._hear(state, heard, now.clock) for state in states]
-            tracked = [state.to_data() for state in states]
+            tracked = [[seen.to_data(), *rest] for seen, *rest in states]
             least = self._least(states, now.clock)
             least = self.changes.watermark(least) if self.changes.changes else least
             now = replace(now, watermark=max(now.watermark, least))
-        watermark = settled(self.steps, now.watermark) if self.steps else now.watermark
+        watermark = settled(self._steps, now.watermark) if self.steps else now.watermark
         horizon = now.horizon if watermark == INFINITY else max(now.horizon, watermark)
         return replace(now, watermark=watermark, horizon=horizon), tracked
 
@@ -264,7 +260,7 @@ def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
     closed = max(EARLIEST, watermark - query.late.allowed) if is_finite else watermark
     grid = query.window.grid()
     if grid is not None and not query.ends_move:
-        closed = settled([grid], closed)
+        closed = settled([grid_of(grid)], closed)
     return replace(progress, watermark=closed, newest=newest)
 
 

@@ -156,11 +156,7 @@ class AffectedWindows:
         """Return the windows that become visible, with or without a change in them."""
         assigner = state.assigner
         if self._query.emit is EmitPolicy.SPECULATIVE:
-            events: list[StoredEvent] = []
-            if not assigner.is_cut_by_events:
-                still_open = state.events.until_after(assigner.frontier)
-                events = [event for event in still_open if event.since < now.max_event_time]
-            return assigner.ending(events, before.max_event_time, now.max_event_time, now.horizon)
+            return assigner.newly_visible(state.events, before.max_event_time, now.max_event_time, now.horizon)
         if before.horizon >= now.horizon or self._query.window.waits_for_events:
             return []
         were_endless = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import ClassVar, Final, NamedTuple
 
@@ -32,8 +32,9 @@ from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.closing import FinalEmission, forget_closed, timer
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.few_events import FewEvents, takes_few_events
 from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
-from muntin_engine.evaluators.general.key_store import MOST_ROWS, KeyStore, update_keys
+from muntin_engine.evaluators.general.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.general.shedding import Shedding
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
@@ -209,7 +210,6 @@ class BatchRun:
             self.emission = SpeculativeEmission(query, results)
         self._affected = AffectedWindows(query, results.computations) if self.emission.follows_windows else None
         self._filter = None if query.keeps is None else Filter(query.keeps)
-        self._serializer = StateSerializer(query, codec, metadata.schema_versions)
         self._query, self._codec, self._metadata, self._serial = query, codec, metadata, metadata.serial
         _, self._keys_held, self._events_held, self._windows_held = metadata.held
         self._inputs_before, self._input = metadata.progress, now
@@ -217,14 +217,19 @@ class BatchRun:
         self._adjusts = query.late.policy is LatePolicy.ADJUST
         self._shedding = None if query.most_held is None else Shedding(query.most_held, adjusts=self._adjusts)
         self._extent = results.extent
-        # where insertions alone may come, and none of them matters before a window of a grid closes
-        is_plain = query.emit is EmitPolicy.FINAL and query.keeps is None and query.most_held is None
-        is_plain &= self.state_class is KeyState and not query.ends_move
-        self._grid = self._of_future_keys if is_plain and self._of_future_keys.holds_from_start else None
+        self._few: FewEvents | None = None
+        if isinstance(self.emission, FinalEmission) and query.once(takes_few_events):
+            progress, at_end = (self._before, self.now), query.timestamps is TimestampPolicy.POINT_AT_END
+            assigner, emission = self._of_future_keys, self.emission
+            self._few = FewEvents(assigner, codec, emission, progress, self._serial, is_at_end=at_end)
         max_event_time = self.now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
         visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else self.now.horizon
         self._at = (self.now.watermark, visibility, now.clock, max_event_time)
+
+    @cached_property
+    def _serializer(self) -> StateSerializer:
+        return StateSerializer(self._query, self._codec, self._metadata.schema_versions)
 
     def output_watermark(self, earliest: int) -> int:
         """Return the output watermark: the output before it does not change any more (the paper, section V.F).
@@ -254,38 +259,28 @@ class BatchRun:
     def run(self, store: KeyStore, work: Mapping[bytes, Work]) -> None:
         """Process the keys that have rows or a timer that is due."""
         self.result.keys = len(work)
-        due, grid = store.due(self._at, is_signalled=self.emission.is_signalled), self._grid
+        due, few = store.due(self._at, is_signalled=self.emission.is_signalled), self._few
         for name in sorted({*work, *due}):
             own = work.get(name) or Work(tuple(self._codec.unpack(name)))
-            if grid is None or name in due or not self._put_off(store, name, own, grid):
-                self._process_key(store, name, own)
+            output = None
+            if few is not None and own.key_watermark == EARLIEST:
+                output = few.process(store, name, own.key, own.rows)
+            if output is None:
+                output = self._process_key(store, name, own)
+            else:
+                self.result.accepted += len(own.rows)
+            if output:
+                if (extent := self._extent) is not None:
+                    output = [change._replace(window=extent(change.window)) for change in output]
+                self.result.output.append((own.key, output))
+        if few is not None:
+            self._keys_held += few.keys_held
+            self._events_held += few.events_held
+            self._metadata.serial = max(self._metadata.serial, few.serial)
         self._metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
 
-    def _put_off(self, store: KeyStore, name: bytes, work: Work, grid: Assigner) -> bool:
-        """Store the insertions of a key as they came, and return True; False if they have to be evaluated now.
-
-        Nothing else of the key changes where all of them are valid and none is a member of a window that closes.
-        """
-        rows, least = work.rows, self._before.watermark
-        if work.key_watermark > EARLIEST or not 0 < len(rows) <= MOST_ROWS or not store.takes_rows(name):
-            return False
-        for id, start, end, _, new_end, *_ in rows:
-            if id is not None or new_end is not None or end is None or not least <= start < end:
-                return False
-        _, starts, ends, payloads, *_ = map(list, zip(*rows, strict=True))
-        first = grid.first_open(min(starts))
-        width = len(payloads[0])
-        if first is None or first.end <= self.now.watermark or any(len(payload) != width for payload in payloads):
-            return False
-        visible = first.end if self._query.timestamps is TimestampPolicy.POINT_AT_END else first.start
-        data = self._codec.pack([self._serial, starts, ends, width, list(chain.from_iterable(payloads))])
-        self._keys_held += store.append(name, KeyTimer(first.end, INFINITY, visible), len(rows), data)
-        self._events_held += len(rows)
-        self.result.accepted += len(rows)
-        return True
-
-    def _process_key(self, store: KeyStore, name: bytes, work: Work) -> None:
-        """Evaluate a key: the four phases of the paper's section V.D, and its clean-up."""
+    def _process_key(self, store: KeyStore, name: bytes, work: Work) -> list[OutputChange]:
+        """Evaluate a key with its indexes, and return its output: the four phases of the paper's section V.D."""
         query, key = self._query, work.key
         decode = partial(self.state_class.from_data, query, serializer=self._serializer, key=key)
         stored = store.get(name, decode)
@@ -306,10 +301,6 @@ class BatchRun:
             self._filter.leave_out(state, admission)
             rejections, count = self._filter.visible(rejections), count - self._filter.count(work.rows)
         output = self.evaluate(key, state, admission, before, now)
-        if output:
-            if (extent := self._extent) is not None:
-                output = [change._replace(window=extent(change.window)) for change in output]
-            self.result.output.append((key, output))
         if self.emission.evicted:
             self.result.evicted.append((key, self.emission.evicted))
         if rejections:
@@ -333,6 +324,7 @@ class BatchRun:
         else:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             store.remove(name)
+        return output
 
     def evaluate(
         self, key: Key, state: KeyState, net: NetChanges, before: Progress, now: Progress

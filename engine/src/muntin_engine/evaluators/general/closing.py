@@ -53,55 +53,53 @@ def movable(state: KeyState, watermark: int) -> list[StoredEvent]:
     return [event for event in state.events.ordered if event.end >= watermark and event.since < event.until]
 
 
-class ClosingWindows:
-    """Finds the windows that close.
+def due_limit(query: EvaluatorQuery, state: KeyState, watermark: int) -> int | None:
+    """Return the limit at which, or before which, the windows that close now end; None if none closes.
 
-    Cost: constant time for a key without such a window, unless windows wait for the ends of events; otherwise one sweep
-    over the key's open events.
+    Cost: constant for a key without such a window, unless windows wait for the ends of events.
     """
+    is_in_order = not state.closes_out_of_order
+    limit = closing_limit(query, state, watermark) if is_in_order else boundary_limit(query, watermark)
+    first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
+    return limit if first is not None and first.end <= limit else None
 
-    def __init__(self, query: EvaluatorQuery) -> None:
-        self._query = query
 
-    def limit(self, state: KeyState, watermark: int) -> int | None:
-        """Return the limit at which, or before which, windows that close now end; None if none closes."""
-        if state.closes_out_of_order:
-            limit = boundary_limit(self._query, watermark)
-        else:
-            limit = closing_limit(self._query, state, watermark)
-        first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
-        return limit if first is not None and first.end <= limit else None
+def closing_steps(
+    query: EvaluatorQuery, state: KeyState, limit: int, before: int, now: Progress
+) -> Iterable[SweptWindow]:
+    """Sweep over the windows that close now.
 
-    def steps(self, state: KeyState, limit: int, before: int, now: Progress) -> Iterable[SweptWindow]:
-        """Sweep over the windows that close now.
+    Where windows close out of order, every other window on the way comes without members. A state that slides then
+    starts anew after it, because it has not seen which events entered and left there.
 
-        Where windows close out of order, every other window on the way comes without members. A state that slides then
-        starts anew after it, because it has not seen which events entered and left there.
+    Cost: one sweep over the key's open events.
 
-        Args:
-            state: The key's state, with the batch applied.
-            limit: The result of `limit`.
-            before: The watermark before the batch.
-            now: The progress after the batch.
-        """
-        events = state.events.overlapping(state.assigner.frontier, limit)
-        steps = sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events)
-        if not state.closes_out_of_order:
-            return steps
-        return (
-            step if self.has_closed(step, now.watermark) > self.has_closed(step, before) else step._replace(members={})
-            for step in steps
-        )
+    Args:
+        query: The query.
+        state: The key's state, with the batch applied.
+        limit: The `due_limit`.
+        before: The watermark before the batch.
+        now: The progress after the batch.
+    """
+    events = state.events.overlapping(state.assigner.frontier, limit)
+    steps = sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events)
+    if not state.closes_out_of_order:
+        return steps
+    return (
+        step if has_closed(query, step, now.watermark) > has_closed(query, step, before) else step._replace(members={})
+        for step in steps
+    )
 
-    def has_closed(self, step: SweptWindow, watermark: int) -> bool:
-        """True if a window was closed at a watermark, where windows close out of order.
 
-        Its present members decide this for an earlier watermark too, because a closed window does not change.
-        """
-        if watermark == INFINITY:
-            return True
-        limit = boundary_limit(self._query, watermark)
-        return step.window.end <= limit and all(event.end < watermark for event in step.members.values())
+def has_closed(query: EvaluatorQuery, step: SweptWindow, watermark: int) -> bool:
+    """True if a window was closed at a watermark, where windows close out of order.
+
+    Its present members decide this for an earlier watermark too, because a closed window does not change.
+    """
+    if watermark == INFINITY:
+        return True
+    is_over = step.window.end <= boundary_limit(query, watermark)
+    return is_over and all(event.end < watermark for event in step.members.values())
 
 
 class FinalEmission(Emission):
@@ -114,7 +112,7 @@ class FinalEmission(Emission):
     follows_windows = False
 
     def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
-        self._closing = ClosingWindows(query)
+        self._query = query
         self._results = results
 
     def emit(
@@ -122,15 +120,22 @@ class FinalEmission(Emission):
     ) -> list[OutputChange]:
         """Return the rows of the windows that close."""
         del affected  # nothing was emitted that could change
-        limit = self._closing.limit(state, now.watermark)
+        limit = due_limit(self._query, state, now.watermark)
         if limit is None:
             return []
+        steps = closing_steps(self._query, state, limit, before.watermark, now)
+        output = self.rows_of(key, steps, state.serial)
+        state.serial += len(output)
+        return output
+
+    def rows_of(self, key: object, steps: Iterable[SweptWindow], serial: int) -> list[OutputChange]:
+        """Return the rows of the windows of a sweep, numbered after a serial number."""
         output: list[OutputChange] = []
-        for step, rows in self._results.rows(key, self._closing.steps(state, limit, before.watermark, now)):
+        for step, rows in self._results.rows(key, steps):
             self.windows_closed += 1
             for row in rows:
-                state.serial += 1
-                output.append(OutputChange(OutputKind.INSERT, state.serial, step.window, row.start, row.end, row.value))
+                serial += 1
+                output.append(OutputChange(OutputKind.INSERT, serial, step.window, row.start, row.end, row.value))
         return output
 
 
@@ -173,7 +178,7 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     Cost: linear in the key's events, by a small constant.
     """
     assigner, events, watermark = state.assigner, state.events, now.watermark
-    times = waiting_times(state, watermark) if state.pending or state.key_watermark > EARLIEST else []
+    times = waiting_times(state, watermark)
     earliest, past = events.earliest(assigner.frontier), events.until_at_most(assigner.frontier)
     first = assigner.first_open(earliest)
     output_watermark = assigner.first_start(earliest)  # no window that starts before it is emitted or changes

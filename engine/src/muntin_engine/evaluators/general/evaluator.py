@@ -103,13 +103,13 @@ class GeneralEvaluator(Evaluator):
             metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
             metrics["early"] = sum(change.timing is Timing.EARLY for change in changes)
         return Evaluated(
-            result_tables(task, result.output),
+            result_tables(task, result.output) if result.output else (),
             result.accepted,
             result.watermark,
             result.progress,
             metrics,
             result.rejections,
-            evicted=evicted_tables(task, result.evicted) if result.evicted else iter(()),
+            evicted=evicted_tables(task, result.evicted) if result.evicted else (),
         )
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:

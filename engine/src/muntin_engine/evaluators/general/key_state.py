@@ -51,13 +51,15 @@ _STORED_WINDOW: Final = 40
 """The bytes of a window and its entry in a record, besides the result, roughly."""
 
 
+FEW: Final = 6
+"""The number of parts of a record of a few events: the frontier, the last serial number if it is the first record, the
+starts, the ends, the width and the values of events. Other records have more."""
+
+
 def assigner_of(kind: WindowKind) -> Assigner:
     """Return a new assigner for the windows of one key."""
     return SPECIAL.get(type(kind), GeneralAssigner)(kind)
 
-
-PUT_OFF: Final = 5
-"""The number of parts of a record of insertions that were put off; others have more."""
 
 Neighbour: TypeAlias = tuple[int, Hashable]
 """The time of a sample and the id of its event."""
@@ -271,16 +273,15 @@ class KeyState:
 
         Args:
             query: The query.
-            stored: What `to_data` wrote, and `changes` after it; or any of both, and insertions that were put off after
-                it: the last serial number if the key is new, and the starts, ends, width and values of events.
+            stored: What `to_data` wrote, and `changes` after it; any of them may be a record of a few events.
             serializer: Restores what modules keep.
             key: The key.
 
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
-        is_put_off = any(len(record) == PUT_OFF for record in stored)
-        if is_put_off:
+        has_few = any(len(record) == FEW for record in stored)
+        if has_few:
             stored = _numbered(stored, serializer.schema_version)
         remembered, serial, *_, pending, _, key_watermark, _, _ = stored[-1]
         ids, starts, ends, payloads = _events_of(stored, has_ids=query.has_ids and not query.is_edge)
@@ -291,7 +292,7 @@ class KeyState:
         events = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         if (keeps := query.keeps) is not None:
             events = [event if keeps(event.payload) else event.filtered() for event in events]
-        if is_put_off or len(stored) > 1:
+        if has_few or len(stored) > 1:
             events.sort(key=in_order)
         state.assigner.add(events)
         state.events = EventIndex(events)
@@ -315,17 +316,16 @@ class KeyState:
 
 
 def _numbered(stored: Sequence[list[Any]], schema_version: object) -> list[list[Any]]:
-    """Return records in the form of `changes`, whose insertions that were put off have got serial numbers."""
-    found: list[list[Any]] = []
-    frontier, serial = [EARLIEST], stored[0][0]
+    """Return records in the form of `changes`; a few events have got serial numbers."""
+    found, serial = list[list[Any]](), stored[0][1]
     for record in stored:
-        if len(record) == PUT_OFF:
-            _, *columns = record
+        if len(record) == FEW:
+            frontier, _, *columns = record
             ids = range(serial + 1, serial + 1 + len(columns[0]))
             serial += len(ids)
-            found.append([frontier, serial, [[]], ids, [], *columns, [], [], EARLIEST, [], schema_version])
+            found.append([[frontier], serial, [[]], ids, [], *columns, [], [], EARLIEST, [], schema_version])
         else:
-            frontier, serial, *_ = record
+            _, serial, *_ = record
             found.append(record)
     return found
 

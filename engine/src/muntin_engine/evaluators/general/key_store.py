@@ -28,12 +28,6 @@ LARGE: Final = 1024
 """The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
 allows; a smaller key is written whole each time."""
 
-MOST_ROWS: Final = 16
-"""A batch appends at most so many rows to a small key as they came; it evaluates a key that brings more."""
-
-MOST_RECORDS: Final = 8
-"""A small key has at most so many records. It is then evaluated and written whole."""
-
 _HEAD: Final = 16
 """The size of a record besides its data, roughly."""
 
@@ -100,6 +94,11 @@ class StoredKey(Generic[StateT]):
     size: int
     state: StateT | None = None
     decoded: int = 0
+
+    @property
+    def has_few_events(self) -> bool:
+        """True if it keeps a few events and nothing else."""
+        return bool(self.records[0].events) and self.size < LARGE
 
     @property
     def memory(self) -> int:
@@ -197,19 +196,18 @@ class KeyStore(Generic[StateT]):
             state.track()
         return state
 
-    def takes_rows(self, name: bytes) -> bool:
-        """Return True if rows of a key may be appended as they came: it has no state, or a few events alone."""
-        key = self._keys.get(name)
-        return key is None or bool(key.records[0].events and key.size < LARGE and len(key.records) < MOST_RECORDS)
+    def find(self, name: bytes) -> StoredKey[StateT] | None:
+        """Return a key as it is stored; None if it has no state."""
+        return self._keys.get(name)
 
     def append(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> bool:
-        """Append rows to a key's records as they came, which its decoded state will have.
+        """Append a record of new events to those of a key that has a few events alone.
 
         Args:
             name: The encoded key.
-            timer: The timer of these rows.
+            timer: The timer of these events.
             events: How many they are.
-            data: The rows.
+            data: The events.
 
         Returns:
             True if the key had no state before.
@@ -228,6 +226,18 @@ class KeyStore(Generic[StateT]):
         self.size += size
         self._written[name] = timer, record
         return key is None
+
+    def replace(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> None:
+        """Replace the records of a key by a whole one of a few events alone.
+
+        Args:
+            name: The encoded key.
+            timer: Its timer now.
+            events: How many events it has.
+            data: The events.
+        """
+        self._take(name)
+        self._set(name, StoredKey(timer, [Record(self.number, events, data)], len(data) + _HEAD))
 
     def put(
         self,
@@ -254,27 +264,29 @@ class KeyStore(Generic[StateT]):
         changed = changes() if appendable > 0 else None
         data = b"" if changed is None else self._codec.pack(changed)
         if known is not None and 0 < len(data) <= appendable:
-            record = Record(self.number, None, data)
             size, records = known.size + len(data) + _HEAD, known.records
-            records.append(record)
+            records.append(Record(self.number, None, data))
         else:
             data = self._codec.pack(whole())
-            record = Record(self.number, events, data)
-            size, records = len(data) + _HEAD, [record]
+            size, records = len(data) + _HEAD, [Record(self.number, events, data)]
         key: StoredKey[StateT] = StoredKey(timer, records, size)
         if size >= LARGE:
             key.state = state
             state.track()
             key.decoded = state.memory(size)
-        self.size += size
-        self.memory += key.memory
-        self._keys[name] = key
-        self._written[name] = timer, record
+        self._set(name, key)
 
     def remove(self, name: bytes) -> None:
         """Remove a key, if it has a state."""
         if self._take(name) is not None:
             self._written[name] = NEVER, Record(self.number, 0, b"")
+
+    def _set(self, name: bytes, key: StoredKey[StateT]) -> None:
+        """Set a key that was taken out, with a new record."""
+        self.size += key.size
+        self.memory += key.memory
+        self._keys[name] = key
+        self._written[name] = key.timer, key.records[-1]
 
     def _take(self, name: bytes) -> StoredKey[StateT] | None:
         """Take a key out."""
@@ -292,8 +304,6 @@ class KeyStore(Generic[StateT]):
 
     def write(self) -> list[Entry]:
         """Return the records since the last call as log entries of a few megabytes."""
-        if not self._written:
-            return []
         written, self._written = self._written, {}
         self._timers.update({name: timer for name, (timer, _) in written.items()})
         self.timer = self._timers.soonest()

@@ -24,7 +24,7 @@ from muntin import (
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.closing import ClosingWindows
+from muntin_engine.evaluators.general.closing import closing_steps, due_limit, has_closed
 from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
@@ -149,7 +149,6 @@ class TriggeredEmission(Emission):
         self._refinement = emission.refinement
         self._trigger_call = TriggerCall(query, emission.trigger, signals)
         self.is_signalled = self._trigger_call.is_signalled
-        self._closing = ClosingWindows(query)
         self._results = results
 
     def emit(
@@ -158,8 +157,8 @@ class TriggeredEmission(Emission):
         """Return the rows of the windows that close, and of the open ones that fire."""
         output = self._retract_removed(state, affected)
         closed: set[Window] = set()
-        limit = self._closing.limit(state, now.watermark)
-        closing = () if limit is None else self._closing.steps(state, limit, before.watermark, now)
+        limit = due_limit(self._query, state, now.watermark)
+        closing = () if limit is None else closing_steps(self._query, state, limit, before.watermark, now)
         for step, rows in self._rows(key, state, closing):
             output += self._emit_window(state, step.window, rows, Timing.FINAL)
             closed.add(step.window)
@@ -218,7 +217,7 @@ class TriggeredEmission(Emission):
         return {
             step.window: _WindowChange(len(step.members), True, list(step.members.values()))
             for step in _sweep(state, windows)
-            if step.members and (not state.closes_out_of_order or not self._closing.has_closed(step, now.watermark))
+            if step.members and (not state.closes_out_of_order or not has_closed(self._query, step, now.watermark))
         }
 
     def _wakes(self, trigger_state: TriggerState | None, now: Progress) -> bool:

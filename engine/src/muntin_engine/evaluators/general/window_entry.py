@@ -1,4 +1,4 @@
-"""What is kept of a window that was emitted or has a trigger state: its size, module states and live output."""
+"""The entry of a window that was emitted or has a trigger state: its size, module states and live output."""
 
 from __future__ import annotations
 

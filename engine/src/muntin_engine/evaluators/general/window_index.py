@@ -211,7 +211,7 @@ class WindowIndex:
         self._entries, self._order, self._starts = {}, [], []
 
     def _runs(self, order: Sequence[Window]) -> list[tuple[int, int, int]]:
-        """Return where windows that no packed one is among begin and end, and how many packed runs are before them."""
+        """Return the runs of windows that no packed one is among: begin, end, and the number of packed runs before."""
         found: list[tuple[int, int, int]] = []
         begin = 0
         while begin < len(order):

@@ -10,7 +10,7 @@ from typing import Any
 from muntin import TimestampPolicy
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
-from muntin_engine.core.window_grid import settled
+from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
 from muntin_engine.plan.identity import plan_compatibility
@@ -29,7 +29,7 @@ class SlicesInMemory(ABC):
         self.grids: Sequence[Grid] = tuple(map(RangeGrid.of, plan.steps))
         if plan.input.lifetimes == "point":
             self.grids = SliceGrid.shared(plan.steps)
-        self._steps = plan.steps
+        self._steps = list(map(grid_of, plan.steps))
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
         self._bucket: SliceBucket[Any] = SliceBucket(
             self.grids, self.store, cells, codec, plan_compatibility(plan), KeptStores(), "bucket"

@@ -21,13 +21,9 @@ class Assigner(ABC):
         frontier: The start of the earliest window that may still change.
         closes_in_order: True if a window that waits for the ends of members never closes before an earlier one, since
             the event that the earlier one waits for is a member of all windows up to its end.
-        holds_from_start: True if no event cuts a window, and each is a member of those that overlap its start.
-        is_cut_by_events: True if `ending` goes by the events that the assigner was told of, and reads no others.
     """
 
     closes_in_order: ClassVar[bool] = False
-    holds_from_start: bool = False
-    is_cut_by_events: ClassVar[bool] = False
     frontier: int = EARLIEST
 
     @abstractmethod
@@ -67,6 +63,14 @@ class Assigner(ABC):
         A few windows without a member may be among them, in proportion to the number of events. An event without an end
         counts up to the horizon, unless windows wait for events.
         """
+
+    def newly_visible(self, events: EventIndex, after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows of `ending` for all events of the key.
+
+        Cost: that of `ending`, and one walk over the events, unless the assigner knows the windows without them.
+        """
+        still_open = events.until_after(self.frontier)
+        return self.ending([event for event in still_open if event.since < limit], after, limit, horizon)
 
     @abstractmethod
     def frontier_at(self, limit: int) -> int:
@@ -145,6 +149,9 @@ class GridAssigner(Assigner):
     """Windows of one size at every multiple of a hop.
 
     Cost: arithmetic alone; listing windows takes time for each window listed, never for the gaps between events.
+
+    Attributes:
+        has_gaps: True if an event may lie between two windows.
     """
 
     closes_in_order = True
@@ -153,20 +160,19 @@ class GridAssigner(Assigner):
         self._size = specification.size
         self._hop = specification.hop
         self._reach = specification.reach
-        self._has_gaps = specification.hop > specification.size
-        self.holds_from_start = not self._has_gaps
+        self.has_gaps = specification.hop > specification.size
         self._next_start = WindowGrid.of(specification).next_start
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, extended by the reach; an empty stretch for an event between two windows."""
         until = end if end == INFINITY else end + self._reach
-        if self._has_gaps and self._next_start(start) >= until:
+        if self.has_gaps and self._next_start(start) >= until:
             return start, start
         return start, until
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
         """Return the lifetimes themselves, unless there are gaps between windows, or a reach."""
-        if self._has_gaps or self._reach:
+        if self.has_gaps or self._reach:
             return super().memberships(starts, ends)
         return starts, ends
 

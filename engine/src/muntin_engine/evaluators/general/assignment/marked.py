@@ -84,7 +84,6 @@ class SnapshotAssigner(Assigner):
     """
 
     closes_in_order = True
-    is_cut_by_events = True
 
     def __init__(self, specification: SnapshotWindows) -> None:
         del specification
@@ -115,6 +114,10 @@ class SnapshotAssigner(Assigner):
         place = self._marks.place(after + 1) - 1
         first = self._marks.at(place) if place >= 0 else EARLIEST
         return self._snapshots(max(first, self.frontier), limit)
+
+    def newly_visible(self, events: EventIndex, after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the snapshots between the frontier and the limit."""
+        return self.ending((), after, limit, horizon)
 
     def frontier_at(self, limit: int) -> int:
         """Return the last endpoint at the limit or before."""
@@ -155,8 +158,6 @@ class CountAssigner(Assigner):
     Cost: as `Marks`, plus the windows returned.
     """
 
-    is_cut_by_events = True
-
     def __init__(self, specification: CountWindows) -> None:
         self._count = specification.count
         self._by_start = specification.by == "start"
@@ -185,6 +186,10 @@ class CountAssigner(Assigner):
         """Return the windows whose last counted time lies in `[after, limit)`."""
         first, stop = (self._marks.place(tick) - self._count + 1 for tick in (after, limit))
         return self._windows(first, stop)
+
+    def newly_visible(self, events: EventIndex, after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows whose last counted time lies in `[after, limit)`."""
+        return self.ending((), after, limit, horizon)
 
     def frontier_at(self, limit: int) -> int:
         """Return the first time whose window is not complete before the limit."""

@@ -1,0 +1,170 @@
+"""Evaluate keys of a few events from their records, without the indexes of a key.
+
+Where insertions without ids alone may come, an event matters to nothing before a window of a grid closes, and a window
+is computed from its members and from nothing else. So the insertions of a batch are appended to the records of their
+key as they came; when a window closes, the events are read back, and those that later windows need are written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from itertools import chain
+from operator import add
+from typing import Any, Final, TypeAlias
+
+from muntin import EARLIEST, INFINITY, EmitPolicy, Window
+from muntin_engine.core.changes import InputChange, OutputChange, Progress
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
+from muntin_engine.evaluators.general.closing import FinalEmission
+from muntin_engine.evaluators.general.computation import sweep
+from muntin_engine.evaluators.general.event_index import stored_event
+from muntin_engine.evaluators.general.key_state import FEW, assigner_of
+from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
+from muntin_engine.state.bucket_state import NEVER, KeyTimer
+from muntin_engine.state.codec import Codec
+
+MOST_ROWS: Final = 16
+"""A key that a batch brings more rows of is evaluated with its indexes."""
+
+MOST_RECORDS: Final = 8
+"""The records of a key are so many at most; then they are written as one."""
+
+
+Columns: TypeAlias = Sequence[list[Any]]
+"""The starts, the ends and the payloads of events."""
+
+
+def takes_few_events(query: EvaluatorQuery) -> bool:
+    """Return True if keys of a query may be evaluated from their records.
+
+    Insertions alone may come, final results are all that is emitted, nothing but the watermark drops events, and each
+    event is a member of the windows of a grid that overlap it, of at least one.
+    """
+    has_more = query.ends_move or query.keeps is not None or query.most_held is not None
+    if has_more or query.emit is not EmitPolicy.FINAL or query.forget_keys_after is not None:
+        return False
+    assigner = assigner_of(query.window)
+    return isinstance(assigner, GridAssigner) and not assigner.has_gaps
+
+
+class FewEvents:
+    """Evaluates the keys of a micro-batch that have a few events and get a few.
+
+    Cost: for a key none of whose windows closes, packing its new rows; otherwise linear in its events.
+
+    Attributes:
+        keys_held: The number of keys that got a state in this batch, less those that have none any more.
+        events_held: The number of events that are kept since this batch, less those that are not any more.
+        serial: The largest serial number of a key without a state.
+    """
+
+    def __init__(
+        self,
+        assigner: Assigner,
+        codec: Codec,
+        emission: FinalEmission,
+        progress: tuple[Progress, Progress],
+        serial: int,
+        *,
+        is_at_end: bool,
+    ) -> None:
+        """Prepare for a batch of a query that `takes_few_events`.
+
+        Args:
+            assigner: The assigner of a key that will have future events alone.
+            codec: Encodes and decodes the records.
+            emission: Emits the windows that close.
+            progress: The progress before the batch, and after it.
+            serial: The largest serial number of a key without a state.
+            is_at_end: True if a result lies at the end of its window.
+        """
+        before, now = progress
+        self.keys_held = self.events_held = 0
+        self.serial = self._new_serial = serial
+        self._open, self._still_open = copy(assigner), copy(assigner)
+        self._open.close(before.watermark)
+        self._still_open.close(now.watermark)
+        self._codec, self._emission, self._least, self._now = codec, emission, before.watermark, now
+        self._is_at_end = is_at_end
+
+    def process(
+        self, store: KeyStore, name: bytes, key: object, rows: Sequence[InputChange]
+    ) -> list[OutputChange] | None:
+        """Evaluate a key, and return its output; None, with nothing done, if that takes its indexes.
+
+        Args:
+            store: The keys of the bucket.
+            name: The encoded key.
+            key: The key.
+            rows: Its new rows.
+        """
+        stored, least, limit = store.find(name), self._least, self._now.watermark
+        if len(rows) > MOST_ROWS or (stored is not None and not stored.has_few_events):
+            return None
+        new: Columns = [], [], []
+        first = None
+        if rows:
+            for id, start, end, _, new_end, *_ in rows:
+                if id is not None or new_end is not None or end is None or not least <= start < end:
+                    return None
+            _, *new, _, _, _ = map(list, zip(*rows, strict=True))
+            starts, _, payloads = new
+            first = self._open.first_open(min(starts))
+            if first is None or len(set(map(len, payloads))) > 1:
+                return None
+        is_due = stored is not None and (stored.timer.closing <= limit or len(stored.records) >= MOST_RECORDS)
+        if is_due or (first is not None and first.end <= limit):
+            return self._close(store, name, key, stored, new)
+        if first is not None:
+            self.keys_held += store.append(name, self._timer(first), len(rows), self._packed(self._new_serial, new))
+            self.events_held += len(rows)
+        return []
+
+    def _close(
+        self, store: KeyStore, name: bytes, key: object, stored: StoredKey | None, new: Columns
+    ) -> list[OutputChange]:
+        """Return the rows of the windows of a key that close, and write the events that later ones need."""
+        limit, serial = self._now.watermark, self._new_serial if stored is None else 0
+        starts, ends, payloads = list[int](), list[int](), list[tuple[Any, ...]]()
+        for record in () if stored is None else stored.records:
+            data = self._codec.unpack(record.data)
+            last, own_starts, own_ends, width, values = data[1:] if len(data) == FEW else (data[1], *data[5:9])
+            serial = max(serial, last)
+            starts += own_starts
+            ends += own_ends
+            payloads += zip(*[iter(values)] * width, strict=True) if width else [()] * len(own_starts)
+        before = len(starts)
+        starts, ends, payloads = map(add, (starts, ends, payloads), new)
+        memberships = self._open.memberships(starts, ends)
+        events = list(map(stored_event, zip(range(len(starts)), starts, ends, payloads, *memberships, strict=True)))
+        members = [event for event in events if event.since < limit]
+        output: list[OutputChange] = []
+        if members:
+            windows = self._open.ending(members, EARLIEST, limit, self._now.horizon)
+            output = self._emission.rows_of(key, sweep(windows, members), serial)
+        serial += len(output)
+        frontier = self._still_open.frontier
+        kept = [event for event in events if event.until > frontier]
+        if kept:
+            _, starts, ends, payloads, since, _ = map(list, zip(*kept, strict=True))
+            first = self._still_open.first_open(min(since))
+            timer = NEVER if first is None else self._timer(first)
+            store.replace(name, timer, len(kept), self._packed(serial, (starts, ends, payloads)))
+        else:
+            store.remove(name)
+            self.serial = max(self.serial, serial)
+        self.keys_held += bool(kept) - (stored is not None)
+        self.events_held += len(kept) - before
+        return output
+
+    def _packed(self, serial: int, columns: Columns) -> bytes:
+        """Return events as a record."""
+        starts, ends, payloads = columns
+        values = list(chain.from_iterable(payloads))
+        return self._codec.pack([self._still_open.frontier, serial, starts, ends, len(payloads[0]), values])
+
+    def _timer(self, first: Window) -> KeyTimer:
+        """Return the timer of a key by its first open window, as `closing.timer` does for any key."""
+        return KeyTimer(first.end, INFINITY, first.end if self._is_at_end else first.start)
