@@ -6,6 +6,8 @@ section V.F: watermark is strict (B6 item 10), so a change at the watermark itse
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -13,17 +15,20 @@ import pytest
 from muntin import (
     INFINITY,
     ClipPolicy,
+    EarlyEmission,
     EmitPolicy,
     OutputContract,
     TimestampPolicy,
     WindowKind,
     count_by_end,
     count_by_start,
+    early,
     hopping,
     snapshot,
     tumbling,
 )
-from tests.core.build import Feed, Lengths, Members, query, reasons, revision, row, spelled
+from muntin.triggers import every_count
+from tests.core.build import Feed, Lengths, Members, output, query, reasons, revision, row, spelled
 
 
 def fed(window: WindowKind, module: Any = None, **policies: Any) -> Feed:
@@ -125,6 +130,26 @@ def test_a_count_window_may_close_before_an_earlier_one() -> None:
     assert spelled(feed.batch(watermark=9)) == []
     assert spelled(feed.batch(revision("a", 0, INFINITY, 11), watermark=12)) == ["+2 [0,1) (11,)"]
     assert remembered(feed) == []
+
+
+@pytest.mark.parametrize(
+    "emit", [EmitPolicy.EAGER, EmitPolicy.SPECULATIVE, early(every_count(1), refinement="retract")], ids=str
+)
+def test_a_window_that_closed_before_an_earlier_one_is_not_emitted_again(emit: EmitPolicy | EarlyEmission) -> None:
+    """Every second start opens a window, so a change says of all windows after it that they may be others.
+
+                  0    5    10
+    a             [------------->        a window of its own, open as long as it lives
+    b               [----------->        opens no window
+    c                  [)                a window of its own, 5 to 6
+    """
+    feed = fed(count_by_start(1, every=2), Lengths(), emit=emit)
+    results = [feed.batch(row("a", 0, 20), row("b", 2, 21), row("c", 5, 6)), feed.batch(watermark=7)]
+    results += [feed.batch(revision("b", 2, 21, 12), watermark=8), feed.batch(revision("a", 0, 20, 15), watermark=16)]
+    live = Counter[tuple[int, Any]]()
+    for change in chain(*map(output, results)):
+        live[change.start, change.value[0]] += -1 if change.kind == "retract" else 1
+    assert +live == {(0, (15,)): 1, (5, (1,)): 1}
 
 
 def test_an_event_is_forgotten_when_its_windows_are_closed_and_its_end_is_past() -> None:

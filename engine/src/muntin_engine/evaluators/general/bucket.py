@@ -29,7 +29,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission, Filter, NetChanges
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.closing import FinalEmission, forget_closed, timer
+from muntin_engine.evaluators.general.closing import FinalEmission, drop_closed, forget_closed, timer
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.few_events import FewEvents, takes_few_events
@@ -343,6 +343,8 @@ class BatchRun:
             net.apply()
         else:
             affected = self._affected.find(state, net, before, now)
+            if state.closes_out_of_order:
+                drop_closed(self._query, state, affected, before.watermark)
         output = self.emission.emit(key, state, affected, before, now)
         self.result.windows_closed += forget_closed(self._query, state, now.watermark)
         return output

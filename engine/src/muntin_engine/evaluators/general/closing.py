@@ -139,6 +139,20 @@ class FinalEmission(Emission):
         return output
 
 
+def drop_closed(query: EvaluatorQuery, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
+    """Drop the affected windows that had closed at a watermark before an earlier one, and so have no entry any more.
+
+    No legal change alters them; but where the rank of a time says whether it opens a window, each change affects all
+    windows after it.
+    """
+    limit = boundary_limit(query, watermark)
+    ended = [window for window in affected if window.end <= limit and not state.windows.get(window).size]
+    waiting = movable(state, watermark) if ended else []
+    for window in ended:
+        if _is_closed(waiting, limit, window):
+            del affected[window]
+
+
 def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:
     """Close windows, and drop the events that only closed windows need.
 
