@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from muntin import EARLIEST, WindowSpecification
 from muntin.named_windows import to_dict
@@ -36,7 +36,7 @@ class LifetimeChange:
     becomes: ClassVar[Lifetimes | None] = None
     fixes_ends: ClassVar[bool] = False
 
-    def identity(self) -> list[Any]:
+    def identity(self) -> list[object]:
         """Return the part of a checkpoint's identity that it is, as plain data."""
         values = [getattr(self, part.name) for part in fields(self)]
         return [self.call, *(to_dict(value) if isinstance(value, WindowSpecification) else value for value in values)]

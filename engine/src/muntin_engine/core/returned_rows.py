@@ -11,8 +11,8 @@ from muntin_engine.core.evaluator_query import Plain
 
 
 def listing(
-    method: Callable[..., Iterable[Any] | None], plain: Plain | None, field: Field | None
-) -> Callable[..., list[Any]]:
+    method: Callable[..., Iterable[object] | None], plain: Plain | None, field: Field | None
+) -> Callable[..., list[object]]:
     """Return a method whose rows are computed when it is called, are plain data, and share nothing with a state.
 
     Args:
@@ -22,7 +22,7 @@ def listing(
     """
     is_copied = field is not None and _can_change(field)
 
-    def call(*arguments: object) -> list[Any]:
+    def call(*arguments: object) -> list[object]:
         found = method(*arguments)
         if found is None:
             return []
