@@ -51,7 +51,6 @@ class KeptStores:
 
     def take(self, bucket: Hashable, version: bytes) -> Any | None:
         """Take the store of a bucket out; None unless it is of this version."""
-        self._forget_idle()
         kept = self._drop(bucket) if bucket in self._stores else None
         if kept is not None and version and kept.version == version:
             return kept.store

@@ -44,7 +44,14 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         settings: Those of the session.
         axis: What ticks metric, for messages.
     """
-    trace = _trace(settings.folder)
+    name = (settings.folder, os.getpid())
+    if name not in _TRACES:  # a trace is of one process, and a fork has another one
+        _TRACES.clear()
+        try:
+            _TRACES[name] = FileTrace(Path(settings.folder)) if settings.folder else None
+        except (OSError, ValueError):
+            _TRACES[name] = None
+    trace = _TRACES[name]
     RUNNING.begin(trace)
     if trace is not None:
         trace.begin(axis)
@@ -179,15 +186,3 @@ def _arm(seconds: float, *, exits: bool) -> None:
 def _disarm() -> None:
     if "PYTHON_TRACEBACK_DUMP_INTERVAL_SECONDS" not in os.environ:
         faulthandler.cancel_dump_traceback_later()
-
-
-def _trace(folder: str) -> FileTrace | None:
-    """Return the trace of this process in a folder; None where there can be none."""
-    name = (folder, os.getpid())
-    if name not in _TRACES:
-        _TRACES.clear()
-        try:
-            _TRACES[name] = FileTrace(Path(folder)) if folder else None
-        except (OSError, ValueError):
-            _TRACES[name] = None
-    return _TRACES[name]

@@ -218,7 +218,8 @@ class BatchRun:
         self._shedding = None if query.most_held is None else Shedding(query.most_held, adjusts=self._adjusts)
         self._extent = results.extent
         self._few: FewEvents | None = None
-        if isinstance(self.emission, FinalEmission) and query.once(takes_few_events):
+        is_plain = self.state_class is KeyState  # others keep more of a key than events and windows
+        if is_plain and isinstance(self.emission, FinalEmission) and query.once(takes_few_events):
             progress, at_end = (self._before, self.now), query.timestamps is TimestampPolicy.POINT_AT_END
             assigner, emission = self._of_future_keys, self.emission
             self._few = FewEvents(assigner, codec, emission, progress, self._serial, is_at_end=at_end)

@@ -33,10 +33,10 @@ class TimerIndex:
 
     def __init__(self, timers: Iterable[tuple[bytes, KeyTimer]] = ()) -> None:
         """Start with the timers of some keys."""
-        self._timers = dict(timers)
+        self._timers: dict[bytes, KeyTimer] = {}
         self._heaps: list[list[_Entry]] = [[] for _ in _FIELDS]
         self._taken: list[tuple[int, _Entry]] = []
-        self._rebuild()
+        self.update(dict(timers))
 
     def update(self, changed: Mapping[bytes, KeyTimer]) -> None:
         """Take the new timers of some keys; `NEVER` of those that are gone."""
@@ -51,7 +51,10 @@ class TimerIndex:
         self._taken = []
         keys, entries = len(self._timers), sum(map(len, self._heaps))
         if len(changed) * _MANY >= keys or entries > _MANY * (keys + len(changed)) * len(_FIELDS):
-            self._rebuild()
+            known = self._timers.items()
+            self._heaps = [[(timer[at], name) for name, timer in known if timer[at] < INFINITY] for at in _FIELDS]
+            for heap in self._heaps:
+                heapify(heap)
             return
         for name, timer in changed.items():
             for field, value in enumerate(timer):
@@ -79,10 +82,3 @@ class TimerIndex:
             while heap and self._timers.get(heap[0][1], NEVER)[field] != heap[0][0]:
                 heappop(heap)
         return KeyTimer(*(heap[0][0] if heap else INFINITY for heap in self._heaps))
-
-    def _rebuild(self) -> None:
-        """Make the heaps anew, without outdated entries."""
-        known = self._timers.items()
-        self._heaps = [[(timer[field], name) for name, timer in known if timer[field] < INFINITY] for field in _FIELDS]
-        for heap in self._heaps:
-            heapify(heap)
