@@ -24,7 +24,7 @@ from muntin_engine.state.kept_stores import KeptStores
 from tests.core.build import query, stored_states
 from tests.torture.streams import general
 
-WINDOWS = [tumbling(10), hopping(12, 5), hopping(10, 20)]
+WINDOWS = [tumbling(10), hopping(12, 5), hopping(10, 20), HoppingWindows(10, 5, 3, reach=8)]
 POLICIES = [
     {"has_ids": False},
     {"has_ids": False, "timestamps": TimestampPolicy.POINT_AT_END},
