@@ -14,6 +14,7 @@ Key: TypeAlias = tuple[Any, ...]
 """The values of a query's key columns; null is a key like any other."""
 
 _NAN: Final = float("nan")
+_AS_THEY_ARE: Final = frozenset({int, str, bytes, bool, type(None)})
 
 
 def canonical(value: object) -> Any:
@@ -25,6 +26,8 @@ def canonical(value: object) -> Any:
         >>> canonical((-0.0, [float("nan")], None, "a"))
         (0.0, [nan], None, 'a')
     """
+    if isinstance(value, tuple) and _AS_THEY_ARE.issuperset(map(type, value)):  # most keys
+        return value
     if isinstance(value, float):
         return _NAN if isnan(value) else value + 0.0
     if isinstance(value, list | tuple):
