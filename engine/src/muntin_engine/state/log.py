@@ -168,7 +168,7 @@ class StateLog:
         """
         if not live or self.size > 2 * live + MOST_DEAD:
             self.rewrite(whole())
-        elif len(self._segments) > MOST_ALIKE:
+        else:
             self.compact(store, first_live)
 
     def rewrite(self, entries: Sequence[Entry]) -> None:

@@ -13,14 +13,14 @@ from itertools import chain
 from operator import add
 from typing import Any, Final, TypeAlias
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Window
+from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
 from muntin_engine.evaluators.general.closing import FinalEmission
 from muntin_engine.evaluators.general.computation import sweep
 from muntin_engine.evaluators.general.event_index import stored_event
-from muntin_engine.evaluators.general.key_state import FEW, assigner_of
+from muntin_engine.evaluators.general.key_state import assigner_of, few_events
 from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
 from muntin_engine.state.bucket_state import NEVER, KeyTimer
 from muntin_engine.state.codec import Codec
@@ -37,13 +37,12 @@ Columns: TypeAlias = Sequence[list[Any]]
 
 
 def takes_few_events(query: EvaluatorQuery) -> bool:
-    """Return True if keys of a query may be evaluated from their records.
+    """Return True if keys of a query with final output may be evaluated from their records.
 
-    Insertions alone may come, final results are all that is emitted, nothing but the watermark drops events, and each
-    event is a member of the windows of a grid that overlap it, of at least one.
+    Insertions alone may come, none is filtered or shed, and each event is a member of the windows of a grid that
+    overlap it, of at least one.
     """
-    has_more = query.ends_move or query.keeps is not None or query.most_held is not None
-    if has_more or query.emit is not EmitPolicy.FINAL or query.forget_keys_after is not None:
+    if query.ends_move or query.keeps is not None or query.most_held is not None:
         return False
     assigner = assigner_of(query.window)
     return isinstance(assigner, GridAssigner) and not assigner.has_gaps
@@ -126,17 +125,12 @@ class FewEvents:
         self, store: KeyStore, name: bytes, key: object, stored: StoredKey | None, new: Columns
     ) -> list[OutputChange]:
         """Return the rows of the windows of a key that close, and write the events that later ones need."""
-        limit, serial = self._now.watermark, self._new_serial if stored is None else 0
-        starts, ends, payloads = list[int](), list[int](), list[tuple[Any, ...]]()
-        for record in () if stored is None else stored.records:
-            data = self._codec.unpack(record.data)
-            last, own_starts, own_ends, width, values = data[1:] if len(data) == FEW else (data[1], *data[5:9])
-            serial = max(serial, last)
-            starts += own_starts
-            ends += own_ends
-            payloads += zip(*[iter(values)] * width, strict=True) if width else [()] * len(own_starts)
-        before = len(starts)
-        starts, ends, payloads = map(add, (starts, ends, payloads), new)
+        limit, before, serial = self._now.watermark, 0, self._new_serial
+        starts, ends, payloads = new
+        if stored is not None:
+            serial, columns = few_events([self._codec.unpack(record.data) for record in stored.records])
+            before = len(columns[0])
+            starts, ends, payloads = map(add, columns, new)
         memberships = self._open.memberships(starts, ends)
         events = list(map(stored_event, zip(range(len(starts)), starts, ends, payloads, *memberships, strict=True)))
         members = [event for event in events if event.since < limit]

@@ -330,12 +330,29 @@ def _numbered(stored: Sequence[list[Any]], schema_version: object) -> list[list[
     return found
 
 
+def few_events(stored: Sequence[list[Any]]) -> tuple[int, list[list[Any]]]:
+    """Return the last serial number of a key, and the starts, the ends and the payloads of its events.
+
+    Args:
+        stored: As for `KeyState.from_data`, of a key that keeps insertions without ids and nothing else.
+    """
+    parts = [record[1:] if len(record) == FEW else (record[1], *record[5:9]) for record in stored]
+    serials, starts, ends, widths, values = zip(*parts, strict=True)
+    payloads = map(_payloads, values, widths, map(len, starts))
+    return max(serials), [list(chain(*column)) for column in (starts, ends, payloads)]
+
+
+def _payloads(values: Sequence[Any], width: int, count: int) -> list[tuple[Any, ...]]:
+    """Return so many payloads from their values, one payload after the other."""
+    return list(zip(*[iter(values)] * width, strict=True)) if width else [()] * count
+
+
 def _events_of(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Sequence[Any]]:
     """Return the ids, the starts, the ends and the payloads of stored events, after all changes of them."""
     dead: set[Hashable] = set()
     parts: list[Sequence[Sequence[Any]]] = []
     for _, _, gone, ids, origins, starts, ends, width, values, *_ in reversed(stored):
-        payloads = list(zip(*[iter(values)] * width, strict=True)) if width else [()] * len(ids)
+        payloads = _payloads(values, width, len(ids))
         names = list(zip(ids, origins or starts, strict=True)) if has_ids else ids
         columns: Sequence[Sequence[Any]] = (names, starts, ends, payloads)
         if dead:

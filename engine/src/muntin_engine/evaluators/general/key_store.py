@@ -304,6 +304,8 @@ class KeyStore(Generic[StateT]):
 
     def write(self) -> list[Entry]:
         """Return the records since the last call as log entries of a few megabytes."""
+        if not self._written:
+            return []
         written, self._written = self._written, {}
         self._timers.update({name: timer for name, (timer, _) in written.items()})
         self.timer = self._timers.soonest()

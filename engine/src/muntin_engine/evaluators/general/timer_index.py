@@ -45,27 +45,23 @@ class TimerIndex:
                 self._timers.pop(name, None)
             else:
                 self._timers[name] = timer
-        # what was due comes in once more: a key that was not written after that keeps its timer
-        for field, entry in self._taken:
-            heappush(self._heaps[field], entry)
-        self._taken = []
         keys, entries = len(self._timers), sum(map(len, self._heaps))
         if len(changed) * _MANY >= keys or entries > _MANY * (keys + len(changed)) * len(_FIELDS):
             known = self._timers.items()
             self._heaps = [[(timer[at], name) for name, timer in known if timer[at] < INFINITY] for at in _FIELDS]
             for heap in self._heaps:
                 heapify(heap)
+            self._taken = []
             return
+        self._put_back()
         for name, timer in changed.items():
             for field, value in enumerate(timer):
                 if value < INFINITY:
                     heappush(self._heaps[field], (value, name))
 
     def due(self, at: Sequence[int]) -> set[bytes]:
-        """Return the keys that are due at a progress, none of whose limits is `INFINITY`: then all keys are.
-
-        They are due once, until the next `update`.
-        """
+        """Return the keys that are due at a progress, none of whose limits is `INFINITY`: then all keys are."""
+        self._put_back()
         found: set[bytes] = set()
         for field, limit in zip(_TRIGGERS, at, strict=True):
             heap = self._heaps[field]
@@ -82,3 +78,9 @@ class TimerIndex:
             while heap and self._timers.get(heap[0][1], NEVER)[field] != heap[0][0]:
                 heappop(heap)
         return KeyTimer(*(heap[0][0] if heap else INFINITY for heap in self._heaps))
+
+    def _put_back(self) -> None:
+        """Take what was due once more, in case that a key was not written after that."""
+        for field, entry in self._taken:
+            heappush(self._heaps[field], entry)
+        self._taken = []
