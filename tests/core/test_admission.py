@@ -61,12 +61,18 @@ def test_a_new_end_at_the_start_deletes() -> None:
     assert taken.events == {"a": (5, 6)}
 
 
+def test_an_event_that_comes_again_with_a_zero_of_another_sign_has_that_one() -> None:
+    taken = Taken([row("a", 3, 20, 0.0)])
+    taken.take([revision("a", 3, 20, 3), row("a", 3, 20, -0.0)])
+    assert [str(event.payload) for event in taken.state.events] == ["(-0.0,)"]
+
+
 def test_a_revision_waits_for_its_event() -> None:
     taken = Taken([revision("a", 4, 20, 9)])
-    assert (taken.events, taken.rejected, taken.state.waiting_count) == ({}, [], 1)
+    assert (taken.events, taken.rejected, len(taken.state.waiting)) == ({}, [], 1)
     taken.take([revision("a", 4, 9, 6)])
     taken.take([row("a", 4, 20)])
-    assert (taken.events, taken.rejected, taken.state.waiting_count) == ({"a": (4, 6)}, [], 0)
+    assert (taken.events, taken.rejected, len(taken.state.waiting)) == ({"a": (4, 6)}, [], 0)
 
 
 def test_a_revision_waits_no_longer_than_its_event_may_legally_come() -> None:
@@ -78,7 +84,7 @@ def test_a_revision_waits_no_longer_than_its_event_may_legally_come() -> None:
     """
     taken = Taken([revision("a", 4, 20, 9)])
     taken.take([], after=4)
-    assert taken.state.waiting_count == 1
+    assert len(taken.state.waiting) == 1
     taken.take([], 4, after=5)
     assert taken.rejected == [("a", "unknown event")]
     assert taken.state.is_empty
@@ -104,7 +110,7 @@ def test_a_revision_that_expects_another_end_is_refused() -> None:
     """
     taken = Taken([row("a", 0, 20)])
     taken.take([revision("a", 0, 19, 5)], after=5)
-    assert (taken.rejected, taken.state.waiting_count) == ([], 1)
+    assert (taken.rejected, len(taken.state.waiting)) == ([], 1)
     (rejection,) = taken.take([], 5, after=6).rejections
     assert taken.rejected == [("a", "stale revision")]
     assert rejection.message == "it expects event 'a' to end at 19, but the event ends at 20"
@@ -121,7 +127,7 @@ def test_a_second_insertion_of_an_event_that_is_alive_waits_for_a_retraction(bat
     taken = Taken(*batches)
     assert taken.rejected == []
     taken.take([revision("a", 0, 20, 0)], after=1)
-    assert (taken.events, taken.rejected, taken.state.waiting_count) == ({"a": (0, 9)}, [], 0)
+    assert (taken.events, taken.rejected, len(taken.state.waiting)) == ({"a": (0, 9)}, [], 0)
     taken = Taken(*batches)
     (rejection,) = taken.take([], after=1).rejections
     assert taken.rejected == [("a", "duplicate id")]
@@ -132,7 +138,7 @@ def test_what_is_retracted_is_inserted_again_in_one_batch_as_in_two() -> None:
     rows = [revision("a", 1, 8, 1), row("a", 1, 9)]
     for batches in [rows], [rows[::-1]], [rows[:1], rows[1:]], [rows[1:], rows[:1]]:
         taken = Taken([row("a", 1, 8)], *batches)
-        assert (taken.events, taken.rejected, taken.state.waiting_count) == ({"a": (1, 9)}, [], 0)
+        assert (taken.events, taken.rejected, len(taken.state.waiting)) == ({"a": (1, 9)}, [], 0)
 
 
 def test_what_is_inserted_again_has_the_payload_that_was_not_taken_back() -> None:
@@ -141,7 +147,7 @@ def test_what_is_inserted_again_has_the_payload_that_was_not_taken_back() -> Non
         for cuts in (), (1,), (2,), (1, 2):
             taken = Taken(*(list(order[start:end]) for start, end in pairwise((0, *cuts, 3))))
             assert [event.payload for event in taken.state.events] == [("new",)]
-            assert taken.state.waiting_count == 0
+            assert len(taken.state.waiting) == 0
 
 
 def test_a_revision_of_another_start_leaves_an_event_alone() -> None:
@@ -227,7 +233,7 @@ def test_a_revision_from_where_an_adjusted_event_would_start_is_of_none(new_end:
     at_once, later = Taken(state=KeyState(ADJUSTING)), Taken(state=KeyState(ADJUSTING))
     at_once.take([found], EARLIEST, 6, adjusts=True)
     later.take([found], EARLIEST, 5, adjusts=True)
-    assert (later.rejected, later.state.waiting_count) == ([], 1)
+    assert (later.rejected, len(later.state.waiting)) == ([], 1)
     later.take([], 5, 6, adjusts=True)
     for taken in (at_once, later):
         assert (taken.events, taken.rejected, taken.state.pending) == ({}, [("a", "unknown event")], {})
@@ -291,4 +297,4 @@ def test_an_event_without_an_id_is_not_taken_for_one_that_has_its_number() -> No
 def test_an_event_without_an_id_cannot_be_revised() -> None:
     taken = Taken([row(None, 0, 5)], [revision(None, 0, 5, 3)])
     assert taken.rejected == [(None, "unknown event")]
-    assert taken.state.waiting_count == 0
+    assert len(taken.state.waiting) == 0

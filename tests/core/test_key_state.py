@@ -74,4 +74,4 @@ def test_numbers_go_on_where_they_stopped() -> None:
 def test_a_state_is_empty_when_forgetting_it_loses_nothing() -> None:
     fresh, waiting = KeyState(query(snapshot()), serial=9), KeyState(query(snapshot()))
     waiting.pending["p", 4] = PendingRows((revision("p", 4, 8, 6),))
-    assert (fresh.is_empty, waiting.is_empty, waiting.waiting_count) == (True, False, 1)
+    assert (fresh.is_empty, waiting.is_empty, len(waiting.waiting)) == (True, False, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
+from itertools import chain
 from random import Random
 from typing import Any, Final, TypeVar
 
@@ -32,6 +33,11 @@ _COUNTED: Final = 0.3
 """How many of the micro-batches, chosen at random, are followed by a count of all that is stored, which takes long."""
 
 
+def all_rows(payload: object) -> bool:
+    """True: the filter of a query without one."""
+    return True
+
+
 class Run:
     """A stream on its way through a bucket, with what the bucket has said so far.
 
@@ -46,6 +52,7 @@ class Run:
         self.progress = self.since = Progress()
         self.promised = EARLIEST
         self.before: Table = {}
+        self._accepted = 0
         self._rows: dict[Hashable, dict[int, Row]] = {}
         self._version = 0
         self._used: set[tuple[Hashable, int]] = set()
@@ -89,6 +96,7 @@ class Run:
         self.before, self.since, self.progress = self.table(), self.progress, self.progress.advance(arrived)
         result = self._evaluate(batch, arrived)
         assert not result.rejections, f"refused {result.rejections}"
+        self._check_accepted(result)
         for (key,), changes in result.output:
             for change in changes:
                 assert change.sync_time >= self.promised, f"{change} breaks the output watermark {self.promised}"
@@ -123,6 +131,13 @@ class Run:
         """Return the input as it stands."""
         histories = {key: list(fold(changes).values()) for key, changes in self._stream.accepted.items()}
         return {key: joined(events) for key, events in histories.items()} if self.case.is_edge else histories
+
+    def _check_accepted(self, result: BatchResult) -> None:
+        assert result.accepted >= 0
+        self._accepted += result.accepted
+        if not self._stream.waiting:
+            keeps, changes = self.query.keeps or all_rows, chain(*self._stream.accepted.values())
+            assert self._accepted == sum(not isinstance(c, Insertion) or keeps((c.event.payload,)) for c in changes)
 
     def _apply(self, key: Hashable, change: OutputChange) -> None:
         rows = self._rows.setdefault(key, {})

@@ -69,6 +69,12 @@ def test_events_that_a_filter_leaves_out_meet_nothing_and_hear_of_their_revision
     assert joins.process([], said(INFINITY, INFINITY)).held.events == 0
 
 
+def test_a_row_that_is_left_out_is_not_counted_while_it_waits_either() -> None:
+    joins = bucket(side(has_ids=True, keeps=lambda payload: payload[1]), side())
+    batches = [[row(0, 5, 9, "a")], [row(0, 5, 12, "a")], [row(0, 5, 9, "a", 5)]]  # the second waits for the third
+    assert [joins.process([(("a",), rows)], said(0, 0)).accepted for rows in batches] == [0, 0, 1]
+
+
 def test_null_is_a_key_like_any_other_and_equal_keys_are_one() -> None:
     joins = bucket(side(), side())
     keys: list[Key] = [(None,), (0.0,), (-0.0,), (float("nan"),)]

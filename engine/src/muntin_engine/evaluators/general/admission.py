@@ -65,7 +65,7 @@ class Admission(NetChanges):
         """Prepare to admit changes.
 
         Args:
-            state: The key's state; `settle` changes it.
+            state: The key's state; `apply` changes it.
             watermark: The watermark of the batches before this one; a row with a sync time before it is late.
             axis: The axis, for the messages of rejections.
             adjusts: Let a late insertion that ends after the watermark start there.
@@ -78,7 +78,7 @@ class Admission(NetChanges):
         self._axis = axis
 
     def admit(self, changes: Sequence[InputChange], now: int) -> None:
-        """Admit the changes of the batch; the index itself stays as it is until `settle`.
+        """Admit the changes of the batch; the index itself stays as it is until `apply`.
 
         Args:
             changes: In any order.
@@ -242,8 +242,8 @@ class Admission(NetChanges):
                 self._put_new(identity, start, end, payload)
         elif not after.is_alive:
             self.touched[identity] = (event, None)
-        elif (end, payload) != (event.end, event.payload):
-            kept = event.payload if payload == event.payload else payload
+        elif end != event.end or not _is_same(payload, event.payload):
+            kept = event.payload if _is_same(payload, event.payload) else payload
             since, until = self._state.assigner.membership(start, end)
             self.touched[identity] = (event, StoredEvent(identity, start, end, kept, since, until))
 
@@ -313,6 +313,11 @@ def _samples_in_order(changes: Sequence[InputChange]) -> Sequence[InputChange]:
     return sorted(changes, key=lambda change: (change.start, repr(change)))
 
 
+def _is_same(payload: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    """True if no module can tell two payloads apart; 0.0 and -0.0 are equal, but not the same."""
+    return payload is other or (payload == other and repr(payload) == repr(other))
+
+
 class Filter:
     """The filter of a query.
 
@@ -340,8 +345,8 @@ class Filter:
             state.replace(gone, new)
 
     def count(self, changes: Iterable[InputChange]) -> int:
-        """Return the number of rows that are insertions which the filter leaves out."""
-        return sum(map(self._is_left_out, changes))
+        """Return the number of rows that are not insertions which the filter leaves out."""
+        return sum(not self._is_left_out(change) for change in changes)
 
     def visible(self, rejections: Iterable[Rejection]) -> list[Rejection]:
         """Return rejections without those of insertions that are left out anyway."""
@@ -349,3 +354,8 @@ class Filter:
 
     def _is_left_out(self, change: InputChange) -> bool:
         return change.new_end is None and not self._keeps(change.payload)
+
+
+def count_rows(changes: Sequence[InputChange], filter: Filter | None) -> int:
+    """Return the number of rows that metrics count: all but the insertions that a filter leaves out."""
+    return len(changes) if filter is None else filter.count(changes)

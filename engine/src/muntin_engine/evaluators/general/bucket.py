@@ -26,7 +26,7 @@ from muntin import (
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.general.admission import Admission, Filter, NetChanges
+from muntin_engine.evaluators.general.admission import Admission, Filter, NetChanges, count_rows
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.closing import FinalEmission, drop_closed, forget_closed, timer
@@ -286,7 +286,7 @@ class BatchRun:
         decode = partial(self.state_class.from_data, query, serializer=self._serializer, key=key)
         stored = store.get(name, decode)
         state = self.state_class(query, self._serial) if stored is None else stored
-        events, windows, waiting = state.held_count, state.held_windows, state.waiting_count
+        events, windows, open_rows = state.held_count, state.held_windows, count_rows(state.waiting, self._filter)
         before, now = self._before, self.now
         if state.key_watermark > EARLIEST:
             before = effective(query, for_key(self._inputs_before, state.key_watermark))
@@ -297,16 +297,17 @@ class BatchRun:
         rows, shed = (work.rows, []) if shedding is None else shedding.take(state, work.rows, watermark)
         admission = Admission(state, watermark, axis=query.axis, adjusts=self._adjusts)
         admission.admit(rows, now.watermark)
-        rejections, count = admission.rejections + shed, len(work.rows)
+        rejections = admission.rejections + shed
         if self._filter is not None:
             self._filter.leave_out(state, admission)
-            rejections, count = self._filter.visible(rejections), count - self._filter.count(work.rows)
+            rejections = self._filter.visible(rejections)
         output = self.evaluate(key, state, admission, before, now)
         if self.emission.evicted:
             self.result.evicted.append((key, self.emission.evicted))
         if rejections:
             self.result.rejections += [(key, rejection) for rejection in rejections]
-        self.result.accepted += waiting + count - len(rejections) - state.waiting_count
+        open_rows += count_rows(work.rows, self._filter) - len(rejections)
+        self.result.accepted += open_rows - count_rows(state.waiting, self._filter)
         if state.key_watermark <= self._at[0]:
             state.key_watermark = EARLIEST
         is_held = not state.is_empty

@@ -137,9 +137,9 @@ class KeyState:
         return not (is_held or self.assigner.outlives_events)
 
     @property
-    def waiting_count(self) -> int:
-        """The number of rows that wait for others of their event."""
-        return sum(len(waiting.rows) for waiting in self.pending.values()) if self.pending else 0
+    def waiting(self) -> list[InputChange]:
+        """The rows that wait for others of their event."""
+        return [row for waiting in self.pending.values() for row in waiting.rows] if self.pending else []
 
     @property
     def held_count(self) -> int:

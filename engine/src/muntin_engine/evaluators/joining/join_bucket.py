@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from muntin import EARLIEST, INFINITY, JoinKind, LatePolicy
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
-from muntin_engine.evaluators.general.admission import Admission, Filter
+from muntin_engine.evaluators.general.admission import Admission, Filter, count_rows
 from muntin_engine.evaluators.general.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.evaluators.joining.clipping import ClipEmission
@@ -154,26 +154,26 @@ class _JoinBatch:
         query, result = self._query, self.result
         stored = store.get(name, partial(JoinState.from_data, query, serializers=self._serializers, key=key))
         state = JoinState(query, self._metadata.serial) if stored is None else stored
-        events, waiting = state.held_count, state.waiting_count
+        events = state.held_count
         emission, nets = self._emission(query, state, self._now), []
         for side, of_side in enumerate(state.sides):
             given = query.sides[side]
             own = [row for row in rows if row.side == side]
+            open_rows = count_rows(of_side.waiting, self._filters[side]) + count_rows(own, self._filters[side])
             adjusts = given.late.policy is LatePolicy.ADJUST
             admission = Admission(of_side, self._before[side], axis=given.axis, adjusts=adjusts)
             admission.admit(own, self._now[side])
-            rejections, count, filter = admission.rejections, len(own), self._filters[side]
+            rejections, filter = admission.rejections, self._filters[side]
             if filter is not None:
                 filter.leave_out(of_side, admission)
-                rejections, count = filter.visible(rejections), count - filter.count(own)
+                rejections = filter.visible(rejections)
             result.rejections += [(key, rejection) for rejection in rejections]
-            result.accepted += count - len(rejections)
+            result.accepted += open_rows - len(rejections) - count_rows(of_side.waiting, filter)
             nets.append(admission)
         output = emission.emit(nets)
         emission.forget()
         if output:
             result.output.append((key, output))
-        result.accepted += waiting - state.waiting_count
         is_held = not state.is_empty
         self._keys_held += is_held - (stored is not None)
         self._events_held += state.held_count - events

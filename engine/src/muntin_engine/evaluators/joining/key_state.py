@@ -54,16 +54,11 @@ class JoinState:
     @property
     def plain_count(self) -> int:
         """The number of events, if no emitted and no waiting rows are kept; otherwise 0."""
-        return 0 if self.emitted or self.waiting_count else self.held_count
+        return 0 if self.emitted or any(side.pending for side in self.sides) else self.held_count
 
     def memory(self, size: int) -> int:
         """Return the memory that it takes in bytes, roughly, if its records have so many bytes."""
         return DECODED * size
-
-    @property
-    def waiting_count(self) -> int:
-        """The number of rows that wait for others of their event."""
-        return sum(side.waiting_count for side in self.sides)
 
     def next_serial(self) -> int:
         """Return an id that the output of this key has not used yet."""

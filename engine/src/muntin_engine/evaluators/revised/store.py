@@ -21,7 +21,7 @@ from muntin_engine.evaluators.columnar.lifting import NO_KEYS, Rows, key_rows
 from muntin_engine.evaluators.columnar.partials import Partials
 from muntin_engine.evaluators.fused.lifting import Fusing, row_parts
 from muntin_engine.evaluators.fused.store import ClosedSessions
-from muntin_engine.evaluators.general.admission import Filter
+from muntin_engine.evaluators.general.admission import Filter, count_rows
 from muntin_engine.evaluators.revised import rare, records
 from muntin_engine.evaluators.revised.brought import NOTHING, Brought, Plain, sort_out
 from muntin_engine.evaluators.revised.events import Events, LiveEvents, joined
@@ -93,6 +93,7 @@ class RevisedStore:
             windows: Its windows, of this store alone.
         """
         self._query, self._forms, self._codec, self._windows = query, forms, codec, windows
+        self._filter = None if query.keeps is None else Filter(query.keeps)
         self._keys, self._live, self._waiting = KeyTable(), LiveEvents(), WaitingRows()
         self._results = LiveResults(query, codec)
         self._schema = pa.schema([])
@@ -145,7 +146,7 @@ class RevisedStore:
 
     def waiting_bytes(self) -> bytes | None:
         """Return the rows that wait as bytes; None if there are none."""
-        return self._waiting.to_bytes(self._keys, self._codec, self._schema) if len(self._waiting) else None
+        return self._waiting.to_bytes(self._keys, self._codec, self._schema) if self._waiting.by_key else None
 
     def take(self, blobs: Sequence[bytes], before: int, now: int) -> TakenRows:
         """Admit the rows of a batch.
@@ -156,7 +157,7 @@ class RevisedStore:
             now: The watermark after it, by which they stop waiting for others.
         """
         self._keys.forget_others(self)
-        rows, left_out, waited, keys = 0, 0, len(self._waiting), 0
+        rows, left_out, waited, keys = 0, 0, count_rows(self._waiting.rows, self._filter), 0
         plain, inserted = NOTHING, list[Events]()
         changes = dict[int, list[InputChange]]()
         if blobs:
@@ -175,7 +176,7 @@ class RevisedStore:
                 codes, starts, new = brought.codes[at], brought.starts[at], own.take(pa.array(at))
                 inserted.append(Events(codes, starts, starts, plain.ends, new))
         admitted = rare.Admitted()
-        if changes or waited:
+        if changes or self._waiting.by_key:
             admitted = rare.admit(self._query, self._keys, self._live, self._waiting, changes, (before, now))
         if admitted.new:
             inserted.insert(0, admitted.events(self._schema))
@@ -185,7 +186,7 @@ class RevisedStore:
         if inserted:
             self._add(joined(inserted))
         rejections = self._shown(admitted.rejections)
-        accepted = waited + rows - left_out - len(rejections) - len(self._waiting)
+        accepted = waited + rows - left_out - len(rejections) - count_rows(self._waiting.rows, self._filter)
         return TakenRows(joined(changed) if changed else None, is_stored, rejections, accepted, keys)
 
     def close(self, before: int, now: Progress) -> list[ClosedSessions]:
@@ -327,10 +328,8 @@ class RevisedStore:
 
     def _shown(self, rejections: Sequence[tuple[Key, Rejection]]) -> Sequence[tuple[Key, Rejection]]:
         """Return rejections without those of insertions that the filter leaves out anyway."""
-        if self._query.keeps is None or not rejections:
-            return rejections
-        own = Filter(self._query.keeps)
-        return [(key, rejection) for key, rejection in rejections if own.visible([rejection])]
+        own = self._filter
+        return [(key, one) for key, one in rejections if own.visible([one])] if own is not None else rejections
 
     def _entries(self, found: Records) -> list[Entry]:
         """Return records as entries, which never die by themselves: a later one may still be about the same event."""

@@ -28,8 +28,10 @@ class WaitingRows:
     def __init__(self) -> None:
         self.by_key: dict[int, dict[Identity, PendingRows]] = {}
 
-    def __len__(self) -> int:
-        return sum(len(some.rows) for events in self.by_key.values() for some in events.values())
+    @property
+    def rows(self) -> list[InputChange]:
+        """All of them, in no order."""
+        return [row for events in self.by_key.values() for some in events.values() for row in some.rows]
 
     @property
     def codes(self) -> IntArray:
