@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from muntin import EmitPolicy, Lateness, LatePolicy, correct, hopping, tumbling
+import pytest
+
+from muntin import EmitPolicy, Lateness, LatePolicy, WindowKind, correct, hopping, session, tumbling
 from muntin_engine.evaluators.general.bucket import BatchResult
 from tests.core.build import Feed, Total, output, query, reasons, row
 
@@ -74,6 +76,24 @@ def test_late_for_one_of_its_windows_only() -> None:
     corrected = Feed(query(hopping(10, 5), Total(), **CORRECTING))
     corrected.batch(at(1), watermark=10)
     assert changes(corrected.batch(at(7))) == ["-[0,10) 1", "+[0,10) 2"]
+
+
+def test_allowed_lateness_counts_from_the_end_of_the_window_and_not_from_the_element() -> None:
+    """Minutes of a day: 08:20 comes at 10:54, 2 h 34 min later, and 1 h 54 min after the end of its window."""
+    feed = Feed(query(tumbling(60), Total(), **CORRECTING | {"late": correct(120)}))
+    assert changes(feed.batch(at(485), at(555), watermark=654)) == ["+[480,540) 1", "+[540,600) 1"]
+    assert changes(feed.batch(at(500))) == ["-[480,540) 1", "+[480,540) 2"]
+    feed.batch(watermark=660)
+    assert reasons(feed.batch(at(501))) == ["late"]
+
+
+@pytest.mark.parametrize(("window", "has_ids"), [(tumbling(60), True), (session(60), False)], ids=str)
+def test_with_ids_or_off_the_grid_allowed_lateness_counts_from_the_element(window: WindowKind, has_ids: bool) -> None:
+    """Flink counts it from the end of any window, and merges an element into a session that is open."""
+    feed = Feed(query(window, Total(), **CORRECTING | {"late": correct(120), "has_ids": has_ids}))
+    feed.batch(row("a" if has_ids else None, 485, 486, 1), watermark=620)
+    result = feed.batch(*(row(place if has_ids else None, place, place + 1, 1) for place in (499, 500)))
+    assert (result.accepted, reasons(result)) == (1, ["late"])
 
 
 # Beam
