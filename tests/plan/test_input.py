@@ -6,7 +6,22 @@ from typing import Any
 
 import pytest
 
-from muntin import PolicyError, bounded_delay, bounded_disorder, correct, count_by_start, ordered, punctuate_every
+from muntin import (
+    EmitPolicy,
+    PolicyError,
+    bounded_delay,
+    bounded_disorder,
+    correct,
+    count_by_start,
+    cumulate,
+    landmark,
+    ordered,
+    punctuate_every,
+    session,
+    snapshot,
+    trailing,
+    tumbling,
+)
 from muntin.lateness import parse_lateness
 from muntin_engine.plan import Input, NamedColumn
 from muntin_engine.plan.identity import plan_identity
@@ -106,3 +121,26 @@ def test_what_does_not_fit_the_input_is_refused(changed: dict[str, Any], message
 def test_a_checkpoint_remembers_what_it_keeps_and_no_delay(before: Input, after: Input, differs: list[str]) -> None:
     old, new = (plan_identity(plan_of(input=given)) for given in (before, after))
     assert [name for name in old if old[name] != new[name]] == differs
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"window": session("1 hour")},
+        {"window": cumulate("1 day", "1 hour")},
+        {"window": landmark("1 hour")},
+        {"window": snapshot()},
+        {"window": trailing("1 hour")},
+        {"columns": {"id": NamedColumn("id", "string")}},
+        {"is_edge": True},
+        {"emit": EmitPolicy.SPECULATIVE},
+        {"emit": EmitPolicy.EAGER},
+        {"forget_keys_after": 10},
+    ],
+    ids=str,
+)
+def test_off_the_grid_or_with_ids_a_row_behind_the_watermark_is_late_in_an_open_window_too(
+    changed: dict[str, Any],
+) -> None:
+    assert plan_of(**changed).steps == ()
+    assert plan_of().steps == (tumbling("10 minutes"),)

@@ -28,13 +28,9 @@ from muntin import (
     bounded_disorder,
     correct,
     count_by_start,
-    cumulate,
     early,
     hopping,
-    landmark,
-    session,
     snapshot,
-    trailing,
     tumbling,
 )
 from muntin.triggers import every, every_count, on_signal, repeat
@@ -195,23 +191,6 @@ def test_a_trigger_that_waits_for_what_no_row_says_is_refused(
 
 def test_early_results_do_not_change_which_rows_are_late() -> None:
     assert plan_of(emit=early(every_count(10))).steps == plan_of().steps == (tumbling("10 minutes"),)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        *({"window": window} for window in (session("1 hour"), cumulate("1 day", "1 hour"), landmark("1 hour"))),
-        *({"window": window} for window in (snapshot(), trailing("1 hour"))),
-        {"columns": {"id": NamedColumn("id", "string")}},
-        {"emit": EmitPolicy.SPECULATIVE},
-        {"emit": EmitPolicy.EAGER},
-        {"is_edge": True},
-        {"forget_keys_after": 10},
-    ],
-    ids=str,
-)
-def test_a_row_behind_the_watermark_is_late_in_an_open_window_too(changed: dict[str, Any]) -> None:
-    assert plan_of(**changed).steps == ()
 
 
 @pytest.mark.parametrize(
