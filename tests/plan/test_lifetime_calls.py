@@ -46,7 +46,7 @@ def test_changes_follow_each_other(stream: EventStream, lifetimes: Lifetimes) ->
     ("call", "message"),
     [
         (lambda: POINTS.set_duration(0), r"set_duration\(0\) is not above zero"),
-        (lambda: POINTS.extend("-1 hour"), r"extend\('minus 1 hour'\) is not above zero"),
+        (lambda: POINTS.extend("-1 hour"), r"extend\('-1 hour'\) is not above zero"),
         (lambda: RIDES.to_points("end"), "say so: to_points..end., repeated=True"),
         (lambda: RIDES.to_points("middle"), "there are 'start' and 'end'"),  # type: ignore[arg-type]
         (RIDES.to_edges, r"call to_points\('start'\).to_edges\(\)"),

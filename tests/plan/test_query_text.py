@@ -59,7 +59,7 @@ def test_a_stream_is_not_shown_but_told_what_to_write() -> None:
     ("window", "axis", "spelled"),
     [
         (tumbling("10 minutes"), Axis.TIME, "tumbling('10 minutes')"),
-        (hopping("1 hour", "10 minutes", "-15 minutes"), Axis.TIME, "'10 minutes', offset='minus 15 minutes')"),
+        (hopping("1 hour", "10 minutes", "-15 minutes"), Axis.TIME, "'10 minutes', offset='-15 minutes')"),
         (hopping(6, 3, 1, reach=2), Axis.TICKS, "hopping(6, 3, offset=1, reach=2)"),
         (snapshot(), Axis.TIME, "snapshot()"),
     ],

@@ -204,7 +204,11 @@ def test_the_first_instant_at_which_a_clock_shows_a_time_is_that_of_a_walk_over_
         ),
         (lambda: calendar("1.5 days"), "a calendar has no '1.5 days'"),
         (lambda: calendar(7), "a calendar has no 7"),  # type: ignore[arg-type]
-        (lambda: calendar("0 days"), "a calendar window needs a size and a hop above zero, got 0 and 0"),
+        (lambda: calendar("0 days"), "a calendar window needs a size above zero, got 0 days"),
+        (
+            lambda: calendar("month", "0 months"),
+            "a calendar window needs a size and a hop above zero, got a size of 1 and a hop of 0 months",
+        ),
         (lambda: calendar("month", "week"), "a calendar window of 'month' cannot hop by 'week': months have no fixed"),
         (
             lambda: calendar("day", zone="Europe/Berln"),

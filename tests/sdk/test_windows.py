@@ -81,19 +81,35 @@ def test_a_specification_spells_itself() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: hopping(0, 5), "a hopping window needs a size and a hop above zero, got 0 and 5"),
-        (lambda: hopping(5, -1), "a hopping window needs a size and a hop above zero, got 5 and -1"),
+        (lambda: hopping(0, 5), "a hopping window needs a size and a hop above zero, got the size 0 and the hop 5"),
+        (
+            lambda: hopping(5, "-1 hour"),
+            "a hopping window needs a size and a hop above zero, got the size 5 and the hop '-1 hour'",
+        ),
+        (lambda: tumbling("-5 minutes"), "a tumbling window needs a size above zero, got '-5 minutes'"),
         (lambda: tumbling(5, reach=-1), "the reach of a window cannot be negative, got -1"),
         (lambda: count_by_start(0), "a count window needs a whole number above zero, got 0"),
         (
             lambda: cumulate(10, 3),
-            "cumulating windows need a step above zero and a size that is a multiple, got 10 and 3",
+            "cumulating windows need a step above zero and a size that is a multiple of it, got the size 10 and the "
+            "step 3",
         ),
         (
             lambda: cumulate("1 hour", "1 day"),
-            "cumulating windows need a step above zero and a size that is a multiple, got '1 hour' and '1 day'",
+            "cumulating windows need a step above zero and a size that is a multiple of it, got the size '1 hour' and "
+            "the step '1 day'\n  the size comes first: write cumulate('1 day', '1 hour')",
         ),
-        (lambda: trailing("-1 minute"), "trailing windows need a length above zero, got 'minus 1 minute'"),
+        (
+            lambda: cumulate(3, 12, 1),
+            "cumulating windows need a step above zero and a size that is a multiple of it, got the size 3 and the "
+            "step 12\n  the size comes first: write cumulate(12, 3, 1)",
+        ),
+        (
+            lambda: cumulate(5, 12),
+            "cumulating windows need a step above zero and a size that is a multiple of it, got the size 5 and the "
+            "step 12",
+        ),
+        (lambda: trailing("-1 minute"), "trailing windows need a length above zero, got '-1 minute'"),
         (
             lambda: trailing(5, every=0),
             "trailing windows come at every n-th start, n a whole number above zero: 0",
@@ -112,7 +128,7 @@ def test_a_specification_spells_itself() -> None:
             "count windows begin every so many times, a whole number above zero, got True",
         ),
         (lambda: session(0), "a session window needs a gap above zero, got 0"),
-        (lambda: session("-5 minutes"), "a session window needs a gap above zero, got 'minus 5 minutes'"),
+        (lambda: session("-5 minutes"), "a session window needs a gap above zero, got '-5 minutes'"),
         (lambda: CountWindows(1, "middle"), "a count window counts by 'start' or by 'end', got 'middle'"),  # type: ignore[arg-type]
     ],
 )

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
+from difflib import get_close_matches
 from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Final, TypeAlias
@@ -86,6 +87,7 @@ _UNITS: Final[dict[str, int]] = {
     for unit in names.split()
 }
 _SPELLED: Final = ("day", "hour", "minute", "second", "millisecond", "microsecond")
+_PLURALS: Final = tuple(f"{unit}s" for unit in ("week", *_SPELLED))
 
 
 def ticks(duration: Duration) -> int:
@@ -195,7 +197,16 @@ def _term(text: str, number: str, unit: str) -> int:
             raise DurationError(
                 text, f"the unit {unit!r} has no fixed length", f"windows of months are calendar('{number} {unit}')"
             )
-        raise DurationError(text, f"the unit {unit!r} is unknown")
+        alike = [plural for plural in _PLURALS if plural[0] == unit[0].lower()]
+        close = ["minutes"] if unit == "m" else get_close_matches(unit.lower(), alike, n=1, cutoff=0.65)
+        units = (
+            "units: microseconds (us), milliseconds (ms), seconds (s), minutes (min), hours (h), days (d), weeks (w)"
+        )
+        if close:
+            meant = close[0].removesuffix("s") if number == "1" else close[0]
+            whole = re.sub(rf"(?<=\d)\s*{re.escape(unit)}\b", f" {meant}", text)
+            units = f"did you mean {whole!r}?\n  {units}"
+        raise DurationError(text, f"the unit {unit!r} is unknown", units)
     whole, _, fraction = number.partition(".")
     scale: int = 10 ** len(fraction)
     scaled, rest = divmod(int(fraction or 0) * size, scale)
@@ -216,7 +227,7 @@ def spell_ticks(length: int) -> str:
     for name in _SPELLED:
         count, rest = divmod(rest, _UNITS[name])
         words += [f"{count} {name}" + ("s" if count > 1 else "")] if count else []
-    return ("minus " if length < 0 else "") + (" ".join(words) or "0 seconds")
+    return ("-" if length < 0 else "") + (" ".join(words) or "0 seconds")
 
 
 def spell_given(length: int) -> str:
@@ -224,7 +235,7 @@ def spell_given(length: int) -> str:
 
     Example:
         >>> spell_given(ticks("-10 minutes")), spell_given(ticks(-10))
-        ("'minus 10 minutes'", '-10')
+        ("'-10 minutes'", '-10')
     """
     if isinstance(length, DecimalLength):
         return repr(length)

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from muntin.errors import PolicyError
 
 
 class _Policy(StrEnum):
     """An enumeration that is text and explains itself."""
+
+    @classmethod
+    def _instead_of(cls, word: str) -> str | None:
+        """Return what to write instead of a word that stands for something else; None for any other word."""
+        return None
 
 
 class ClipPolicy(_Policy):
@@ -74,6 +79,10 @@ class EmitPolicy(_Policy):
     """When the max event time passes the window's end, with retractions whenever it changes after that."""
     EAGER = "eager"
     """As soon as the window has a member, with retractions whenever it changes."""
+
+    @classmethod
+    def _instead_of(cls, word: str) -> str | None:
+        return _NOT_EMIT_POLICIES.get(word)
 
     @property
     def may_retract(self) -> bool:
@@ -140,6 +149,17 @@ class OutputContract(_Policy):
 
 PolicyT = TypeVar("PolicyT", bound=_Policy)
 
+_NOT_EMIT_POLICIES: Final = {
+    "append": "Spark's output mode 'append' is emit='final', the default",
+    "update": (
+        "Spark's output mode 'update' is, for windows, emit=early(every_count(1))\n"
+        "  and emit='eager' where the reader takes retractions"
+    ),
+    "complete": "Spark's output mode 'complete' is emit='eager', written into a ChangelogTable",
+    "early": "early results of windows need a trigger, as in emit=early(every='1 minute')",
+}
+"""What to write instead of Spark's output modes; the how-to page 'From Spark's output modes to emit' has them all."""
+
 
 def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
     """Return a policy from its text.
@@ -157,6 +177,8 @@ def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
         members = ", ".join(repr(str(member)) for member in kind)
         article = "an" if kind.__name__.startswith("E") else "a"
         meant = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
+        instead = kind._instead_of(str(value).lower())
         suggestion = f"\n  did you mean {meant[0]!r}?" if meant else ""
+        suggestion = suggestion if instead is None else f"\n  {instead}"
         given = getattr(value, "__name__", None) or repr(value)
         raise PolicyError(f"{given} is not {article} {kind.__name__}; there are {members}{suggestion}") from None

@@ -68,7 +68,10 @@ class CalendarWindows(WindowKind):
         if self.unit not in _LEAST_DAYS:
             raise WindowError(f"a calendar window counts days or months, got {self.unit!r}")
         if self.size <= 0 or self.hop <= 0:
-            raise WindowError(f"a calendar window needs a size and a hop above zero, got {self.size} and {self.hop}")
+            if self.size == self.hop:
+                raise WindowError(f"a calendar window needs a size above zero, got {self.size} {self.unit}s")
+            given = f"a size of {self.size} and a hop of {self.hop} {self.unit}s"
+            raise WindowError(f"a calendar window needs a size and a hop above zero, got {given}")
         if self.reach < 0:
             raise WindowError(f"the reach of a window cannot be negative, got {spell_given(self.reach)}")
         zone_named(self.zone)

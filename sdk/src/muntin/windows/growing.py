@@ -40,8 +40,15 @@ class CumulateWindows(WindowKind):
 
     def __post_init__(self) -> None:
         if self.step <= 0 or self.size < self.step or self.size % self.step:
-            given = " and ".join(map(spell_given, (self.size, self.step)))
-            raise WindowError(f"cumulating windows need a step above zero and a size that is a multiple, got {given}")
+            given = f"the size {spell_given(self.size)} and the step {spell_given(self.step)}"
+            others = f", {spell_given(self.offset)}" if self.offset else ""
+            instead = f"cumulate({spell_given(self.step)}, {spell_given(self.size)}{others})"
+            is_swapped = 0 < self.size < self.step and self.step % self.size == 0
+            raise WindowError(
+                "cumulating windows need a step above zero and a size that is a multiple of it, got "
+                + given
+                + (f"\n  the size comes first: write {instead}" if is_swapped else "")
+            )
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime up to the end of the period of its last tick."""

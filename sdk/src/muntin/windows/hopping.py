@@ -41,7 +41,9 @@ class HoppingWindows(WindowKind):
 
     def __post_init__(self) -> None:
         if self.size <= 0 or self.hop <= 0:
-            given = " and ".join(map(spell_given, (self.size, self.hop)))
+            if self.size == self.hop:
+                raise WindowError(f"a tumbling window needs a size above zero, got {spell_given(self.size)}")
+            given = f"the size {spell_given(self.size)} and the hop {spell_given(self.hop)}"
             raise WindowError(f"a hopping window needs a size and a hop above zero, got {given}")
         if self.reach < 0:
             raise WindowError(f"the reach of a window cannot be negative, got {spell_given(self.reach)}")
