@@ -101,7 +101,7 @@ def test_a_whole_decimal_is_a_length_over_integers() -> None:
 def test_a_decimal_is_spelled_as_it_is_written() -> None:
     assert str(tumbling(QUARTER)) == "tumbling(Decimal('0.25'))"
     assert str(landmark(Decimal(2), since=1)) == "landmark(2, since=1)"
-    with pytest.raises(QueryError, match=r"got Decimal\('1.3'\) and Decimal\('0.5'\)"):
+    with pytest.raises(QueryError, match=r"got the size Decimal\('1.3'\) and the step Decimal\('0.5'\)"):
         cumulate(Decimal("1.3"), HALF)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any, Generic, NamedTuple, Protocol, TypedDict, TypeVar
 
@@ -157,7 +158,25 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
     ("annotation", "given", "message"),
     [
         (int, [column(float)], r"show\.reads reads integer, but the column x is float"),
-        (int, [column(bool)], "x is boolean"),
+        (int, [column(bool)], r"x is boolean \| None\n  cast the column, for example F\.col\('x'\)\.cast\('bigint'\)"),
+        (
+            int,
+            [column(str, "a + b")],
+            r"a \+ b is string \| None\n  cast the column, for example with \.cast\('bigint'\)",
+        ),
+        (int, [column(date)], r"x is date \| None\n  cast the column, or choose another module"),
+        (str, [column(date)], r"x is date \| None\n  cast the column, for example F\.col\('x'\)\.cast\('string'\)"),
+        (
+            float,
+            [column(str)],
+            r"reads float \(integer or decimal as float\), but the column x is string \| None\n"
+            r"  cast the column, for example F\.col\('x'\)\.cast\('double'\), or choose another module",
+        ),
+        (
+            Instant,
+            [column(str)],
+            r"reads instant \(timestamp or integer as instant\), but the column x is string \| None\n  cast the column",
+        ),
         (int, [column(list[int])], "x is list"),
         (list[int], [column(list[str])], "x is list"),
         (Trip, [struct(miles=float)], "s is struct"),
@@ -216,7 +235,12 @@ LISTED: Any = list
         (Ordered, struct(a=int), "reads values with an order, but the column s is struct"),
         (Ordered, column(dict[str, int]), "reads values with an order"),
         (Told, column(list[int]), "reads values that can be told apart by a hash, but the column x is list"),
-        (Number, column(str), "reads integer or float, but the column x is string"),
+        (
+            Number,
+            column(str),
+            r"reads integer or float \(decimal as float\), but the column x is string \| None\n"
+            r"  cast the column, for example F\.col\('x'\)\.cast\('bigint'\), or choose another module",
+        ),
         (LISTED[Ordered], column(list[Trip]), r"\n  \[\]: it reads values with an order, the column has struct"),
     ],
 )
@@ -263,7 +287,7 @@ def test_columns_of_one_type_variable_may_be_widened_to_the_same_type() -> None:
     pair = struct(x=int, y=float)
     for given in ([column(int), column(Decimal)], [column(float), column(int)], [pair]):
         assert spell(bind_inputs(Slope, given).result) == "float"
-    with pytest.raises(TypeMismatchError, match="but the column x is decimal"):
+    with pytest.raises(TypeMismatchError, match="reads float, but the column x is decimal"):
         bind_inputs(Slope, [column(float), column(Decimal)])
 
 

@@ -111,7 +111,7 @@ def test_a_module_is_named_or_given_as_a_class() -> None:
         ({"source": "link"}, "got a column and no sources"),
         ({"sources": ["a"]}, "got sources and no column"),
         ({"source": "link", "sources": ["a", "a"]}, "with different names, got a, a"),
-        ({"source": "link", "sources": [1]}, r"the names of sources are text, got \[1\]"),
+        ({"source": "link", "sources": [1]}, r"are text, got \[1\]\n  write sources=\['1'\], and cast .*'string'"),
         ({"late": "never"}, "'never' is not a LatePolicy"),
     ],
 )

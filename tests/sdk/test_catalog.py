@@ -128,10 +128,7 @@ def test_a_name_that_nobody_offers_is_answered_with_the_closest(installation: In
     with pytest.raises(UnknownModuleError) as unknown:
         installation.catalog().module("stats.averge")
     assert str(unknown.value) == (
-        "no module is named 'stats.averge'\n"
-        "  did you mean 'stats.average' (muntin-stats 0.1.0)?\n"
-        "  installed modules: patterns.*, stats.average, stats.count\n"
-        "  a module's package must be installed where the driver and the workers run"
+        "no module is named 'stats.averge'\n  did you mean 'stats.average' (muntin-stats 0.1.0)?"
     )
     assert (unknown.value.name, unknown.value.installed[0]) == ("stats.averge", "patterns.*")
     assert installation.imported() == ["stats"]

@@ -26,6 +26,9 @@ from muntin.windows.definition import check_kind
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 """Environment variable with the names of the plugins that may load, separated by commas. Unset: all."""
 
+_SURE: Final = 0.8
+"""How like the last part of a name must be for a suggestion that needs no list of all names beside it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
@@ -146,16 +149,20 @@ class Catalog:
             if kind == "module" and offered in sources
         }
         others = {entry.name: _distribution(entry) for entry in self._candidates() if entry.name not in self._loaded}
-        close = difflib.get_close_matches(name, called, n=1)
-        if close:
-            meant = called[close[0]] or close[0]
-            suggestion: str | None = f"{meant!r} ({sources[meant]})"
-        else:
+        suggestion: str | None = None
+        is_sure = False
+        if name not in self._loaded:  # not a plugin's name alone, which all of its modules resemble
+            close = _closest(name, called)
             plugins = difflib.get_close_matches(name.partition(".")[0], others, n=1)
-            suggestion = f"a {kind} of the plugin {plugins[0]!r} ({others[plugins[0]]})" if plugins else None
+            if close is not None:
+                meant = called[close] or close
+                suggestion = f"{meant!r} ({sources[meant]})"
+                is_sure = difflib.SequenceMatcher(None, _last(name), _last(close)).ratio() >= _SURE
+            elif plugins:
+                suggestion = f"a {kind} of the plugin {plugins[0]!r} ({others[plugins[0]]})"
         known = [*sources, *(f"{plugin}.*" for plugin in others)]
         unreadable = [str(error).partition("\n")[0] for error in self.unreadable]
-        raise UnknownModuleError(kind, name, suggestion, sorted(known), unreadable)
+        raise UnknownModuleError(kind, name, suggestion, sorted(known), unreadable, is_sure=is_sure)
 
 
 @cache
@@ -165,6 +172,17 @@ def installed() -> Catalog:
     names = None if allowed is None else frozenset(name.strip() for name in allowed.split(",") if name.strip())
     found = plugin_entries()
     return Catalog(found.entries, names, found.unreadable)
+
+
+def _closest(name: str, called: Iterable[str]) -> str | None:
+    """Return the closest of some names; one without a plugin is compared with what comes after theirs."""
+    compared = {full if "." in name else _last(full): full for full in sorted(called)}
+    close = difflib.get_close_matches(name, compared, n=1)
+    return compared[close[0]] if close else None
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _distribution(entry: EntryPoint) -> str:

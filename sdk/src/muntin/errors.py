@@ -61,17 +61,30 @@ class UnknownModuleError(QueryError, LookupError):
     """No installed plugin offers a module or function of that name."""
 
     def __init__(
-        self, kind: str, name: str, suggestion: str | None, installed: Sequence[str], unreadable: Sequence[str] = ()
+        self,
+        kind: str,
+        name: str,
+        suggestion: str | None,
+        installed: Sequence[str],
+        unreadable: Sequence[str] = (),
+        *,
+        is_sure: bool = False,
     ) -> None:
         self.name = name
         self.suggestion = suggestion
         self.installed = tuple(installed)
         lines = [f"no {kind} is named {name!r}"]
+        own = [offered for offered in installed if offered.startswith(f"{name}.")]
         if suggestion:
             lines.append(f"  did you mean {suggestion}?")
-        lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
-        lines += [f"  it may be in a package that cannot be read: {first_line}" for first_line in unreadable]
-        lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
+        elif "." not in name and not own:
+            lines.append("  a name begins with its plugin, as in 'stats.average'")
+        if own:
+            lines.append(f"  {name!r} is a plugin, with the {kind}s {', '.join(own)}")
+        if not own and not is_sure:
+            lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
+            lines += [f"  it may be in a package that cannot be read: {first_line}" for first_line in unreadable]
+            lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
 
 

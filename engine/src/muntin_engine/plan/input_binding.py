@@ -26,13 +26,24 @@ from muntin_engine.core.skipping import Accepted, HasNoNull, Present, forbids_nu
 Converter: TypeAlias = Callable[[Any], Any]
 """Turns a value as it is stored, of plain Python types, into a module's own."""
 
-_WIDENS: Final = {
+_WIDENS: Final = (
     (ScalarKind.INTEGER, ScalarKind.FLOAT),
     (ScalarKind.DECIMAL, ScalarKind.FLOAT),
     (ScalarKind.TIMESTAMP, ScalarKind.INSTANT),
     (ScalarKind.INTEGER, ScalarKind.INSTANT),
-}
+)
 """Column kinds that a module's kind takes without a cast by the query writer."""
+
+_CASTS: Final = {
+    ScalarKind.BOOLEAN: "boolean",
+    ScalarKind.INTEGER: "bigint",
+    ScalarKind.FLOAT: "double",
+    ScalarKind.DECIMAL: "decimal(18, 2)",
+    ScalarKind.STRING: "string",
+    ScalarKind.DATE: "date",
+    ScalarKind.TIMESTAMP: "timestamp",
+}
+"""Spark's names of kinds that text is cast to. All of them are cast to text, and the first four to one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +271,8 @@ def _unify(reader: str, reads: Sequence[Field], given: Sequence[Field], bound: d
         if misfits:
             where = "" if misfits == [("", wanted, field)] else "".join(map(_spell_misfit, misfits))
             raise TypeMismatchError(
-                f"{reader} reads {_spell_wanted(bind(wanted, bound))}, but the column {field.name} is {spell(field)}"
-                f"{where}\n  cast the column, for example F.col(...).cast(...), or choose another module"
+                f"{reader} reads {_spell_read(wanted, bound)}, but the column {field.name} is {spell(field)}"
+                f"{where}\n  cast the column{_spell_cast(wanted, field)}, or choose another module"
             )
 
 
@@ -337,6 +348,33 @@ def _spell_wanted(wanted: Field) -> str:
     if isinstance(variable, Variable) and (variable.is_ordered or variable.is_hashable):
         return "values with an order" if variable.is_ordered else "values that can be told apart by a hash"
     return spell(wanted)
+
+
+def _spell_read(wanted: Field, bound: Mapping[str, Field]) -> str:
+    """Spell what is read, with the kinds that are widened to it; of a bound type variable none is."""
+    found = bind(wanted, bound)
+    kinds = _kinds(wanted) if found == wanted else []
+    widened = ((wide, [given for given, kind in _WIDENS if kind is wide and given not in kinds]) for wide in kinds)
+    more = ", ".join(f"{' or '.join(given)} as {wide}" for wide, given in widened if given)
+    return _spell_wanted(found) + (f" ({more})" if more else "")
+
+
+def _spell_cast(wanted: Field, given: Field) -> str:
+    """Return an example of a cast of a column to what is read; empty if Spark has none."""
+    here, there = _kinds(given), _kinds(wanted)
+    if not here or not there or here[0] not in _CASTS or there[0] not in _CASTS:
+        return ""
+    plain = list(_CASTS)[:4]
+    if ScalarKind.STRING not in (here[0], there[0]) and not (here[0] in plain and there[0] in plain):
+        return ""
+    column = f"F.col({given.name!r})" if given.name.isidentifier() else "with "
+    return f", for example {column}.cast({_CASTS[there[0]]!r})"
+
+
+def _kinds(field: Field) -> list[ScalarKind]:
+    """Return the kind of a column of one value, or those that a type variable may stand for."""
+    choices = field.type.choices if isinstance(field.type, Variable) else (field,)
+    return [choice.type.kind for choice in choices if isinstance(choice.type, Scalar)]
 
 
 def _evicted(cls: type[Module], bound: Mapping[str, Field]) -> Field | None:

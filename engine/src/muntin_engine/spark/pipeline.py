@@ -219,7 +219,7 @@ def _check_progress(plan: Plan) -> None:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"
             "  give events() a delay, such as delay='10 minutes', another progress policy, or a change column with "
-            "punctuation rows"
+            "punctuation rows\n  a withWatermark() of the input is not read"
         )
 
 
