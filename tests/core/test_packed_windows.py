@@ -95,7 +95,7 @@ def test_an_index_that_packs_agrees_with_one_that_does_not(monkeypatch: pytest.M
         at = random.randrange(600)
         stretches = [Window(at, random.choice((at + random.randrange(1, 60), INFINITY)))]
         if random.random() < 0.5:
-            assert index.shown_in(stretches) == other.shown_in(stretches)
+            assert index.touched_by(stretches) == other.touched_by(stretches)
             assert index.get(window) == other.get(window)
         assert len(index) == len(other)
         assert index.items() == other.items()

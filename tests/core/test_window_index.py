@@ -12,7 +12,7 @@ from random import Random
 
 from muntin import Window
 from muntin_engine.evaluators.general.window_entry import NEW, LiveRow, OutputRow, WindowEntry
-from muntin_engine.evaluators.general.window_index import WindowIndex, by_extent
+from muntin_engine.evaluators.general.window_index import WindowIndex, by_window
 
 A, B, PAST = Window(0, 10), Window(5, 15), Window(8, 9)
 
@@ -30,7 +30,7 @@ def history() -> WindowIndex:
 
 
 def windows(index: WindowIndex, start: int, end: int) -> list[Window]:
-    return [window for window, _ in index.shown_in([Window(start, end)])]
+    return [window for window, _ in index.touched_by([Window(start, end)])]
 
 
 def test_windows_lie_in_order_and_overlap_is_half_open() -> None:
@@ -94,10 +94,10 @@ def test_an_index_agrees_with_a_plain_search_whatever_is_done_to_it() -> None:
             frontier = random.randrange(1000)
             assert index.close(frontier, 0) == sum(window.start < frontier for window in plain)
             plain = {window: kept for window, kept in plain.items() if window.start >= frontier}
-        assert [window for window, _ in index.items()] == sorted(plain, key=by_extent)
+        assert [window for window, _ in index.items()] == sorted(plain, key=by_window)
         stretches = [Window(at, at + random.randrange(1, 9)) for at in random.sample(range(4000), 3)]
         wanted = {
             window: [some for some in stretches if some.start < window.end and window.start < some.end]
-            for window in sorted(plain, key=by_extent)
+            for window in sorted(plain, key=by_window)
         }
-        assert index.shown_in(stretches) == [(window, some) for window, some in wanted.items() if some]
+        assert index.touched_by(stretches) == [(window, some) for window, some in wanted.items() if some]

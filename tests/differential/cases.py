@@ -133,8 +133,10 @@ class Case:
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
         computations = [reference.Computation(remembered(module)) for module in SHAPES[self.shape]]
-        ends_move = self.has_ids or self.is_edge
-        return reference.WindowedQuery(self.kind, computations, self.clip, self.timestamps, ends_move=ends_move)
+        event_ends_move = self.has_ids or self.is_edge
+        return reference.WindowedQuery(
+            self.kind, computations, self.clip, self.timestamps, event_ends_move=event_ends_move
+        )
 
     @cached_property
     def query(self) -> EvaluatorQuery:

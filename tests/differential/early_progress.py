@@ -59,7 +59,7 @@ class Course:
 
     def counted(self, query: EvaluatorQuery, watermark: int) -> int:
         """Return where windows have closed: on a grid of late rows that correct, an end of a window."""
-        is_step = self.late.corrects and not query.ends_move
+        is_step = self.late.corrects and not query.event_ends_move
         return last_end(query.window, watermark) if is_step else watermark
 
 

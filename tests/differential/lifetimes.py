@@ -66,16 +66,16 @@ def _windows(kind: WindowSpecification, furthest: int = 400) -> list[Window]:
     return [Window(first, first + kind.size) for first in range(kind.offset - 60 * kind.hop, furthest, kind.hop)]
 
 
-def watermark(changes: Sequence[LifetimeChange], tick: int, *, ends_move: bool) -> int:
+def watermark(changes: Sequence[LifetimeChange], tick: int, *, event_ends_move: bool) -> int:
     """Return what a watermark of the events as they come says of the changed ones."""
     for change in changes:
         if isinstance(change, Shift):
             tick += change.shift
         elif isinstance(change, Shorten):
-            tick -= change.reduction * ends_move
+            tick -= change.reduction * event_ends_move
         elif isinstance(change, Align):
             tick = min(window.start for window in _windows(change.windows) if window.end > tick)
-        ends_move = ends_move and not isinstance(change, SetDuration | PointsAtStart | PointsAtEnd)
+        event_ends_move = event_ends_move and not isinstance(change, SetDuration | PointsAtStart | PointsAtEnd)
     return tick
 
 

@@ -82,7 +82,7 @@ class SliceCase:
         """The query as the oracle reads it."""
         oracles = ORACLES.get(self.forms, self.modules)
         computations = [reference.Computation(remembered(module)) for module in oracles]
-        return reference.WindowedQuery(self.window, computations, ends_move=False)
+        return reference.WindowedQuery(self.window, computations, event_ends_move=False)
 
     @cached_property
     def grids(self) -> tuple[Grid, ...]:

@@ -73,7 +73,7 @@ class StateSessionCase(SessionCase):
         accepts = _is_present if self.skips_nulls else _accepts_all
         modules = map(remembered, MODULES[self.forms])
         computations = [reference.Computation(module, accepts=accepts) for module in modules]
-        return reference.WindowedQuery(self.window, computations, ends_move=False)
+        return reference.WindowedQuery(self.window, computations, event_ends_move=False)
 
     @property
     def stream(self) -> Script:

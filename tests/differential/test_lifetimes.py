@@ -124,7 +124,7 @@ def check(changes: Sequence[LifetimeChange], window: WindowKind, seed: int, *, a
     for some in random_stream(random, [said for _, said in made]):
         run.take(batch(some, are_revised=are_revised))
         punctuation = max(row.start for row in some if row.change == "punctuate" and row.start is not None)
-        reached = max(reached, watermark(changes, punctuation, ends_move=are_revised))
+        reached = max(reached, watermark(changes, punctuation, event_ends_move=are_revised))
         assert sorted(run.results) == expected(window, lives, reached, reached), (seed, some)
     run.take(batch([Row("close")], are_revised=are_revised))
     assert sorted(run.results) == expected(window, lives, INFINITY, reached), seed

@@ -92,8 +92,8 @@ def test_the_streams_join_lives_and_split_them() -> None:
     def watched(self: Division, key: Any, net: Any, *, has_triggers: bool) -> None:
         before = len(key.lives)
         plain(self, key, net, has_triggers=has_triggers)
-        seen["joined"] += any(one.is_joined and one.life.span for one in self.changes)
-        seen["split"] += before > 0 and any(one.touched and not one.is_joined for one in self.changes)
+        seen["joined"] += any(one.is_absorbed and one.life.span for one in self.changes)
+        seen["split"] += before > 0 and any(one.touched and not one.is_absorbed for one in self.changes)
         seen["several"] += len(key.lives) > 1
         seen["handed over"] += any(one.replaced for one in self.changes)
 

@@ -36,7 +36,7 @@ def check_union(seed: int) -> None:
     window = random.choice((tumbling(10), snapshot()))
     own = {source: random.choice(CHANGES) for source in "ab"}
     common = random.choice(((), (Align(tumbling(5)),)))
-    rules = tuple(SourceRules(source, Punctuated(), changes, ends_move=True) for source, changes in own.items())
+    rules = tuple(SourceRules(source, Punctuated(), changes, event_ends_move=True) for source, changes in own.items())
     run = Run(task(common, window, sources=("a", "b"), rules=rules))
     lives, batches = [], []
     for source in "ab":
@@ -51,15 +51,15 @@ def check_union(seed: int) -> None:
         source, rows = random.choice([some for some in batches if some]).pop(0)
         run.take(told(source, rows))
         said = max(row.start for row in rows if row.change == "punctuate" and row.start is not None)
-        reached[source] = max(reached[source], watermark(own[source], said, ends_move=True))
+        reached[source] = max(reached[source], watermark(own[source], said, event_ends_move=True))
         if EARLIEST not in reached.values():
-            merged = max(merged, watermark(common, min(reached.values()), ends_move=True))
+            merged = max(merged, watermark(common, min(reached.values()), event_ends_move=True))
         assert sorted(run.results) == expected(window, lives, merged, merged)
     run.take(told("a", [Row("close")]))
-    merged = max(merged, watermark(common, reached["b"], ends_move=True))
+    merged = max(merged, watermark(common, reached["b"], event_ends_move=True))
     assert sorted(run.results) == expected(window, lives, merged, merged), "one stream goes on"
     run.take(told("b", [Row("close")]))
-    furthest = max(watermark(common, tick, ends_move=True) for tick in reached.values())  # so far endless events last
+    furthest = max(watermark(common, tick, event_ends_move=True) for tick in reached.values())
     assert sorted(run.results) == expected(window, lives, INFINITY, furthest)
     assert run.refused == []
 

@@ -134,7 +134,7 @@ def test_a_time_bound_result_changes_where_more_becomes_known() -> None:
     query = WindowedQuery(tumbling(10), [Computation(Lengths())], ClipPolicy.FULL, TimestampPolicy.TIME_BOUND)
     rows = [(row.start, row.end, *row.value) for row in evaluate(query, events)]
     assert rows == [(0, 3, (10,)), (3, 4, (7, 10)), (4, 10, (4, 7)), (10, 16, (10,)), (16, 20, (6,))]
-    rows = [(row.start, row.end, *row.value) for row in evaluate(replace(query, ends_move=False), events)]
+    rows = [(row.start, row.end, *row.value) for row in evaluate(replace(query, event_ends_move=False), events)]
     assert rows == [(0, 3, (4,)), (3, 10, (4, 7)), (10, 20, (6,))]
 
 

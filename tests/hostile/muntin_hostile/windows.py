@@ -79,7 +79,7 @@ class LastThree(Each):
         windows = (Window(tick, tick + self.length) for tick in known.starts[-3:])
         return (window for window in windows if window.start < end and window.end > start)
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         return -(2**40), 2**40
 
     def unborn(self, known: Stretches) -> int:
@@ -103,7 +103,7 @@ class Forgetful(SnapshotWindows):
 class Hiding(SnapshotWindows):
     """Does not say that a neighbour changes too."""
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         return start, end
 
 
@@ -258,7 +258,7 @@ HOSTILE_KINDS: dict[str, WindowKind] = {
     "test_windows_that_ended_are_settled": LastThree(),
     "test_later_windows_start_where_they_may": Surprising(2),
     "test_what_is_carried_replaces_what_is_forgotten": Forgetful(),
-    "test_a_change_shows_where_the_kind_says": Hiding(),
+    "test_a_change_stays_where_the_kind_says": Hiding(),
     "test_members_and_windows_are_dual": Ambiguous(),
     "test_windows_depend_on_no_more_than_the_context": Boastful(),
     "test_the_kind_and_what_it_carries_are_plain_data": Lossy(7),

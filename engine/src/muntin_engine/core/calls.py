@@ -218,6 +218,6 @@ CALLS: Final[dict[CodeType, Callable[[Locals], Call]]] = {}
 """By the code of each function that calls modules, what says of its local variables which call it is at."""
 
 
-def at(function: Callable[..., object], describe: Callable[[Locals], Call]) -> None:
-    """Have a watchdog know a function that calls modules."""
+def describe_calls(function: Callable[..., object], describe: Callable[[Locals], Call]) -> None:
+    """Say for the watchdog which call a function is at, from its local variables."""
     CALLS[function.__code__] = describe

@@ -157,13 +157,13 @@ class Binding:
 
 
 def waits_for_ends(
-    modules: Iterable[Module], clip: ClipPolicy, timestamps: TimestampPolicy, *, ends_move: bool
+    modules: Iterable[Module], clip: ClipPolicy, timestamps: TimestampPolicy, *, event_ends_move: bool
 ) -> bool:
     """Return True if a window's result depends on ends that lie after it and may still move.
 
     It does not where the result at each tick of a window comes from the input up to that tick.
     """
-    sees_later = ends_move and not clip.clips_right and timestamps is not TimestampPolicy.TIME_BOUND
+    sees_later = event_ends_move and not clip.clips_right and timestamps is not TimestampPolicy.TIME_BOUND
     return sees_later and any(module.reads_times for module in modules)
 
 
@@ -224,7 +224,7 @@ class EvaluatorQuery(MakesOnce):
 
     def __post_init__(self) -> None:
         if isinstance(self.emit, EarlyEmission):
-            self.emit.check(self.window, is_revised=self.ends_move)
+            self.emit.check(self.window, is_revised=self.event_ends_move)
         if self.is_time_bound and self.emit is not EmitPolicy.EAGER:
             raise PolicyError(
                 f"a time-bound query emits results eagerly, not with emit={str(self.emit)!r}\n  use emit='eager'"
@@ -236,7 +236,7 @@ class EvaluatorQuery(MakesOnce):
         return bool(self.bindings) and self.bindings[0].module.is_operator
 
     @cached_property
-    def ends_move(self) -> bool:
+    def event_ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
         return self.has_ids or self.is_edge
 
@@ -260,7 +260,7 @@ class EvaluatorQuery(MakesOnce):
     def waits_for_ends(self) -> bool:
         """True if a window's result depends on ends that lie after it and may still move."""
         modules = [binding.module for binding in self.bindings]
-        return waits_for_ends(modules, self.clip, self.timestamps, ends_move=self.ends_move)
+        return waits_for_ends(modules, self.clip, self.timestamps, event_ends_move=self.event_ends_move)
 
     @cached_property
     def corrects(self) -> bool:
@@ -271,4 +271,4 @@ class EvaluatorQuery(MakesOnce):
     def hides_later_ends(self) -> bool:
         """True if a result may not show ends that lie after its tick, since a legal change may still move them."""
         reads_times = any(binding.module.reads_times for binding in self.bindings)
-        return self.is_cut_at_changes and self.ends_move and reads_times
+        return self.is_cut_at_changes and self.event_ends_move and reads_times

@@ -152,27 +152,27 @@ class LifetimeChanges:
 
     Attributes:
         changes: The changes, the first one first.
-        ends_move: True if revisions change the ends of events before the first one.
+        event_ends_move: True if revisions change the ends of events before the first one.
     """
 
     changes: tuple[LifetimeChange, ...] = ()
-    ends_move: bool = False
+    event_ends_move: bool = False
 
     def watermark(self, tick: int) -> int:
         """Return the watermark of the changed stream; one at an end of the axis stays there.
 
         Example:
-            >>> LifetimeChanges((Shorten(5), Shift(100)), ends_move=True).watermark(20)
+            >>> LifetimeChanges((Shorten(5), Shift(100)), event_ends_move=True).watermark(20)
             115
             >>> LifetimeChanges((Shorten(5), Shift(100))).watermark(20)
             120
         """
         if not self.changes or tick == EARLIEST or tick >= FARTHEST:
             return tick
-        for change, ends_move in self._each():
+        for change, event_ends_move in self._each():
             if isinstance(change, Shift):
                 tick += change.shift
-            elif isinstance(change, Shorten) and ends_move:
+            elif isinstance(change, Shorten) and event_ends_move:
                 tick -= change.reduction
             elif isinstance(change, Align):
                 grid = grid_of(change.grid)
@@ -188,7 +188,7 @@ class LifetimeChanges:
             spell_window: Returns windows as they are written.
         """
         told, effects = list[str](), list[str]()
-        for change, ends_move in self._each():
+        for change, event_ends_move in self._each():
             if isinstance(change, Shift):
                 told.append(f"shifted by {spell(change.shift)}")
                 effects.append(f"the watermark is shifted by {spell(change.shift)}")
@@ -199,7 +199,7 @@ class LifetimeChanges:
             elif isinstance(change, Shorten):
                 told.append(f"each ends {spell(change.reduction)} earlier, but keeps its first tick")
                 behind = f"the watermark stays {spell(change.reduction)} behind, as revisions count that much earlier"
-                effects += [behind] * ends_move
+                effects += [behind] * event_ends_move
             elif isinstance(change, PointsAtStart | PointsAtEnd):
                 told.append(f"each is a point at its {'start' if isinstance(change, PointsAtStart) else 'end'}")
             elif isinstance(change, ToEdges):
@@ -210,10 +210,10 @@ class LifetimeChanges:
         return f"{', then '.join(told)}; {', and '.join(effects) or 'the watermark stays'}"
 
     def _each(self) -> Iterator[tuple[LifetimeChange, bool]]:
-        ends_move = self.ends_move
+        event_ends_move = self.event_ends_move
         for change in self.changes:
-            yield change, ends_move
-            ends_move = ends_move and not change.fixes_ends
+            yield change, event_ends_move
+            event_ends_move = event_ends_move and not change.fixes_ends
 
 
 def lifetimes_after(before: Lifetimes, changes: Sequence[LifetimeChange]) -> Lifetimes:

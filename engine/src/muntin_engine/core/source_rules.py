@@ -16,15 +16,15 @@ class SourceRules:
         source: The name of the source.
         progress: Its progress policy.
         lifetime_changes: What becomes of the lifetimes of its events.
-        ends_move: True if revisions change ends.
+        event_ends_move: True if revisions change ends.
     """
 
     source: str
     progress: ProgressPolicy
     lifetime_changes: tuple[LifetimeChange, ...] = ()
-    ends_move: bool = False
+    event_ends_move: bool = False
 
     @property
     def changes(self) -> LifetimeChanges:
         """The changes of lifetimes, and what they do to the watermark."""
-        return LifetimeChanges(self.lifetime_changes, self.ends_move)
+        return LifetimeChanges(self.lifetime_changes, self.event_ends_move)

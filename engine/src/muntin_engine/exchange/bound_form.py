@@ -20,7 +20,7 @@ from muntin.components import ColumnarState
 from muntin.modules.columnar_aggregate import Form
 from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct
-from muntin_engine.core.calls import RUNNING, Call, Meter, at
+from muntin_engine.core.calls import RUNNING, Call, Meter, describe_calls
 from muntin_engine.core.skipping import forbids_null
 from muntin_engine.exchange.value_flags import flags, forbidden_nulls
 from muntin_engine.plan.plan import Plan
@@ -178,7 +178,7 @@ class BoundForm:
             self.meter.since(started)
 
 
-at(BoundForm._call, lambda local: Call(local["self"].label, local["method"], meter=local["self"].meter))
+describe_calls(BoundForm._call, lambda local: Call(local["self"].label, local["method"], meter=local["self"].meter))
 
 
 def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:

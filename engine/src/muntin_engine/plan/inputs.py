@@ -72,7 +72,7 @@ class Input:
     @cached_property
     def changes(self) -> LifetimeChanges:
         """The changes of lifetimes, and what they do to the watermark."""
-        return LifetimeChanges(self.lifetime_changes, ends_move=self.columns.new_end is not None)
+        return LifetimeChanges(self.lifetime_changes, event_ends_move=self.columns.new_end is not None)
 
     @property
     def changes_lifetimes(self) -> bool:
@@ -90,14 +90,14 @@ class Input:
         return self.lifetimes == "point"
 
     @property
-    def ends_move(self) -> bool:
+    def event_ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
         return self.columns.id is not None or self.has_samples
 
     @property
     def keeps_filtered(self) -> bool:
         """True if events that a filter leaves out are kept for what may still be said of them."""
-        return bool(self.columns.conditions) and self.ends_move
+        return bool(self.columns.conditions) and self.event_ends_move
 
     @property
     def says_when_complete(self) -> bool:

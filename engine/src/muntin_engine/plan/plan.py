@@ -130,15 +130,15 @@ class Plan:
         return all(given.says_when_complete for given in self.inputs)
 
     @property
-    def ends_move(self) -> bool:
+    def event_ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
-        return any(given.ends_move for given in self.inputs)
+        return any(given.event_ends_move for given in self.inputs)
 
     @property
     def waits_for_ends(self) -> bool:
         """True if a window's result depends on ends that lie after it and may still move."""
         modules = [module.module for module in self.modules]
-        return waits_for_ends(modules, self.clip, self.timestamps, ends_move=self.ends_move)
+        return waits_for_ends(modules, self.clip, self.timestamps, event_ends_move=self.event_ends_move)
 
     @property
     def emission(self) -> EmitPolicy | EarlyEmission:

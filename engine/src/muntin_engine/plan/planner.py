@@ -52,7 +52,7 @@ def checked_plan(plan: Plan) -> Plan:
     check_forgetting(plan)
     check_time_bound(plan)
     if plan.early is not None:
-        plan.early.check(plan.window, is_revised=plan.ends_move)
+        plan.early.check(plan.window, is_revised=plan.event_ends_move)
     check_inputs(plan)
     check_join(plan)
     check_shedding(plan)

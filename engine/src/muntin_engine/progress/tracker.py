@@ -259,7 +259,7 @@ def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
     is_finite = EARLIEST < watermark < INFINITY
     closed = max(EARLIEST, watermark - query.late.allowed) if is_finite else watermark
     grid = query.window.grid()
-    if grid is not None and not query.ends_move:
+    if grid is not None and not query.event_ends_move:
         closed = settled([grid_of(grid)], closed)
     return replace(progress, watermark=closed, newest=newest)
 

@@ -111,7 +111,7 @@ class QueryUnderTest:
         """The query as the reference reads it, with modules that nobody has used yet."""
         pairs = zip(self._fresh(), self.query.computations, strict=True)
         computations = [replace(computation, module=module) for module, computation in pairs]
-        return replace(self.query, computations=computations, ends_move=self.has_ids)
+        return replace(self.query, computations=computations, event_ends_move=self.has_ids)
 
     @cached_property
     def has_ids(self) -> bool:

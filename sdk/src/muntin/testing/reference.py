@@ -56,7 +56,7 @@ class WindowedQuery:
         timestamps: The lifetime of the output.
         keeps: The query's filter: True of a payload whose event is kept. The query ignores all others, except that
             the horizon is that of the whole input.
-        ends_move: True if events may be revised, or are samples that last until the next one.
+        event_ends_move: True if events may be revised, or are samples that last until the next one.
         forget_keys_after: For how long a key may be silent before its next event begins a new life, in ticks; None if
             a key is never forgotten.
 
@@ -69,7 +69,7 @@ class WindowedQuery:
     clip: ClipPolicy = ClipPolicy.NONE
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
     keeps: Callable[[Any], bool] = lambda payload: True
-    ends_move: bool = True
+    event_ends_move: bool = True
     forget_keys_after: int | None = None
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class WindowedQuery:
     @property
     def waits_for_ends(self) -> bool:
         """True if a window's result depends on ends that lie after it and may move."""
-        if not self.ends_move or self.clip.clips_right or self.timestamps is TimestampPolicy.TIME_BOUND:
+        if not self.event_ends_move or self.clip.clips_right or self.timestamps is TimestampPolicy.TIME_BOUND:
             return False
         return any(c.module.reads_times for c in self.computations)
 
@@ -288,7 +288,7 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
 
 def _as_of(query: WindowedQuery, event: Event[object], tick: int) -> Event[object]:
     """Return the event as known at a tick: a later end may still move."""
-    return Event(event.start, INFINITY, event.payload) if query.ends_move and event.end > tick else event
+    return Event(event.start, INFINITY, event.payload) if query.event_ends_move and event.end > tick else event
 
 
 def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:

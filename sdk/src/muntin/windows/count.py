@@ -79,7 +79,7 @@ class CountWindows(WindowKind):
         counted = ((event, event[0] if self.by == "start" else event[1]) for event in events)
         return [event for event, at in counted if window.start <= at < window.end]
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch; all from its start on, where the ranks of later times say which of them open windows."""
         return start, end if self.every == 1 else INFINITY
 

@@ -32,7 +32,7 @@ class WindowKind(WindowSpecification):
     6. *Future.* A window that a later event opens starts no earlier than the first open window, `unborn` or the
        watermark; where windows do not wait for events, than the first one that ends after the watermark.
     7. *Forgetting.* The stretches that are kept and what is `carried` cut as all stretches do, from the frontier on.
-    8. *Change.* `shows` covers each window that a change adds or takes away.
+    8. *Change.* `affected_stretch` covers each window that a change adds or takes away.
     9. *Plain data.* `to_dict` and `from_dict` are inverse, and what is carried is plain data.
     10. *Shortcuts.* `grid` and `fuses_within`, where they are not None, and `cuts_at_edges`, where it is True, make the
         same windows and members.
@@ -67,7 +67,7 @@ class WindowKind(WindowSpecification):
         ...         return start, start + 1
         ...     def cut(self, known, start, end):
         ...         return (Window(a, b) for a, b in pairwise(known.starts) if a < end and b > start)
-        ...     def shows(self, start, end):
+        ...     def affected_stretch(self, start, end):
         ...         return start - 1, end
         ...     def unborn(self, known):
         ...         return known.starts[-1] if known.starts else INFINITY
@@ -151,7 +151,7 @@ class WindowKind(WindowSpecification):
         start = self.extent_start(window.start)
         return window if start == window.start else Window(start, window.end)
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the range in which windows may come or go when a stretch comes, goes, or changes; by default its own.
 
         Args:

@@ -55,7 +55,7 @@ class SessionWindows(WindowKind):
             if high > start:
                 yield Window(low, high)
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch and a tick on each side: it joins the sessions that it touches."""
         return start - 1, min(end + 1, INFINITY)
 

@@ -40,7 +40,7 @@ class SnapshotWindows(WindowKind):
             if window.end > start:
                 yield window
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch and a tick on each side: where an endpoint comes or goes, both neighbours change."""
         return start - 1, min(end + 1, INFINITY)
 

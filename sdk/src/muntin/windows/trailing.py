@@ -63,7 +63,7 @@ class TrailingWindows(WindowKind):
         """Return from where a window looks."""
         return start if start in (EARLIEST, INFINITY) else start - self.length + 1
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch; to the end, if a start more or less moves the windows after it."""
         return start, INFINITY if self.every > 1 else end
 

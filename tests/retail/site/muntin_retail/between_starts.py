@@ -27,7 +27,7 @@ class BetweenStarts(WindowKind):
         """Yield the windows between neighbouring starts."""
         return (Window(a, b) for a, b in pairwise(known.starts) if a < end and b > start)
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch, and the tick before it: the window that ends there changes too."""
         return start - 1, end
 

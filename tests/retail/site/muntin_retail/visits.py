@@ -44,6 +44,6 @@ class Visits(WindowKind):
         if high is not None and low is not None and low < end and high > start:
             yield Window(low, high)
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch, and the tick before it: without a gap worth the name, a visit may end right there."""
         return start - 1, end

@@ -1,1 +1,1 @@
-"""The general evaluator: any window, module and policy, from the events themselves, with three ways to emit."""
+"""The general evaluator: windows that cut the axis, any module and policy, from the events, with three ways to emit."""

@@ -57,7 +57,7 @@ class _ChangeSpan(NamedTuple):
 
 
 class AffectedWindows:
-    """Finds the windows that a batch affects: those that were emitted before it, and those that are visible after it.
+    """Applies net changes, and finds the windows that these affect: emitted before the batch, or visible after it.
 
     Cost: the emitted windows on the stretch of each change, and the visible windows on all these stretches together.
     """
@@ -66,21 +66,21 @@ class AffectedWindows:
         self._query = query
         self._computations = computations
 
-    def find(self, state: KeyState, net: NetChanges, before: Progress, now: Progress) -> dict[Window, Affected]:
-        """Settle net changes, and return the windows that they affect and those that become visible."""
-        shows = self._query.window.shows
-        changes = [self._shown(*versions) for versions in net.touched.values()]
+    def apply(self, state: KeyState, net: NetChanges, before: Progress, now: Progress) -> dict[Window, Affected]:
+        """Apply net changes, and return the windows that they affect and those that become visible."""
+        stretch = self._query.window.affected_stretch
+        changes = [self._change_span(*versions) for versions in net.touched.values()]
         changes += [
-            _ChangeSpan(None, event, *shows(event.since, event.until))
+            _ChangeSpan(None, event, *stretch(event.since, event.until))
             for event in net.inserted
             if event.since < event.until
         ]
         if net.recut is not None:
             changes.append(_ChangeSpan(None, None, *net.recut))
         affected: dict[Window, Affected] = {window: Affected() for window in net.replaced}
-        for window, shown in state.windows.shown_in(changes):
+        for window, own in state.windows.touched_by(changes):
             affected[window] = found = Affected()
-            for change in shown:
+            for change in own:
                 self._note(found, window, change)
         net.apply()
         self._mark_existing(state, changes, now, affected)
@@ -89,7 +89,7 @@ class AffectedWindows:
             found.exists, found.is_new = True, not state.windows.get(window).size
         return affected
 
-    def _shown(self, before: StoredEvent | None, after: StoredEvent | None) -> _ChangeSpan:
+    def _change_span(self, before: StoredEvent | None, after: StoredEvent | None) -> _ChangeSpan:
         """Find the stretch of the axis in which a change of an event can affect windows.
 
         By the paper's rule a new end affects the windows between the old and the new end. Where a module sees ends
@@ -103,7 +103,7 @@ class AffectedWindows:
             one, other = versions
             if one.since == other.since and one.until >= one.end and other.until >= other.end:
                 first = min(one.end, other.end)
-        return _ChangeSpan(before, after, *self._query.window.shows(first, last))
+        return _ChangeSpan(before, after, *self._query.window.affected_stretch(first, last))
 
     def _note(self, affected: Affected, window: Window, change: _ChangeSpan) -> None:
         before, after = change.before, change.after

@@ -29,7 +29,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission, Filter, NetChanges, count_rows
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.closing import FinalEmission, drop_closed, forget_closed, timer
+from muntin_engine.evaluators.general.closing import FinalEmission, close_windows, leave_out_closed, timer
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.few_events import FewEvents, takes_few_events
@@ -47,7 +47,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 
-_SAID: Final = ProgressTracker()
+_REPORTED: Final = ProgressTracker()
 """Takes the progress that the input reports, without a progress policy."""
 
 
@@ -94,7 +94,7 @@ class BatchResult:
 
 
 class Bucket:
-    """Evaluates a query for many keys.
+    """Evaluates a query for many keys: a fixed share of all, as a key group is in Flink.
 
     Cost: reading and writing the metadata; for each key touched evaluating it, decoding it unless its decoded state is
     kept, and writing its changes, or all of it where that is little. Keys that are not touched and have nothing to
@@ -107,7 +107,7 @@ class Bucket:
         cells: Cells,
         codec: Codec,
         identity: Mapping[str, object],
-        tracker: ProgressTracker = _SAID,
+        tracker: ProgressTracker = _REPORTED,
         run: type[BatchRun] | None = None,
         kept: KeptStores | None = None,
         name: Hashable = None,
@@ -200,7 +200,7 @@ class BatchRun:
         self, query: EvaluatorQuery, codec: Codec, metadata: BucketMetadata, now: Progress, signals: frozenset[str]
     ) -> None:
         self.result = BatchResult(progress=now)
-        results, self._of_future_keys = query.once(WindowResults), query.once(_empty_assigner)
+        results, self._future_keys = query.once(WindowResults), query.once(_empty_assigner)
         self.emission: Emission
         if isinstance(query.emit, EarlyEmission):
             self.emission = TriggeredEmission(query, results, query.emit, signals)
@@ -221,19 +221,19 @@ class BatchRun:
         is_plain = self.state_class is KeyState  # others keep more of a key than events and windows
         if is_plain and isinstance(self.emission, FinalEmission) and query.once(takes_few_events):
             progress, at_end = (self._before, self.now), query.timestamps is TimestampPolicy.POINT_AT_END
-            assigner, emission = self._of_future_keys, self.emission
+            assigner, emission = self._future_keys, self.emission
             self._few = FewEvents(assigner, codec, emission, progress, self._serial, is_at_end=at_end)
         max_event_time = self.now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
         visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else self.now.horizon
-        self._at = (self.now.watermark, visibility, now.clock, max_event_time)
+        self._due_at = (self.now.watermark, visibility, now.clock, max_event_time)
 
     @cached_property
     def _serializer(self) -> StateSerializer:
         return StateSerializer(self._query, self._codec, self._metadata.schema_versions)
 
     def output_watermark(self, earliest: int) -> int:
-        """Return the output watermark: the output before it does not change any more (the paper, section V.F).
+        """Return the output watermark, before which no output changes any more (StreamInsight paper, section V.F).
 
         Args:
             earliest: The smallest `KeyTimer.output_watermark` of any key that has a state.
@@ -241,7 +241,7 @@ class BatchRun:
         query, watermark = self._query, self.now.watermark
         if watermark in (EARLIEST, INFINITY) or query.is_time_bound:
             return watermark
-        assigner = self._of_future_keys
+        assigner = self._future_keys
         if query.timestamps is TimestampPolicy.POINT_AT_END:
             return min(assigner.end_after(watermark), earliest)
         if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
@@ -255,12 +255,12 @@ class BatchRun:
 
     def has_work(self, timer: KeyTimer) -> bool:
         """True if any key has work, given the soonest of their timers."""
-        return self.emission.is_signalled or timer.is_reached(*self._at)
+        return self.emission.is_signalled or timer.is_reached(*self._due_at)
 
     def run(self, store: KeyStore, work: Mapping[bytes, Work]) -> None:
         """Process the keys that have rows or a timer that is due."""
         self.result.keys = len(work)
-        due, few = store.due(self._at, is_signalled=self.emission.is_signalled), self._few
+        due, few = store.due(self._due_at, is_signalled=self.emission.is_signalled), self._few
         for name in sorted({*work, *due}):
             own = work.get(name) or Work(tuple(self._codec.unpack(name)))
             output = None
@@ -281,7 +281,7 @@ class BatchRun:
         self._metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
 
     def _process_key(self, store: KeyStore, name: bytes, work: Work) -> list[OutputChange]:
-        """Evaluate a key with its indexes, and return its output: the four phases of the paper's section V.D."""
+        """Evaluate a key with its indexes: admit its rows, apply them, emit windows, close; return its output."""
         query, key = self._query, work.key
         decode = partial(self.state_class.from_data, query, serializer=self._serializer, key=key)
         stored = store.get(name, decode)
@@ -308,7 +308,7 @@ class BatchRun:
             self.result.rejections += [(key, rejection) for rejection in rejections]
         open_rows += count_rows(work.rows, self._filter) - len(rejections)
         self.result.accepted += open_rows - count_rows(state.waiting, self._filter)
-        if state.key_watermark <= self._at[0]:
+        if state.key_watermark <= self._due_at[0]:
             state.key_watermark = EARLIEST
         is_held = not state.is_empty
         self._keys_held += is_held - (stored is not None)
@@ -344,11 +344,11 @@ class BatchRun:
         if self._affected is None:
             net.apply()
         else:
-            affected = self._affected.find(state, net, before, now)
+            affected = self._affected.apply(state, net, before, now)
             if state.closes_out_of_order:
-                drop_closed(self._query, state, affected, before.watermark)
+                leave_out_closed(self._query, state, affected, before.watermark)
         output = self.emission.emit(key, state, affected, before, now)
-        self.result.windows_closed += forget_closed(self._query, state, now.watermark)
+        self.result.windows_closed += close_windows(self._query, state, now.watermark)
         return output
 
     def _why_unstorable(self, key: Key, state: KeyState) -> StateError | None:

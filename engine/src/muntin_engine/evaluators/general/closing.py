@@ -34,8 +34,9 @@ def closing_limit(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
     """Return the closing limit: no legal change can alter a window that ends at it or before.
 
     A module that sees ends outside its window holds the limit back: to the start of the earliest membership of an event
-    that can still be extended. The paper closes a window when "every member has RE <= c" (section V.F), but the
-    watermark is strict, so an event that ends at c can still be extended. Here every member has to end before c.
+    that can still be extended. The StreamInsight paper closes a window when "every member has RE <= c"
+    (section V.F), but the watermark is strict, so an event that ends at c can still be extended. Here every member has
+    to end before c.
     """
     limit = boundary_limit(query, watermark)
     if not query.waits_for_ends or watermark in (EARLIEST, INFINITY):
@@ -139,8 +140,8 @@ class FinalEmission(Emission):
         return output
 
 
-def drop_closed(query: EvaluatorQuery, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
-    """Drop the affected windows that had closed at a watermark before an earlier one, and so have no entry any more.
+def leave_out_closed(query: EvaluatorQuery, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
+    """Leave out affected windows that had closed at a watermark before an earlier one, and so have no entry any more.
 
     No legal change alters them; but where the rank of a time says whether it opens a window, each change affects all
     windows after it.
@@ -153,7 +154,7 @@ def drop_closed(query: EvaluatorQuery, state: KeyState, affected: dict[Window, A
             del affected[window]
 
 
-def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:
+def close_windows(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:
     """Close windows, and drop the events that only closed windows need.
 
     Returns:
@@ -169,7 +170,7 @@ def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
         is_closed = partial(_is_closed, waiting, boundary_limit(query, watermark))
     assigner.close(closing_limit(query, state, watermark))
     closed = state.windows.close(assigner.frontier, watermark, is_closed) if state.windows else 0
-    may_move = query.ends_move and watermark != INFINITY
+    may_move = query.event_ends_move and watermark != INFINITY
     past = state.events.forget(assigner.frontier, (lambda event: event.end >= watermark) if may_move else None)
     if past:
         assigner.remove(past)

@@ -20,7 +20,7 @@ from muntin import (
     WindowKind,
 )
 from muntin.safe_text import safe_cause, safe_repr
-from muntin_engine.core.calls import RUNNING, Call, Locals, at
+from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_id, by_since, by_until
@@ -169,7 +169,7 @@ def _described(local: Locals) -> Call:
     return Call(computation._label, local["name"], local["key"], local["window"], meter=computation._meter)
 
 
-at(ModuleComputation._call, _described)
+describe_calls(ModuleComputation._call, _described)
 
 
 class Timestamper:
@@ -199,8 +199,8 @@ class Timestamper:
             if self._policy is TimestampPolicy.POINT_AT_END:
                 rows += [OutputRow(window.end, window.end + 1, bare)] if window.end < INFINITY else []
             elif own is None or self._is_aligned:
-                at = None if self._known_at is None else self._known_at(window)
-                rows.append(OutputRow(window.start if at is None else at, window.end, bare))
+                known_at = None if self._known_at is None else self._known_at(window)
+                rows.append(OutputRow(window.start if known_at is None else known_at, window.end, bare))
             elif self._policy is TimestampPolicy.UNCHANGED:
                 self._check(own, key, window)
                 rows.append(OutputRow(own.start, own.end, bare))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class GeneralEvaluator(Evaluator):
-    """Runs any window, any module, any policy, revisions in and retractions out, key by key in plain Python."""
+    """Runs windows that cut the axis, any module and policy, with revisions and retractions, key by key in Python."""
 
     name = "general"
     advantage = "it runs any query"
@@ -50,7 +50,9 @@ class GeneralEvaluator(Evaluator):
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
         if plan.early is not None:
-            return "a step of the trigger for each window that it is a member of; a firing costs what a closing does"
+            return (
+                "at most a call of the trigger for each window that it is a member of; a firing costs what closing does"
+            )
         slides = all(map(_slides, plan.modules)) and plan.emission is EmitPolicy.FINAL
         return "a constant, whatever the overlap" if slides else "a constant for each window that it is a member of"
 
@@ -80,13 +82,13 @@ class GeneralEvaluator(Evaluator):
         from muntin_engine.state.kept_stores import KEPT
 
         KEPT.most = task.worker.kept_bytes
-        (said,), (given,), emit = batch.reports, task.inputs, task.query.emit
+        (report,), (rules,), emit = batch.reports, task.inputs, task.query.emit
         run, kept, name = self._run_class(task.plan), None if task.is_static else KEPT, (task.name, bucket)
-        result = Bucket(task.query, cells, task.codec, task.identity, given.tracker, run, kept, name).process(
+        result = Bucket(task.query, cells, task.codec, task.identity, rules.tracker, run, kept, name).process(
             batch.changes,
-            said.progress,
-            observed=said.observed,
-            key_watermarks=said.key_watermarks,
+            report.progress,
+            observed=report.observed,
+            key_watermarks=report.key_watermarks,
             signals=batch.signals,
         )
         metrics = {

@@ -42,7 +42,7 @@ def takes_few_events(query: EvaluatorQuery) -> bool:
     Insertions alone may come, none is filtered or shed, and each event is a member of the windows of a grid that
     overlap it, of at least one.
     """
-    if query.ends_move or query.keeps is not None or query.most_held is not None:
+    if query.event_ends_move or query.keeps is not None or query.most_held is not None:
         return False
     assigner = assigner_of(query.window)
     return isinstance(assigner, GridAssigner) and not assigner.has_gaps

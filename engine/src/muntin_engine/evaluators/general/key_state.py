@@ -28,7 +28,7 @@ from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.evaluators.general.window_entry import LiveRow, OutputRow, TriggerState, WindowEntry
-from muntin_engine.evaluators.general.window_index import WindowIndex, by_extent
+from muntin_engine.evaluators.general.window_index import WindowIndex, by_window
 
 SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
     HoppingWindows: GridAssigner,
@@ -51,7 +51,7 @@ _STORED_WINDOW: Final = 40
 """The bytes of a window and its entry in a record, besides the result, roughly."""
 
 
-FEW: Final = 6
+FEW_EVENTS_PARTS: Final = 6
 """The number of parts of a record of a few events: the frontier, the last serial number if it is the first record, the
 starts, the ends, the width and the values of events. Other records have more."""
 
@@ -127,7 +127,7 @@ class KeyState:
         are_all_read = query.is_time_bound or self.closes_out_of_order or isinstance(query.emit, EarlyEmission)
         self.windows = WindowIndex(keeps_history=query.is_time_bound, packs=not are_all_read)
         self._has_ids = query.has_ids and not query.is_edge
-        self._ends_move = query.ends_move
+        self._event_ends_move = query.event_ends_move
         self._adjusts = query.late.policy is LatePolicy.ADJUST
 
     @property
@@ -190,7 +190,7 @@ class KeyState:
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         """Remove some events, and add others except those that are never a member of any window."""
-        kept = new if self._ends_move else [event for event in new if event.since < event.until]
+        kept = new if self._event_ends_move else [event for event in new if event.since < event.until]
         if gone:
             self.assigner.remove(gone)
         if kept:
@@ -220,7 +220,7 @@ class KeyState:
         """
         if self.events.gone is None or self.windows.changed is None:
             return None
-        windows = [(window, self.windows.get(window)) for window in sorted(self.windows.changed, key=by_extent)]
+        windows = [(window, self.windows.get(window)) for window in sorted(self.windows.changed, key=by_window)]
         return self._to_data(serializer, key, list(self.events.gone), list(self.events.new.values()), windows)
 
     def track(self) -> None:
@@ -280,7 +280,7 @@ class KeyState:
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
-        has_few = any(len(record) == FEW for record in stored)
+        has_few = any(len(record) == FEW_EVENTS_PARTS for record in stored)
         if has_few:
             stored = _numbered(stored, serializer.schema_version)
         remembered, serial, *_, pending, _, key_watermark, _, _ = stored[-1]
@@ -305,12 +305,12 @@ class KeyState:
         for *_, windows, _, packed, schema_version in stored:
             if not windows:
                 continue
-            extents = [Window(start, end) for start, end, *_ in windows]
-            held = serializer.unpack(packed, schema_version, key, extents)
-            for extent, states, (_, _, size, live, *trigger_state) in zip(extents, held, windows, strict=True):
+            of_windows = [Window(start, end) for start, end, *_ in windows]
+            held = serializer.unpack(packed, schema_version, key, of_windows)
+            for window, states, (_, _, size, live, *trigger_state) in zip(of_windows, held, windows, strict=True):
                 rows = [LiveRow(id, OutputRow(*row)) for id, *row in live]
                 state.windows.put(
-                    extent, WindowEntry(size, states, rows, TriggerState(*trigger_state) if trigger_state else None)
+                    window, WindowEntry(size, states, rows, TriggerState(*trigger_state) if trigger_state else None)
                 )
         return state
 
@@ -319,7 +319,7 @@ def _numbered(stored: Sequence[list[Any]], schema_version: object) -> list[list[
     """Return records in the form of `changes`; a few events have got serial numbers."""
     found, serial = list[list[Any]](), stored[0][1]
     for record in stored:
-        if len(record) == FEW:
+        if len(record) == FEW_EVENTS_PARTS:
             frontier, _, *columns = record
             ids = range(serial + 1, serial + 1 + len(columns[0]))
             serial += len(ids)
@@ -336,7 +336,7 @@ def few_events(stored: Sequence[list[Any]]) -> tuple[int, list[list[Any]]]:
     Args:
         stored: As for `KeyState.from_data`, of a key that keeps insertions without ids and nothing else.
     """
-    parts = [record[1:] if len(record) == FEW else (record[1], *record[5:9]) for record in stored]
+    parts = [record[1:] if len(record) == FEW_EVENTS_PARTS else (record[1], *record[5:9]) for record in stored]
     serials, starts, ends, widths, values = zip(*parts, strict=True)
     payloads = map(_payloads, values, widths, map(len, starts))
     return max(serials), [list(chain(*column)) for column in (starts, ends, payloads)]

@@ -18,7 +18,7 @@ from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.time_bound import ResultsAsKnown, replace_rows, replace_rows_from, shortened
 from muntin_engine.evaluators.general.window_entry import OutputRow, WindowEntry
-from muntin_engine.evaluators.general.window_index import by_extent
+from muntin_engine.evaluators.general.window_index import by_window
 
 
 class Content(NamedTuple):
@@ -56,7 +56,7 @@ class SpeculativeEmission(Emission):
         del before, now  # the affected windows depend on both already
         contents = self._contents(key, state, affected)
         output = self._shorten_past(state, affected, contents) if self._query.is_time_bound else []
-        for window in sorted(contents, key=by_extent):
+        for window in sorted(contents, key=by_window):
             output += self._replace(state, window, contents[window], affected[window])
         return output
 
@@ -80,7 +80,7 @@ class SpeculativeEmission(Emission):
                 stale.append(window)
             elif change.touches_members:
                 contents[window] = self._updated(key, window, entry, change)
-        stale.sort(key=by_extent)
+        stale.sort(key=by_window)
         contents.update(self._computed(key, state, stale, affected))
         return contents
 

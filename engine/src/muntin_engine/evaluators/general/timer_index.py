@@ -13,12 +13,14 @@ _Entry: TypeAlias = tuple[int, bytes]
 """The value of a field of a timer, and the key."""
 
 _FIELDS: Final = range(len(KeyTimer._fields))
-_TRIGGERS: Final = tuple(KeyTimer._fields.index(name) for name in ("closing", "visibility", "clock", "max_event_time"))
+_DUE_FIELDS: Final = tuple(
+    KeyTimer._fields.index(name) for name in ("closing", "visibility", "clock", "max_event_time")
+)
 """The fields that make a key due, in the order of what `KeyTimer.is_reached` takes."""
 
 _MANY: Final = 4
-"""Where at least one key in so many gets another timer, or so many times as many entries as keys are outdated, the
-heaps are made anew."""
+"""The heaps are made anew where one key in four or more gets another timer, or where they have more than four times the
+entries that they need."""
 
 
 class TimerIndex:
@@ -60,10 +62,14 @@ class TimerIndex:
                     heappush(self._heaps[field], (value, name))
 
     def due(self, at: Sequence[int]) -> set[bytes]:
-        """Return the keys that are due at a progress, none of whose limits is `INFINITY`: then all keys are."""
+        """Return the keys that are due at a progress.
+
+        Args:
+            at: The limit of each of `_DUE_FIELDS`: below `INFINITY`, at which all keys are due.
+        """
         self._put_back()
         found: set[bytes] = set()
-        for field, limit in zip(_TRIGGERS, at, strict=True):
+        for field, limit in zip(_DUE_FIELDS, at, strict=True):
             heap = self._heaps[field]
             while heap and heap[0][0] <= limit:
                 value, name = entry = heappop(heap)

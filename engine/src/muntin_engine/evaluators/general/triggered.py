@@ -30,7 +30,7 @@ from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.window_entry import NEW, LiveRow, OutputRow, TriggerState, WindowEntry
-from muntin_engine.evaluators.general.window_index import by_extent
+from muntin_engine.evaluators.general.window_index import by_window
 
 
 class TriggerCall:
@@ -80,10 +80,12 @@ class TriggerCall:
         state, decision = self._checked(answer, window)
         if decision.is_finished:
             return trigger_state._replace(
-                state=None, is_finished=True, clock=INFINITY, max_event_time=INFINITY
+                state=None, is_finished=True, due_clock=INFINITY, due_event_time=INFINITY
             ), decision.fires
-        clock, max_event_time = (self._call(name, key, window, (state,)) for name in ("next_clock", "next_event_time"))
-        return trigger_state._replace(state=state, clock=clock, max_event_time=max_event_time), decision.fires
+        due_clock, due_event_time = (
+            self._call(name, key, window, (state,)) for name in ("next_clock", "next_event_time")
+        )
+        return trigger_state._replace(state=state, due_clock=due_clock, due_event_time=due_event_time), decision.fires
 
     def _view(self, came: Sequence[StoredEvent], left: int, now: Progress) -> TriggerView:
         ordered = sorted(came, key=by_start) if self._reads else came
@@ -129,9 +131,9 @@ class _WindowChange(NamedTuple):
 class TriggeredEmission(Emission):
     """Keeps a trigger state for each open window with members, and computes the windows that fire in one sweep.
 
-    Cost: a change costs one trigger call for each window that it is a member of. A firing costs as much as closing the
-    window: windows that fire together share the sweep, and no module state is kept. An open window that did not change
-    and is not due costs reading and writing its trigger state.
+    Cost: the changes of a batch cost at most one trigger call for each window that they affect. A firing costs as much
+    as closing the window: windows that fire together share the sweep, and no module state is kept. An open window that
+    did not change and is not due costs reading and writing its trigger state.
     """
 
     def __init__(
@@ -171,7 +173,7 @@ class TriggeredEmission(Emission):
         return output
 
     def rename(self, state: KeyState, renamed: Mapping[Window, Window]) -> list[OutputChange]:
-        """Give windows other extents: their triggers go on, and what is live of them is retracted."""
+        """Move entries to the windows that replace theirs: triggers go on, and what is live of them is retracted."""
         output: list[OutputChange] = []
         for before, after in renamed.items():
             entry = state.windows.get(before)
@@ -184,7 +186,7 @@ class TriggeredEmission(Emission):
     def _retract_removed(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
         """Retract the live output of windows that no longer exist or lost all members, and drop their entries."""
         output: list[OutputChange] = []
-        for window in sorted(affected, key=by_extent):
+        for window in sorted(affected, key=by_window):
             entry, change = state.windows.get(window), affected[window]
             if entry.size and not (change.exists and _size(entry, change)):
                 output += _retractions(window, entry)
@@ -230,7 +232,7 @@ class TriggeredEmission(Emission):
     ) -> list[Window]:
         """Call the trigger for some windows; return the windows that fire."""
         firing: list[Window] = []
-        for window in sorted(happenings, key=by_extent):
+        for window in sorted(happenings, key=by_window):
             happening, entry = happenings[window], state.windows.get(window)
             trigger_state, fires = self._trigger_call.step(
                 key, window, entry.trigger_state, happening.came, happening.left, now
@@ -251,7 +253,7 @@ class TriggeredEmission(Emission):
     def _rest(self, key: object, state: KeyState, step: SweptWindow) -> list[OutputRow]:
         """Return the rows of the members that came since the window was last emitted."""
         trigger_state = state.windows.get(step.window).trigger_state or TriggerState()
-        rest = [event for event in step.members.values() if _serial(event) > trigger_state.since]
+        rest = [event for event in step.members.values() if _serial(event) > trigger_state.last_serial]
         if not rest:
             return []
         results = [one.result_of_members(rest, key, step.window) for one in self._results.computations]
@@ -264,11 +266,13 @@ class TriggeredEmission(Emission):
         entry = state.windows.get(window)
         trigger_state = entry.trigger_state or TriggerState()
         output = _retractions(window, entry)
-        since = state.serial
+        serial = state.serial
         live = [LiveRow(state.next_serial(), row) for row in rows]
         output += [_change(OutputKind.INSERT, window, out, timing, trigger_state.firings) for out in live]
         if timing is Timing.EARLY:
-            trigger_state = trigger_state._replace(firings=trigger_state.firings + 1, is_changed=False, since=since)
+            trigger_state = trigger_state._replace(
+                firings=trigger_state.firings + 1, is_changed=False, last_serial=serial
+            )
             kept = live if self._refinement is Refinement.RETRACT else []
             state.windows.put(window, entry._replace(live=kept, trigger_state=trigger_state))
         return output
@@ -276,7 +280,7 @@ class TriggeredEmission(Emission):
 
 def _sweep(state: KeyState, windows: list[Window]) -> Iterator[SweptWindow]:
     """Sweep over some open windows with their members."""
-    ordered = sorted(windows, key=by_extent)
+    ordered = sorted(windows, key=by_window)
     return sweep(ordered, state.events.overlapping(ordered[0].start, ordered[-1].end) if ordered else [])
 
 

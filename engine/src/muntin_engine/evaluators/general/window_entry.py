@@ -13,24 +13,24 @@ class TriggerState(NamedTuple):
     Attributes:
         state: The trigger's own state; None once it is finished.
         is_finished: True if the trigger is not called again.
-        clock: The clock reading at which the trigger is due.
-        max_event_time: The max event time at which the trigger is due.
+        due_clock: The clock reading at which the trigger is due.
+        due_event_time: The max event time at which it is due.
         firings: The number of firings so far.
         is_changed: True if the window's members changed since the last firing.
-        since: The key's last serial number at that firing: events that came later have larger ones.
+        last_serial: The key's last serial number at that firing: events that came later have larger ones.
     """
 
     state: Any = None
     is_finished: bool = False
-    clock: int = INFINITY
-    max_event_time: int = INFINITY
+    due_clock: int = INFINITY
+    due_event_time: int = INFINITY
     firings: int = 0
     is_changed: bool = False
-    since: int = EARLIEST
+    last_serial: int = EARLIEST
 
     def wakes(self, clock: int, max_event_time: int) -> bool:
         """True if the trigger is due."""
-        return self.clock <= clock or self.max_event_time <= max_event_time
+        return self.due_clock <= clock or self.due_event_time <= max_event_time
 
 
 class OutputRow(NamedTuple):

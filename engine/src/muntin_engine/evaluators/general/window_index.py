@@ -12,11 +12,11 @@ from muntin_engine.evaluators.general.event_index import MANY, by_start
 from muntin_engine.evaluators.general.packed_windows import WINDOW, PackedWindows
 from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
 
-by_extent: Final = attrgetter("start", "end")
+by_window: Final = attrgetter("start", "end")
 """Sort key: the order of windows."""
 
 _by_window: Final = itemgetter(0)
-_first_extent: Final = attrgetter("first.start", "first.end")
+_by_first: Final = attrgetter("first.start", "first.end")
 _first_start: Final = attrgetter("first.start")
 _last_end: Final = attrgetter("last.end")
 
@@ -125,7 +125,7 @@ class WindowIndex:
         if self._packs and len(self._entries) > min(max(MOST_OBJECTS, 2 * changed), 16 * MOST_OBJECTS):
             self._pack()
 
-    def shown_in(self, stretches: Sequence[T]) -> list[tuple[Window, list[T]]]:
+    def touched_by(self, stretches: Sequence[T]) -> list[tuple[Window, list[T]]]:
         """Return the windows with members that overlap some stretches `[start, end)`, each with its stretches.
 
         Cost: a binary search and the windows found, for each stretch; all windows, where replaced windows are kept.
@@ -182,8 +182,8 @@ class WindowIndex:
         trigger_states = [entry.trigger_state for entry in self._entries.values() if entry.trigger_state is not None]
         if not trigger_states:
             return INFINITY, INFINITY
-        return min(trigger_state.clock for trigger_state in trigger_states), min(
-            trigger_state.max_event_time for trigger_state in trigger_states
+        return min(trigger_state.due_clock for trigger_state in trigger_states), min(
+            trigger_state.due_event_time for trigger_state in trigger_states
         )
 
     def _discard(self, window: Window) -> None:
@@ -206,7 +206,7 @@ class WindowIndex:
                 windows = order[at : min(at + RUN, end)]
                 run = PackedWindows.of(windows, [self._entries[window] for window in windows])
                 self._packed_memory += run.memory
-                insort(self._packed, run, key=_first_extent)
+                insort(self._packed, run, key=_by_first)
         self._packed_count += len(self._entries)
         self._entries, self._order, self._starts = {}, [], []
 
@@ -215,17 +215,17 @@ class WindowIndex:
         found: list[tuple[int, int, int]] = []
         begin = 0
         while begin < len(order):
-            place = bisect_left(self._packed, by_extent(order[begin]), key=_first_extent)
+            place = bisect_left(self._packed, by_window(order[begin]), key=_by_first)
             end = len(order)
             if place < len(self._packed):
-                end = bisect_left(order, by_extent(self._packed[place].first), begin, key=by_extent)
+                end = bisect_left(order, by_window(self._packed[place].first), begin, key=by_window)
             found.append((begin, end, place))
             begin = end
         return found
 
     def _unpack_at(self, window: Window) -> None:
         """Unpack the run that a window lies in, if there is one."""
-        place = bisect_right(self._packed, by_extent(window), key=_first_extent) - 1
+        place = bisect_right(self._packed, by_window(window), key=_by_first) - 1
         if place >= 0 and window <= self._packed[place].last:
             self._unpack(place, place + 1)
 
@@ -237,7 +237,7 @@ class WindowIndex:
         """Unpack the runs at some places."""
         for run in self._packed[first:end]:
             windows = run.windows()
-            place = bisect_left(self._order, by_extent(run.first), key=by_extent)
+            place = bisect_left(self._order, by_window(run.first), key=by_window)
             self._order[place:place] = windows
             self._starts[place:place] = [window.start for window in windows]
             self._entries.update(zip(windows, run.entries(), strict=True))
@@ -248,14 +248,14 @@ class WindowIndex:
     def _in_order(self) -> list[Window]:
         order, starts = self._order, self._starts
         if len(self._new) + len(self._gone) > len(order) // MANY:
-            self._order = order = sorted(self._entries, key=by_extent)
+            self._order = order = sorted(self._entries, key=by_window)
             self._starts = [window.start for window in order]
         else:
             for window in self._gone:
-                place = bisect_left(order, by_extent(window), key=by_extent)
+                place = bisect_left(order, by_window(window), key=by_window)
                 del order[place], starts[place]
             for window in self._new:
-                place = bisect_left(order, by_extent(window), key=by_extent)
+                place = bisect_left(order, by_window(window), key=by_window)
                 order.insert(place, window)
                 starts.insert(place, window.start)
         self._new.clear()

@@ -37,7 +37,7 @@ class ClipEmission(JoinEmission):
         if left.start + 1 < end and watermark < end:
             return [(RIGHT, end)]
         clips = self._query.sides[RIGHT]
-        stays = not clips.ends_move or clips.is_edge or watermark > end
+        stays = not clips.event_ends_move or clips.is_edge or watermark > end
         is_clipped = any(right.start == end for right in rights)
         if (is_clipped and stays) or (end == left.end and finality.is_fixed(LEFT, left)):
             return []

@@ -47,7 +47,7 @@ class JoinEvaluator(Evaluator):
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
         left, right = (given.name for given in plan.inputs)
-        moving = [given.name for given in plan.inputs if given.ends_move]
+        moving = [given.name for given in plan.inputs if given.event_ends_move]
         kept = f"an event of {left} until the watermark of {right} has passed its end"
         if join_query(plan).kind is JoinKind.INNER:
             kept += ", and the other way round"

@@ -30,7 +30,7 @@ class JoinQuery(MakesOnce):
     @cached_property
     def emits_at_once(self) -> bool:
         """True if a row of the output never changes once its events are there: pairs of events whose ends stay."""
-        return self.kind is JoinKind.INNER and not any(side.ends_move for side in self.sides)
+        return self.kind is JoinKind.INNER and not any(side.event_ends_move for side in self.sides)
 
     @cached_property
     def waits(self) -> bool:

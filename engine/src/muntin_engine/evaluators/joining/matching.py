@@ -101,7 +101,7 @@ class Finality:
     """
 
     def __init__(self, query: JoinQuery, watermarks: Watermarks) -> None:
-        self._moves = tuple(side.ends_move for side in query.sides)
+        self._moves = tuple(side.event_ends_move for side in query.sides)
         self._is_edge = tuple(side.is_edge for side in query.sides)
         self._watermarks = watermarks
 

@@ -37,7 +37,7 @@ class PairEvaluator(Evaluator):
         if plan.join.kind is not JoinKind.INNER:
             return f"rows of how={str(plan.join.kind)!r} wait for a watermark"
         for given in plan.inputs:
-            if given.ends_move:
+            if given.event_ends_move:
                 return f"ends of events of {given.name} may move"
             if given.late.policy is LatePolicy.ADJUST:
                 return f"late events of {given.name} start at the watermark"

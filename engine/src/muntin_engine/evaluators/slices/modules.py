@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
 from muntin.safe_text import safe_cause
-from muntin_engine.core.calls import Call, Locals, at
+from muntin_engine.core.calls import Call, Locals, describe_calls
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.slices.key_names import key_of
@@ -195,7 +195,7 @@ def _known(function: Callable[..., Any], method: str, filled: str = "") -> None:
         module = local["self"]
         return Call(module.label, method, place=found if isinstance(found, int) else len(found), meter=module.meter)
 
-    at(function, describe)
+    describe_calls(function, describe)
 
 
 _known(SlicedModule.create_state, "create_state")

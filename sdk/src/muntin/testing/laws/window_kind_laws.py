@@ -139,9 +139,9 @@ class WindowKindLaws(Conformance):
             )
             trial.expect_equal(f"from {frontier} on, with {carried!r} carried", left, "with all events", right)
 
-    @law("let shows return all that may change when a stretch comes, goes, or changes its end")
-    def test_a_change_shows_where_the_kind_says(self, trial: WindowKindTrial) -> None:
-        """A window that comes or goes with an event, or with its end, lies where `shows` says."""
+    @law("let affected_stretch cover all that may change when a stretch comes, goes, or changes its end")
+    def test_a_change_stays_where_the_kind_says(self, trial: WindowKindTrial) -> None:
+        """A window that comes or goes with an event, or with its end, lies where `affected_stretch` says."""
         others, (start, end) = trial.history(), trial.lifetime()
         new_end = trial.draw(st.sampled_from([None, start + trial.draw(st.integers(1, 20)) * trial.scale, INFINITY]))
         versions = [(start, end)] if new_end is None else [(start, end), (start, new_end)]
@@ -152,11 +152,11 @@ class WindowKindLaws(Conformance):
         first, last = min(s[0] for s, _ in stretches), max(s[1] for s, _ in stretches)
         if len(stretches) == 2 and all(s[0] == first and s[1] >= until for s, until in stretches):
             first = min(until for _, until in stretches)
-        since, until = trial.ask("shows", first, last)
+        since, until = trial.ask("affected_stretch", first, last)
         changed = set(trial.with_members(before)) ^ set(trial.with_members(after))
         for window in sorted(changed):
             if window.start >= until or window.end <= since:
-                raise trial.broken(f"shows({first}, {last}) is {(since, until)}, and {window} comes or goes")
+                raise trial.broken(f"affected_stretch({first}, {last}) is {(since, until)}, and {window} comes or goes")
 
     @law("let grid, fuses_within and cuts_at_edges say what makes the same windows and members, or nothing")
     def test_a_shortcut_makes_the_same_windows(self, trial: WindowKindTrial) -> None:

@@ -49,6 +49,6 @@ class Visits(WindowKind):
         if visit is not None and visit.start < end and visit.end > start:
             yield visit
 
-    def shows(self, start: int, end: int) -> tuple[int, int]:
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch, and the tick before it: a visit that gets longer replaces one that ended there."""
         return start - 1, end

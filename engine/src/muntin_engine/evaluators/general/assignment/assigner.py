@@ -15,7 +15,8 @@ class Assigner(ABC):
     """Cuts the axis into the windows of one key. Events may cut windows, so it is told of all that come and go.
 
     Windows are ordered by start, and so by end too. Windows that start before the *frontier* are closed: they were
-    emitted as final, and no method returns them.
+    emitted as final, and no method returns them. The *horizon* is the first tick after all that the input has named:
+    of an event without an end, the windows that start before it exist so far.
 
     Attributes:
         frontier: The start of the earliest window that may still change.
@@ -28,7 +29,7 @@ class Assigner(ABC):
 
     @abstractmethod
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the membership of an event with a lifetime: it is a member of the windows that overlap this stretch.
+        """Return the membership of an event with a lifetime: a member of the windows that overlap this stretch.
 
         An empty stretch: it is not a member of any window yet.
         """
@@ -141,7 +142,7 @@ class Assigner(ABC):
         return watermark
 
 
-_FEW: Final = 4
+_FEW_WINDOWS: Final = 4
 """Up to so many windows per event are listed whether or not they have members; of more, those with members alone."""
 
 
@@ -202,7 +203,7 @@ class GridAssigner(Assigner):
             last = max([horizon, *[event.until for event in events if event.until < INFINITY]])
         stop = min(last, past)
         starts: Iterable[int] = range(first, stop, self._hop)
-        if (stop - first) // self._hop > _FEW * len(events):
+        if (stop - first) // self._hop > _FEW_WINDOWS * len(events):
             starts = self._starts(events, first, past, horizon)
         size = self._size
         return [Window(start, start + size) for start in starts]

@@ -27,7 +27,7 @@ class CutAssigner(Assigner):
         self.uncut = uncut
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch that makes a lifetime a member of windows."""
+        """Return the membership of an event with a lifetime: a member of the windows that overlap this stretch."""
         return self.uncut.membership(start, end)
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
@@ -35,15 +35,15 @@ class CutAssigner(Assigner):
         return self.uncut.memberships(starts, ends)
 
     def add(self, events: Iterable[StoredEvent]) -> None:
-        """Hear of events."""
+        """Take note of new events."""
         self.uncut.add(events)
 
     def remove(self, events: Iterable[StoredEvent]) -> None:
-        """Hear that events are gone."""
+        """Take note of removed events."""
         self.uncut.remove(events)
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
-        """Return the open windows over a stretch."""
+        """Return the open windows that overlap `[start, end)` and end at `limit` or before, in order."""
         if limit < self.end:
             return self.uncut.overlapping(start, end, limit)
         if start >= self.end:
@@ -51,7 +51,7 @@ class CutAssigner(Assigner):
         return self._cut(self.uncut.overlapping(start, min(end, self.end), INFINITY))
 
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the open windows of events that end after a tick, and at another one or before."""
+        """Return the open windows of events that end after `after`, and at `limit` or before, in order."""
         if limit < self.end:
             return self.uncut.ending(events, after, limit, horizon)
         if after >= self.end:
@@ -59,11 +59,11 @@ class CutAssigner(Assigner):
         return self._cut(self.uncut.ending(events, after, INFINITY, min(horizon, self.end)))
 
     def frontier_at(self, limit: int) -> int:
-        """Return the frontier once everything that ends at a limit or before is closed."""
+        """Return the frontier once everything that ends at `limit` or before is closed."""
         return self.uncut.frontier_at(limit)
 
     def close(self, limit: int) -> None:
-        """Close everything that ends at a limit or before."""
+        """Close everything that ends at `limit` or before."""
         self.uncut.close(limit)
         self.frontier = self.uncut.frontier
 
@@ -77,38 +77,38 @@ class CutAssigner(Assigner):
         return self.uncut.first_start(earliest)
 
     def next_end(self, events: EventIndex, after: int) -> int:
-        """Return a tick after another one, and at or before the next end of an open window with a member."""
+        """Return a lower bound of the ends after `after` of open windows with a member."""
         return INFINITY if after >= self.end else min(self.uncut.next_end(events, after), self.end)
 
     def next_horizon(self, horizon: int) -> int:
-        """Return the least horizon past this one that another window starts before, if they do not wait for events."""
+        """Return the next horizon before which one more window starts; `INFINITY` if windows wait for events."""
         return INFINITY if horizon >= self.end else self.uncut.next_horizon(horizon)
 
     def start_after(self, watermark: int) -> int:
-        """Return a tick at or before the start of every window that only future events will open."""
+        """Return a lower bound of the starts of all windows that have future events alone."""
         return self.uncut.start_after(watermark)
 
     def end_after(self, watermark: int) -> int:
-        """Return a tick at or before the end of every window that only future events will open."""
+        """Return a lower bound of the ends of all windows that have future events alone."""
         return min(self.uncut.end_after(watermark), self.end)
 
     def release(
         self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
     ) -> list[StoredEvent]:
-        """Return the events that closed windows alone have, where windows close out of order."""
+        """Return the events that only closed windows need, where windows close out of order."""
         return self.uncut.release(events, movable, watermark)
 
     @property
     def outlives_events(self) -> bool:
-        """True if it has to be kept for a life without events."""
+        """True if its state has to be kept for a key without events."""
         return self.uncut.outlives_events
 
     def to_data(self) -> list[object]:
-        """Return the state of the other assigner."""
+        """Return its state without the events, as plain data: that of the other assigner."""
         return self.uncut.to_data()
 
     def restore(self, data: Sequence[Any]) -> None:
-        """Go on from what `to_data` returned."""
+        """Restore the state that `to_data` returned."""
         self.uncut.restore(data)
         self.frontier = self.uncut.frontier
 

@@ -14,7 +14,7 @@ from muntin import EARLIEST, INFINITY, CountWindows, SnapshotWindows, Window
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 
-_FEW: Final = 32
+_FEW_TICKS: Final = 32
 """So many ticks are put into their places one by one; more of them together."""
 
 
@@ -35,7 +35,7 @@ class Marks:
         """Count each tick once more."""
         known, more = self._ticks, self._more
         added = list(ticks)
-        if len(added) > _FEW or not known:
+        if len(added) > _FEW_TICKS or not known:
             counts = Counter(added)
             others = [tick for tick in counts if tick in known] if known else []
             for tick in others:

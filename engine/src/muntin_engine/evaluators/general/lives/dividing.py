@@ -24,7 +24,7 @@ class LifeChanges(NetChanges):
     Attributes:
         life: The life. Its span is that after the changes, and its own index has not taken them in.
         was_over_at: The tick at which it was over before.
-        is_joined: True if all its events are gone, or are another life's now.
+        is_absorbed: True if all its events are gone, or are another life's now.
         renamed: The windows that go on but are cut elsewhere now, each with what it is now.
     """
 
@@ -32,7 +32,7 @@ class LifeChanges(NetChanges):
         super().__init__(life)
         self.life = life
         self.was_over_at = life.over_at
-        self.is_joined = False
+        self.is_absorbed = False
         self.renamed: dict[Window, Window] = {}
 
 
@@ -93,7 +93,7 @@ class Division:
                 self._move(piece, life)
         going_on = set(map(id, key.lives))
         for one in self.changes:
-            one.is_joined = id(one.life) not in going_on
+            one.is_absorbed = id(one.life) not in going_on
             if has_triggers:
                 _rename(one)
             else:
@@ -101,7 +101,7 @@ class Division:
             was, now = sorted([one.was_over_at, one.life.over_at])
             if was != now:
                 one.recut = (was - 1, now)
-        self.changes = [one for one in self.changes if one.is_joined] + [self._of[id(life)] for life in key.lives]
+        self.changes = [one for one in self.changes if one.is_absorbed] + [self._of[id(life)] for life in key.lives]
 
     def _new(self, key: KeyLives) -> LifeState:
         life = key.new_life()
@@ -132,14 +132,14 @@ class Division:
 
         A window ends after the first tick of its life and not after the life is over, so there is one such life.
         """
-        low = EARLIEST if one.is_joined else min(one.was_over_at, one.life.over_at)
-        if not one.is_joined and one.was_over_at == one.life.over_at:
+        low = EARLIEST if one.is_absorbed else min(one.was_over_at, one.life.over_at)
+        if not one.is_absorbed and one.was_over_at == one.life.over_at:
             return
         for window, entry in one.life.entries:
             if window.end < low:
                 continue
             life = next((life for life in lives if life.span.start < window.end <= life.over_at), one.life)
-            if life is one.life and one.is_joined:
+            if life is one.life and one.is_absorbed:
                 continue
             one.life.windows.put(window, NEW)
             life.windows.put(window, WindowEntry(0, [], entry.live))
@@ -150,7 +150,7 @@ def _rename(one: LifeChanges) -> None:
     """Find the windows of a life that remain, but are cut at another tick now."""
     was, now = one.was_over_at, one.life.over_at
     low = min(was, now)
-    if one.is_joined or was == now or not one.life.held_windows:
+    if one.is_absorbed or was == now or not one.life.held_windows:
         return
     for uncut in one.life.cut.uncut.overlapping(low - 1, low, INFINITY):
         before, after = (Window(uncut.start, min(uncut.end, over_at)) for over_at in (was, now))

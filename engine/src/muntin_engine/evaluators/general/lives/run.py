@@ -9,7 +9,7 @@ from muntin import EARLIEST, INFINITY, TimestampPolicy
 from muntin_engine.core.changes import Key, OutputChange, Progress
 from muntin_engine.evaluators.general.admission import NetChanges
 from muntin_engine.evaluators.general.bucket import BatchRun
-from muntin_engine.evaluators.general.closing import forget_closed, timer
+from muntin_engine.evaluators.general.closing import close_windows, timer
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.lives.dividing import Division
 from muntin_engine.evaluators.general.lives.state import KeyLives
@@ -36,17 +36,17 @@ class LivesRun(BatchRun):
         for net_of_life in Division(state, net, has_triggers=has_triggers).changes:
             life = net_of_life.life
             life.serial = state.serial
-            is_over = life.over_at <= now.watermark or net_of_life.is_joined
+            is_over = life.over_at <= now.watermark or net_of_life.is_absorbed
             if isinstance(self.emission, TriggeredEmission):
                 output += self.emission.rename(life, net_of_life.renamed)
             at = replace(now, watermark=INFINITY) if is_over else now
             output += super().evaluate(key, life, net_of_life, before, at)
             state.serial = life.serial
             # where windows are cut depends on the last end alone, and a later event ends after those of this life
-            if not net_of_life.is_joined and (is_over or (life.is_empty and life.span.end <= now.watermark)):
+            if not net_of_life.is_absorbed and (is_over or (life.is_empty and life.span.end <= now.watermark)):
                 state.lives = [other for other in state.lives if other is not life]
                 self.result.keys_forgotten += 1
-        forget_closed(self._query, state, now.watermark)
+        close_windows(self._query, state, now.watermark)
         return output
 
     def output_watermark(self, earliest: int) -> int:
