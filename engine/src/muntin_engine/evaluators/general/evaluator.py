@@ -51,7 +51,7 @@ class GeneralEvaluator(Evaluator):
         """Say what a row costs."""
         if plan.early is not None:
             return (
-                "at most a call of the trigger for each window that it is a member of; a firing costs what closing does"
+                "at most a call of the trigger for each window that it is a member of; a firing costs what a closing does"
             )
         slides = all(map(_slides, plan.modules)) and plan.emission is EmitPolicy.FINAL
         return "a constant, whatever the overlap" if slides else "a constant for each window that it is a member of"
