@@ -50,9 +50,7 @@ class GeneralEvaluator(Evaluator):
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
         if plan.early is not None:
-            return (
-                "at most a call of the trigger for each window that it is a member of; a firing costs what a closing does"
-            )
+            return "at most a trigger call for each window that it is a member of; a firing costs what a closing does"
         slides = all(map(_slides, plan.modules)) and plan.emission is EmitPolicy.FINAL
         return "a constant, whatever the overlap" if slides else "a constant for each window that it is a member of"
 
