@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from muntin import (
     Aggregate,
@@ -59,6 +59,22 @@ class Total(IncrementalAggregate[float, float, float]):
 
     def compute_result(self, state: float) -> float:
         return state
+
+
+class Leg(NamedTuple):
+    """When one sets off, and how far one goes; both are known."""
+
+    since: int
+    km: float
+
+
+class Farthest(Aggregate[Leg, float]):
+    """The longest of the legs."""
+
+    name, version = "show.farthest", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[Leg]) -> float:
+        return max(leg.km for leg in payloads)
 
 
 class Lifetimes(TimeSensitiveAggregate[int, list[tuple[Instant, Instant | None, int]]]):

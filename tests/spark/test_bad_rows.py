@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from muntin import tumbling
 from muntin_engine import Query, events, module
-from tests.spark.modules import Count, Total
+from tests.spark.modules import Count, Farthest, Total
 from tests.spark.running import read_stream, run, write_batches
 
 SCHEMA = pa.schema(
@@ -94,17 +94,21 @@ def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: 
     assert json.loads(row["row"]) == shown
 
 
-def test_a_static_input_says_once_how_many_of_its_rows_were_rejected(
+def test_a_static_input_says_once_how_many_of_its_rows_were_rejected_or_skipped(
     spark: SparkSession, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [("a", 1, 4), ("a", None, 4), ("b", 12, 11), ("b", 3, 9), ("c", 5, None)]
-    df = spark.createDataFrame(rows, "key string, since bigint, until bigint")
+    rows = [("a", 1, 4, 1.0), ("a", None, 4, 1.0), ("b", 12, 11, 1.0), ("b", 3, 9, None), ("c", 5, None, 1.0)]
+    df = spark.createDataFrame(rows, "key string, since bigint, until bigint, km double")
     stream = events(df, key="key", start="since", end="until", buckets=3)
-    asked = stream.window(tumbling(10)).aggregate(n=module(Count)).named("rides")
+    far, total = module(Farthest, "since", "km"), module(Total, "km")  # one reads a record, one a value
+    asked = stream.window(tumbling(10)).aggregate(n=module(Count), far=far, total=total).named("rides")
     asked.show()
     assert caplog.messages == [
         "rides: 2 of 5 rows of the static input were rejected: 1 empty lifetime, 1 null time\n"
-        "  the query's rejected() returns them, each with its reason"
+        "  the query's rejected() returns them, each with its reason",
+        "rides: 1 of 5 rows of the static input were skipped by show.farthest 1.0.0: since or km is null\n"
+        "  to get them it reads since as '... | None'; "
+        "to leave them out for all, without a warning: .where('since IS NOT NULL')",
     ]
     assert "{0, 10}" in capsys.readouterr().out
     caplog.clear()

@@ -157,10 +157,18 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
     now = found.progress
     open = open_windows(task.window_grids, now.watermark, now.horizon)
     of_progress = {WATERMARK: now.watermark, "newest": now.newest, "clock": now.clock}
-    *unaccepted, filtered = map(sum, zip(*arrived.skipped, strict=True)) if arrived.skipped else (0,)
-    counts = zip(task.choosy_labels, unaccepted, strict=False)
-    skipped = {skipped_metric(label): count for label, count in counts if count} | {"filtered": filtered}
+    skipped = {skipped_metric(label): count for label, count in skipped_rows(task, arrived).items()}
+    skipped["filtered"] = sum(counts[-1] for counts in arrived.skipped)
     return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **skipped}
+
+
+def skipped_rows(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
+    """Return how many rows each module did not accept, by its label; those that accepted all are left out.
+
+    The rows of all buckets are counted in one of them.
+    """
+    *unaccepted, _ = map(sum, zip(*arrived.skipped, strict=True)) if arrived.skipped else (0,)
+    return {label: count for label, count in zip(task.choosy_labels, unaccepted, strict=False) if count}
 
 
 def names_of_counts(task: TaskPayload) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, reported_name
 from muntin_engine.plan import Plan, check_trigger, planner
 from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distributor import Distributor, SharedDistributor
@@ -101,7 +102,7 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
 
     Args:
         query: The query.
-        is_told: True if a warning is to say how many rows of a static input were rejected.
+        is_told: True if a warning is to say how many rows of a static input were rejected or skipped.
     """
     source = query.source.df
     if source.isStreaming:
@@ -111,7 +112,10 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     check_workers(source.sparkSession, [task], is_streaming=False)
     schema = spark_schema_of(exchange_schema(len(query.sources)))
     grouped = united(query.sources).mapInArrow(Distributor(task), schema).groupBy("bucket")
-    teller = teller_of(source.sparkSession, query.metrics_name, len(described.buckets)) if is_told else None
+    teller = None
+    if is_told:
+        name, count, skipping = query.metrics_name, len(described.buckets), skipped_nulls(query.plan)
+        teller = teller_of(source.sparkSession, name, count, skipping)
     return grouped.applyInArrow(static_bucket(task, teller), OUTPUT)
 
 

@@ -1,6 +1,6 @@
-"""A warning of the rows of a static input that were rejected, when a query over it has been computed.
+"""Warnings of the rows of a static input that were rejected or skipped, when a query over it has been computed.
 
-A stream counts its rejected rows in the progress of each micro-batch. A static input has no progress, and its query is
+A stream counts such rows in the progress of each micro-batch. A static input has no progress, and its query is
 computed whenever some action of Spark's needs it. Spark's accumulators bring what workers count to the driver as each
 task ends, before the action returns. A bucket that is computed again, by another action or after a failure, says
 the same again; counts are kept by bucket, so that it counts once.
@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from pyspark import SparkContext
@@ -25,13 +26,32 @@ from pyspark.sql import SparkSession
 
 from muntin_engine.exchange.bucket_task import ACCEPTED, REJECTED, OutputBlob
 from muntin_engine.exchange.shuffle import from_blob
+from muntin_engine.plan.skipped_nulls import SkippedNulls
 from muntin_engine.spark.session.kinds import AnySession
 
 LOG: Final = logging.getLogger("muntin.rejected")
-"""The logger of the warnings."""
+"""The logger of the warnings of rejected rows."""
 
-Counts: TypeAlias = dict[tuple[int, int], tuple[int, dict[str, int]]]
-"""By query and bucket: how many rows took effect, and how many were rejected for each reason."""
+LOG_OF_SKIPPED: Final = logging.getLogger("muntin.skipped")
+"""The logger of the warnings of rows that modules skipped."""
+
+
+class BucketCounts(NamedTuple):
+    """The rows that a bucket counts.
+
+    Attributes:
+        accepted: How many took effect.
+        rejected: How many were rejected, by their reasons.
+        skipped: How many each module skipped, by its label; the rows of all buckets are counted in the first.
+    """
+
+    accepted: int
+    rejected: Mapping[str, int]
+    skipped: Mapping[str, int] = MappingProxyType({})
+
+
+Counts: TypeAlias = dict[tuple[int, int], BucketCounts]
+"""What buckets count, by query and bucket."""
 
 _PATIENCE: Final = 1.0
 _MOST_QUERIES: Final = 1000
@@ -41,28 +61,44 @@ _MOST_QUERIES: Final = 1000
 class _ComputedQuery:
     name: str
     buckets: int
-    counts: dict[int, tuple[int, Mapping[str, int]]] = field(default_factory=dict)
-    said: str = ""
+    skipping: Mapping[str, SkippedNulls] = field(default_factory=dict)
+    counts: dict[int, BucketCounts] = field(default_factory=dict)
+    said: tuple[str, str] = ("", "")
 
     @property
     def is_complete(self) -> bool:
         return len(self.counts) == self.buckets
 
-    def message(self) -> str:
-        """Return the warning of rejected rows; empty if there were none."""
-        reasons: Counter[str] = Counter()
-        for _, some in self.counts.values():
-            reasons.update(some)
+    def messages(self) -> tuple[str, str]:
+        """Return the warnings of rejected and of skipped rows; empty if there were none."""
+        reasons, skipped = Counter[str](), Counter[str]()
+        for counted in self.counts.values():
+            reasons.update(counted.rejected)
+            skipped.update(counted.skipped)
+        rows = reasons.total() + sum(counted.accepted for counted in self.counts.values())
+        return self._of_rejected(reasons, rows), self._of_skipped(skipped, rows)
+
+    def _of_rejected(self, reasons: Counter[str], rows: int) -> str:
         rejected = reasons.total()
         if not rejected:
             return ""
-        rows = rejected + sum(accepted for accepted, _ in self.counts.values())
         largest_first = sorted(reasons.items(), key=lambda counted: (-counted[1], counted[0]))
         told = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
         part = "" if self.is_complete else f"\n  so far: {len(self.counts)} of {self.buckets} buckets were computed"
         return (
             f"{self.name}: {rejected:,} of {rows:,} rows of the static input were rejected: {told}{part}\n"
             "  the query's rejected() returns them, each with its reason"
+        )
+
+    def _of_skipped(self, skipped: Counter[str], rows: int) -> str:
+        of = f" of {rows:,}" if self.is_complete else ""  # one bucket counts what all skip
+        return "\n".join(
+            f"{self.name}: {skipped[label]:,}{of} rows of the static input were skipped by {nulls.module}: "
+            f"{nulls.condition}\n"
+            f"  to get them it reads {nulls.fields[0]} as '... | None'; "
+            f"to leave them out for all, without a warning: .where('{nulls.columns[0]} IS NOT NULL')"
+            for label, nulls in self.skipping.items()
+            if skipped[label]
         )
 
 
@@ -87,11 +123,17 @@ class Rejections:
         self._is_waiting = False
         self._lock = threading.RLock()
 
-    def expect(self, name: str, buckets: int) -> int:
-        """Return a number for a query that may be computed from now on."""
+    def expect(self, name: str, buckets: int, skipping: Mapping[str, SkippedNulls] | None = None) -> int:
+        """Return a number for a query that may be computed from now on.
+
+        Args:
+            name: The name of the query.
+            buckets: How many buckets it has.
+            skipping: By its label, each module that is to be warned of if it skips rows.
+        """
         with self._lock:
             number = next(self._numbers)
-            self._queries[number] = _ComputedQuery(name, buckets)
+            self._queries[number] = _ComputedQuery(name, buckets, skipping or {})
             if len(self._queries) > _MOST_QUERIES:  # nobody knows whether it will ever be computed
                 del self._queries[min(self._queries)]
             return number
@@ -107,7 +149,7 @@ class Rejections:
                 if query.is_complete:
                     self._say(query)
                     del self._queries[number]
-                elif query.message() != query.said and not self._is_waiting:
+                elif query.messages() != query.said and not self._is_waiting:
                     self._is_waiting = True
                     self._later(self._look)
 
@@ -127,10 +169,11 @@ class Rejections:
             self._later(self._look)
 
     def _say(self, query: _ComputedQuery) -> None:
-        message = query.message()
-        if message and message != query.said:
-            query.said = message
-            LOG.warning("%s", message)
+        messages = query.messages()
+        for log, message, said in zip((LOG, LOG_OF_SKIPPED), messages, query.said, strict=True):
+            if message and message != said:
+                log.warning("%s", message)
+        query.said = messages
 
 
 class CountsParam(AccumulatorParam[Counts]):
@@ -167,25 +210,25 @@ class Teller:
     accumulator: Accumulator[Counts]
     query: int
 
-    def tell(self, bucket: int, output: Iterable[OutputBlob]) -> None:
-        """Count the rows that a bucket emits."""
+    def tell(self, bucket: int, output: Iterable[OutputBlob], skipped: Mapping[str, int]) -> None:
+        """Count the rows that a bucket emits, and those that modules skipped."""
         accepted, reasons = 0, Counter[str]()
         for blob in output:
             if blob.stream == ACCEPTED:
                 accepted += blob.rows
             elif blob.stream == REJECTED and blob.data is not None:
                 reasons.update(from_blob(blob.data).column("reason").to_pylist())
-        self.accumulator.add({(self.query, bucket): (accepted, dict(reasons))})
+        self.accumulator.add({(self.query, bucket): BucketCounts(accepted, dict(reasons), dict(skipped))})
 
 
-def teller_of(session: AnySession, name: str, buckets: int) -> Teller | None:
+def teller_of(session: AnySession, name: str, buckets: int, skipping: Mapping[str, SkippedNulls]) -> Teller | None:
     """Return the teller of a query that is about to be built; None on Spark Connect, which has no accumulators."""
     if not isinstance(session, SparkSession):
         return None
     context = session.sparkContext
     if context not in _ACCUMULATORS:
         _ACCUMULATORS[context] = context.accumulator(Counts(), CountsParam(_REJECTIONS))
-    return Teller(_ACCUMULATORS[context], _REJECTIONS.expect(name, buckets))
+    return Teller(_ACCUMULATORS[context], _REJECTIONS.expect(name, buckets, skipping))
 
 
 def _after_a_while(function: Callable[[], None]) -> None:

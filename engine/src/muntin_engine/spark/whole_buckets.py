@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket, with_totals
+from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket, skipped_rows, with_totals
 from muntin_engine.exchange.shuffle import collect
 from muntin_engine.spark.rejections import Teller
 from muntin_engine.spark.shipping.packed_task import open_task
@@ -25,7 +25,7 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
         arrived = collect(table.to_pylist(), len(opened.inputs))
         output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
         if teller is not None:
-            teller.tell(bucket, output)
+            teller.tell(bucket, output, skipped_rows(opened, arrived))
         return _table_of(bucket, opened.place, output)
 
     return evaluate
