@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -88,6 +90,19 @@ def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
         (["x.y"], {}, r"show\.members reads 'x\.y', "),
         (["nowhere"], {}, r"show\.members reads 'nowhere', and the input has no such column\n  it has at, later, x"),
         (["latter"], {}, r"did you mean 'later'\?"),
+        (
+            [lambda: F.expr("latter + 1")],
+            {},
+            r"reads 'latter', in latter \+ 1, .*\n  did you mean 'later'\?\n  it has at",
+        ),
+        ([lambda: F.col("k.deep")], {}, r"reads 'k\.deep', and the input has no such column|which Spark refuses"),
+        (
+            [lambda: F.col("nowhere")],
+            {},
+            r"show\.members reads 'nowhere', and the input has no such column\n  it has at",
+        ),
+        ([lambda: F.expr("hash1(k)")], {}, r"show\.members calls 'hash1', in hash1\(k\), and Spark has no function"),
+        ([lambda: F.expr("k +")], {}, r"show\.members reads Column<'k \+'>, which Spark refuses: \[PARSE_SYNTAX_ERROR"),
         ([], {"key": "k,x"}, r"key reads 'k,x', and the input has no such column"),
         ([], {"key": ["k", "nope"]}, "key reads 'nope', and the input has no such column"),
         ([], {"at": "when"}, "at reads 'when', and the input has no such column"),
@@ -96,11 +111,17 @@ def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
     ],
 )
 def test_columns_that_the_input_does_not_have_are_refused_by_who_names_them(
-    df: DataFrame, modules: list[Any], columns: dict[str, Any], message: str
+    df: DataFrame, modules: list[Any], columns: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    logged: list[logging.LogRecord] = []
+    loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    for logger in loggers:
+        monkeypatch.setattr(logger, "handle", logged.append)
     given = [module(Members, made(column)) for column in modules] or [module(Count)]
     with pytest.raises(QueryError, match=message):
         query(df, *given, **{argument: made(column) for argument, column in columns.items()})
+    assert not logged
+    assert not any(logger.disabled for logger in loggers)
 
 
 def made(column: Any) -> Any:

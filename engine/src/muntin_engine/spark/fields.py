@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
@@ -15,6 +18,10 @@ from muntin import QueryError
 
 if TYPE_CHECKING:
     from muntin_engine.api.request import ColumnLike
+
+
+_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers of exceptions that come from an expression."""
 
 
 def as_column(column: Any) -> Column:
@@ -43,7 +50,8 @@ def fields_of(
         if isinstance(column, str) and column.isidentifier() and column.casefold() not in known:
             raise _no_such_column(df, readers.get(name, name), column)
     try:
-        found = df.select(*map(as_column, given.values())).schema.fields
+        with _unlogged():
+            found = df.select(*map(as_column, given.values())).schema.fields
     except AnalysisException as error:
         if len(given) > 1:  # Spark does not say which one
             for name, column in given.items():
@@ -61,17 +69,41 @@ def _no_such_column(
 ) -> QueryError:
     """Return the error for a column that Spark does not find, or cannot compute, in the input."""
     spelled = repr(column) if isinstance(column, str) else str(column)
-    close = difflib.get_close_matches(spelled.strip("'"), df.columns, n=1)
-    suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
-    if reason is None or "UNRESOLVED" in str(reason.getCondition()):
+    expression = column if isinstance(column, str) else spelled.removeprefix("Column<'").removesuffix("'>")
+    condition = "" if reason is None else str(reason.getCondition())
+    parameters = {} if reason is None else reason.getMessageParameters() or {}
+    if reason is None or "UNRESOLVED_COLUMN" in condition:
+        parts = re.findall(r"`((?:[^`]|``)*)`", parameters.get("objectName", ""))
+        name = ".".join(part.replace("``", "`") for part in parts) or expression
+        within = "" if name == expression else f", in {expression}"
+        close = difflib.get_close_matches(name, df.columns, n=1)
+        suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
         return QueryError(
-            f"{reader} reads {spelled}, and the input has no such column{suggestion}\n  it has {', '.join(df.columns)}"
+            f"{reader} reads {name!r}{within}, and the input has no such column{suggestion}\n"
+            f"  it has {', '.join(df.columns)}"
         )
-    if reason.getCondition() == "AMBIGUOUS_REFERENCE":
+    if condition == "UNRESOLVED_ROUTINE":
+        function = parameters.get("routineName", "").strip("`")
+        return QueryError(f"{reader} calls {function!r}, in {expression}, and Spark has no function of that name")
+    if condition == "AMBIGUOUS_REFERENCE":
         folded = [name.casefold() for name in df.columns]
         alike = [name for name in df.columns if folded.count(name.casefold()) > 1]
         return QueryError(
             f"{reader} reads {spelled}, and Spark does not tell upper from lower case: there are {', '.join(alike)}\n"
             "  expected: names that differ otherwise; rename some before events(), for example with df.toDF(...)"
         )
-    return QueryError(f"{reader} reads {spelled}, which Spark refuses: {str(reason).splitlines()[0]}")
+    said = next(line for line in (*str(reason).splitlines(), condition) if line)  # that of the parser starts empty
+    return QueryError(f"{reader} reads {spelled}, which Spark refuses: {said}")
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep PySpark from logging exceptions, with all that the JVM was doing, that are raised again in our words."""
+    loggers = [logger for logger in map(PySparkLogger.getLogger, _LOGGERS) if not logger.disabled]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger in loggers:
+            logger.disabled = False
