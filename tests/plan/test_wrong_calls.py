@@ -266,6 +266,34 @@ def test_parameters_of_the_types_that_are_said_are_taken(parameters: dict[str, A
     assert planned(Smooth, **parameters).parameters == parameters
 
 
+@pytest.mark.parametrize(
+    ("call", "name", "instead"),
+    [
+        ("stream.aggregate(n=1)", "aggregate", "choose windows first: .window(tumbling('10 minutes')).aggregate(...)"),
+        ("stream.withWatermark('t', '1 hour')", "withWatermark", "events(df, delay='10 minutes', ...)"),
+        ("windowed.writeStream", "writeStream", "say what to compute first: .aggregate(n=module('stats.count'))"),
+        (
+            "query.writeStream",
+            "writeStream",
+            "query.write(checkpoint=..., results=...), or with query.results().writeStr",
+        ),
+        ("query.toPandas()", "toPandas", "query.results().toPandas"),
+    ],
+)
+def test_an_attribute_of_sparks_is_missing_with_a_note_of_ours(call: str, name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=f"object has no attribute '{name}'") as missing:
+        eval(call, dict(NAMES))
+    (note,) = missing.value.__notes__
+    assert instead in note
+
+
+def test_any_other_attribute_is_missing_as_in_python() -> None:
+    with pytest.raises(AttributeError) as missing:
+        _ = NAMES["query"].rseults
+    assert not hasattr(missing.value, "__notes__")
+    assert (missing.value.name, missing.value.obj) == ("rseults", NAMES["query"])
+
+
 def test_no_key_is_no_key_however_it_is_said() -> None:
     assert events(DF, at="t", key=None).keys == events(DF, at="t", key=[]).keys == events(DF, at="t").keys == ()
 

@@ -33,6 +33,7 @@ from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
 from muntin_engine.api.payload import ChangesPayload
 from muntin_engine.api.request import JoinRequest, ModuleCall, WindowRequest, plans_before
+from muntin_engine.api.spark_words import KnowsSparkWords
 from muntin_engine.api.timed_input import TimedInput
 from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class EventStream(ChangesLifetimes, ChangesPayload, TimedInput):
+class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords):
     """A DataFrame whose rows are events; made by `events`. Those of `Query.as_events` know the queries before them."""
 
     def where(self, condition: ColumnLike) -> EventStream:
@@ -271,7 +272,7 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput):
 
 
 @dataclass(frozen=True)
-class WindowedStream(WindowRequest):
+class WindowedStream(WindowRequest, KnowsSparkWords):
     """Events with a window; made by `EventStream.window`."""
 
     def aggregate(self, *unnamed: Never, **modules: ModuleCall) -> Query:
@@ -323,7 +324,7 @@ def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query
 
 
 @dataclass(frozen=True, repr=False)
-class Query(Outputs):
+class Query(Outputs, KnowsSparkWords):
     """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does."""
 
     def as_events(

@@ -1,0 +1,46 @@
+"""Notes for the attributes that a user of Spark's DataFrames looks for on the classes of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+_RESULTS: Final = "the results are a DataFrame: query.results().{name}"
+_WINDOWS_FIRST: Final = "choose windows first: .window(tumbling('10 minutes')).aggregate(...)"
+_MODULES_FIRST: Final = "say what to compute first: .aggregate(n=module('stats.count'))"
+
+_INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
+    "EventStream": {
+        **dict.fromkeys(("aggregate", "agg"), _WINDOWS_FIRST),
+        **dict.fromkeys(("results", "write", "writeStream"), _WINDOWS_FIRST),
+        "groupBy": "keys are named with the events: events(df, key='station', ...)",
+        "withWatermark": "the delay is named with the events: events(df, delay='10 minutes', ...)",
+        "filter": "write .where('km > 2')",
+        "withColumn": "write .with_columns(miles='km / 1.6')",
+    },
+    "WindowedStream": {
+        "agg": _MODULES_FIRST,
+        **dict.fromkeys(("results", "write", "writeStream"), _MODULES_FIRST),
+        "groupBy": "keys are named with the events: events(df, key='station', ...)",
+    },
+    "Query": {
+        "writeStream": "write it with query.write(checkpoint=..., results=...), or with query.results().writeStream",
+        **dict.fromkeys(("collect", "count", "filter", "select", "toPandas", "where"), _RESULTS),
+    },
+}
+
+
+class KnowsSparkWords:
+    """Adds to Python's error of a missing attribute what to write instead; type checkers see no such method."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Fail as Python does, with a note; what a property raises stays as it is."""
+            try:
+                return object.__getattribute__(self, name)
+            except AttributeError as error:
+                instead = _INSTEAD.get(type(self).__name__, {}).get(name)
+                if instead is not None:
+                    error.add_note(instead.format(name=name))
+                raise
