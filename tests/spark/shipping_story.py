@@ -35,8 +35,8 @@ class Gauged(Aggregate[float, float]):
         return float(gauges.gauge(scaled(max(payloads))))
 
 
-SHARED = "local[2]"
-"""The master of the session whose JVM serves Spark Connect too."""
+MASTER = "local-cluster[1,2,1024]"
+"""An executor of its own, which has nothing of the driver but what is shipped to it."""
 
 ISOLATION = ("spark.sql.artifact.isolation.enabled", "spark.sql.artifact.isolation.alwaysApplyClassloader")
 """Settings that keep apart what clients ship; the session in the same JVM does without, as by itself."""
@@ -53,18 +53,18 @@ def tell_both(here: Path) -> dict[str, Any]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    with classic(SHARED, here / "spark.log", CONNECT | {"spark.connect.grpc.binding.port": port}) as session:
+    with classic(here / "spark.log", CONNECT | {"spark.connect.grpc.binding.port": port}) as session:
         for name in ISOLATION:
             session.conf.set(name, "false")
         command = [sys.executable, __file__, str(here.with_name("connect")), f"sc://127.0.0.1:{port}"]
         client = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        return {**json.loads(client.stdout.splitlines()[-1]), SHARED: tell(session, here)}
+        return {**json.loads(client.stdout.splitlines()[-1]), "classic": tell(session, here)}
 
 
 @contextmanager
-def classic(master: str, log: Path, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Start a session for a master, and stop it."""
-    session = local_session("story", log=log, conf={"spark.master": master, **conf})
+def classic(log: Path, conf: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Start a session, and stop it."""
+    session = local_session("story", log=log, conf={"spark.master": MASTER, **conf})
     yield session
     stop_session(session)
 
@@ -102,18 +102,6 @@ def run(stream: DataFrame, folder: Path) -> list[Any]:
     running.awaitTermination()
     numbers = [batch_metrics(progress)["muntin"].accepted for progress in running.recentProgress]
     return [rows(stream.sparkSession.read.parquet(results)), sum(numbers)]
-
-
-def tell_of_executors(spark: SparkSession, here: Path) -> dict[str, Any]:
-    """Return what became of the steps in which executors have a part; what the driver refuses is the same anywhere."""
-    numbers, stream = numbers_in(spark, here)
-    return {
-        "version": module(Gauged).cls.version,
-        "nothing shipped": outcome(lambda: query(numbers).results()),
-        "shipped with it": outcome(lambda: ship(query(numbers), "muntin-weather", "weather_units")),
-        "static": outcome(lambda: rows(query(numbers).results().orderBy("window"))),
-        "streaming": outcome(lambda: run(stream, here)),
-    }
 
 
 def numbers_in(spark: SparkSession, here: Path) -> tuple[DataFrame, DataFrame]:
@@ -169,15 +157,12 @@ def unasked(df: DataFrame) -> list[str]:
 
 
 if __name__ == "__main__":
-    place, asked = Path(sys.argv[1]), sys.argv[2]
+    place, server = Path(sys.argv[1]), sys.argv[2:]
     sys.path[:0] = [str(place / "packages"), str(place / "beside")]
     GAUGES = importlib.import_module("gauges")
-    if asked == SHARED:
-        stories = tell_both(place)
-    elif asked.startswith("sc:"):
-        with connected(asked) as opened:
+    if server:
+        with connected(server[0]) as opened:
             stories = {"connect": tell(opened, place)}
     else:
-        with classic(asked, place / "spark.log", {}) as opened:
-            stories = {asked: tell_of_executors(opened, place)}
+        stories = tell_both(place)
     print(f"\n{json.dumps(stories)}")

@@ -1,12 +1,10 @@
-"""Modules that the driver alone has reach the workers: on this machine, in executors of their own, on Spark Connect."""
+"""Modules that the driver alone has reach executors of their own, from a session of one's own and by Spark Connect."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,6 @@ from tests import quick_jvm
 from tests.installed import install
 
 STORY = Path(__file__).with_name("shipping_story.py")
-MASTERS = {"local[2]": "local[2]", "connect": "local[2]", "local-cluster[1,2,1024]": "local-cluster[1,2,1024]"}
-"""The master of each kind of session: a client of Spark Connect and a session of one's own share a JVM."""
 
 PLUGIN = """
 from muntin import Aggregate, hookimpl
@@ -35,29 +31,23 @@ def muntin_modules():
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
-    """Return what became of the steps of the story in a session for a master, by the kind of session."""
-
-    @cache
-    def run(master: str) -> dict[str, Any]:
-        folder = tmp_path_factory.mktemp("shipping")
-        for name in ("story", "connect"):
-            prepare(folder / name)
-        command = [sys.executable, str(STORY), str(folder / "story"), master]
-        done = subprocess.run(
-            command,
-            cwd=folder / "story" / "empty",
-            env=quick_jvm.environment(),
-            timeout=900,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return found
-
-    return run
+def story(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What became of the steps of the story by the kind of session: both share a JVM and an executor."""
+    folder = tmp_path_factory.mktemp("shipping")
+    for name in ("story", "connect"):
+        prepare(folder / name)
+    done = subprocess.run(
+        [sys.executable, str(STORY), str(folder / "story")],
+        cwd=folder / "story" / "empty",
+        env=quick_jvm.environment(),
+        timeout=900,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def prepare(here: Path) -> None:
@@ -70,16 +60,10 @@ def prepare(here: Path) -> None:
     (here / "empty").mkdir()
 
 
-@pytest.fixture(scope="module", params=MASTERS)
-def told(request: pytest.FixtureRequest, story: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+@pytest.fixture(scope="module", params=["classic", "connect"])
+def told(request: pytest.FixtureRequest, story: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """What became of the steps of the story in each kind of session."""
-    return {"kind": request.param, **story(MASTERS[request.param])[request.param]}
-
-
-@pytest.fixture(scope="module", params=[kind for kind, master in MASTERS.items() if master == "local[2]"])
-def driver(request: pytest.FixtureRequest, story: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-    """What became of the steps that the driver decides, in a session of one's own and as a client of Spark Connect."""
-    return {"kind": request.param, **story(MASTERS[request.param])[request.param]}
+    return {"kind": request.param, **story[request.param]}
 
 
 def test_what_only_the_driver_has_is_named_with_the_place_and_the_remedies(told: dict[str, Any]) -> None:
@@ -92,36 +76,36 @@ def test_what_only_the_driver_has_is_named_with_the_place_and_the_remedies(told:
     assert "ship(spark, 'muntin-weather', 'weather-units')" in said
 
 
-def test_a_session_may_be_told_not_to_look(driver: dict[str, Any]) -> None:
-    assert driver["asked not to look"] == ["window", "n", "mean", "gauged"]
+def test_a_session_may_be_told_not_to_look(told: dict[str, Any]) -> None:
+    assert told["asked not to look"] == ["window", "n", "mean", "gauged"]
 
 
-def test_a_package_that_is_compiled_is_not_shipped(driver: dict[str, Any]) -> None:
-    assert "NotShippableError: 'numpy " in driver["compiled"]
+def test_a_package_that_is_compiled_is_not_shipped(told: dict[str, Any]) -> None:
+    assert "NotShippableError: 'numpy " in told["compiled"]
 
 
-def test_a_dependency_that_was_not_shipped_is_named(driver: dict[str, Any]) -> None:
-    assert driver["shipped"] == ["muntin-weather 0.3.0"]
-    assert "weather-units is missing" in driver["dependency missing"]
-    assert "ship(spark, 'weather-units')" in driver["dependency missing"]
-    assert "muntin-weather is missing" not in driver["dependency missing"]
+def test_a_dependency_that_was_not_shipped_is_named(told: dict[str, Any]) -> None:
+    assert told["shipped"] == ["muntin-weather 0.3.0"]
+    assert "weather-units is missing" in told["dependency missing"]
+    assert "ship(spark, 'weather-units')" in told["dependency missing"]
+    assert "muntin-weather is missing" not in told["dependency missing"]
 
 
 def test_packages_are_shipped_together(told: dict[str, Any]) -> None:
     assert told["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
 
 
-def test_shipping_twice_changes_nothing(driver: dict[str, Any]) -> None:
-    assert driver["shipped"] == ["muntin-weather 0.3.0"]
-    assert driver["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
-    assert "with other contents" in driver["shipped when changed"]
+def test_shipping_twice_changes_nothing(told: dict[str, Any]) -> None:
+    assert told["shipped"] == ["muntin-weather 0.3.0"]
+    assert told["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
+    assert "with other contents" in told["shipped when changed"]
 
 
-def test_a_sink_must_travel_where_it_is_called_on_a_server(driver: dict[str, Any]) -> None:
-    if driver["kind"] == "connect":
-        assert driver["locked sink"].startswith("QueryError: the sinks cannot travel to the Spark Connect server")
+def test_a_sink_must_travel_where_it_is_called_on_a_server(told: dict[str, Any]) -> None:
+    if told["kind"] == "connect":
+        assert told["locked sink"].startswith("QueryError: the sinks cannot travel to the Spark Connect server")
     else:
-        assert driver["locked sink"] == "runs"
+        assert told["locked sink"] == "runs"
 
 
 def test_modules_that_are_installed_shipped_and_of_the_script_run_side_by_side(told: dict[str, Any]) -> None:
