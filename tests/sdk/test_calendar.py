@@ -202,6 +202,9 @@ def test_the_first_instant_at_which_a_clock_shows_a_time_is_that_of_a_walk_over_
             lambda: calendar("hour"),
             "a calendar has no 'hour'\n  expected: 'day', 'week', 'month', 'quarter', 'year', or",
         ),
+        (lambda: calendar("monht"), "a calendar has no 'monht'\n  did you mean 'month'?\n  expected: 'day', 'week', "),
+        (lambda: calendar("3monhts"), "a calendar has no '3monhts'\n  did you mean '3 months'?"),
+        (lambda: calendar("2weeks"), "a calendar has no '2weeks'\n  did you mean '2 weeks'?"),
         (lambda: calendar("1.5 days"), "a calendar has no '1.5 days'"),
         (lambda: calendar(7), "a calendar has no 7"),  # type: ignore[arg-type]
         (lambda: calendar("0 days"), "a calendar window needs a size above zero, got 0 days"),

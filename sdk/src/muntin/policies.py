@@ -177,8 +177,9 @@ def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
         members = ", ".join(repr(str(member)) for member in kind)
         article = "an" if kind.__name__.startswith("E") else "a"
         meant = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
-        instead = kind._instead_of(str(value).lower())
+        name = getattr(value, "__name__", None)
+        instead = kind._instead_of((name or str(value)).lower())
         suggestion = f"\n  did you mean {meant[0]!r}?" if meant else ""
         suggestion = suggestion if instead is None else f"\n  {instead}"
-        given = getattr(value, "__name__", None) or repr(value)
+        given = name or repr(value)
         raise PolicyError(f"{given} is not {article} {kind.__name__}; there are {members}{suggestion}") from None

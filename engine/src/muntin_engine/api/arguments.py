@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from numbers import Number
 from os import PathLike
 from types import FunctionType
 from typing import Any
 
 from muntin import (
+    DurationError,
     Function,
     Module,
     ModuleDefinitionError,
@@ -20,6 +22,7 @@ from muntin import (
     ProgressPolicy,
     QueryError,
     WindowSpecification,
+    ticks,
 )
 
 
@@ -137,7 +140,9 @@ def check_specification(window: object, argument: str = "") -> None:
     if isinstance(window, WindowSpecification):
         return
     named = f"{argument}=" if argument else ""
-    written = f"tumbling({window!r})" if isinstance(window, str) else "tumbling('10 minutes')"
+    written = "tumbling('10 minutes')"
+    with suppress(DurationError):
+        written = f"tumbling({window!r})" if isinstance(window, str) and ticks(window) > 0 else written
     raise QueryError(f"{named}{_spell(window)} is not a window specification; expected, for example, {named}{written}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muntin.axis import EARLIEST, INFINITY, Duration, clock_ticks, spell_ticks
+from muntin.axis import EARLIEST, INFINITY, BareClockLength, Duration, clock_ticks, spell_ticks
 from muntin.errors import PolicyError
 from muntin.triggers.decision import Decision
 from muntin.triggers.repeat import Repeat
@@ -35,7 +35,9 @@ class Timer(Trigger):
 
     def __post_init__(self) -> None:
         if self.period < 1:
-            raise PolicyError(f"a timer needs a period above zero, got {self.period}")
+            is_bare = isinstance(self.period, BareClockLength)
+            given = self.period if is_bare else repr(spell_ticks(self.period))
+            raise PolicyError(f"a timer needs a period above zero, got {given}")
 
     def __str__(self) -> str:
         return f"after({spell_ticks(self.period)!r}{', aligned' if self.is_aligned else ''})"

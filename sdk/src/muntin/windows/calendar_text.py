@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
@@ -40,8 +41,11 @@ def read_size(size: str) -> tuple[int, Unit]:
     """
     found = _SIZE.fullmatch(str(size).strip().lower())
     if found is None or found[2] not in SIZES:
+        number, word = re.findall(r"^(\d*)\s*(.*)", str(size).strip().lower())[0]
+        close = get_close_matches(word, (*SIZES, *(f"{unit}s" for unit in SIZES)), n=1, cutoff=0.75)
+        suggestion = f"  did you mean {f'{number} {close[0]}'.strip()!r}?\n" if close else ""
         raise WindowError(
-            f"a calendar has no {size!r}\n"
+            f"a calendar has no {size!r}\n{suggestion}"
             f"  expected: {', '.join(map(repr, SIZES))}, or some of them, as in '3 months'; for hours use tumbling"
         )
     length, unit = SIZES[found[2]]
