@@ -71,7 +71,7 @@ def test_a_query_is_explained_line_by_line() -> None:
             {"columns": {"change": NamedColumn("what", "string")}, "input": input_of(bounded_delay(5))},
             "5 microseconds behind the newest start, or punctuation rows",
         ),
-        ({}, "the end of a static input"),
+        ({}, "nothing but the end of a static input"),
     ],
 )
 def test_it_says_what_moves_a_query_on(changed: dict[str, Any], expected: str) -> None:

@@ -70,7 +70,7 @@ def test_it_says_that_keys_may_be_further() -> None:
         ("adjust", "insertions start at the watermark", "general: late='adjust' takes late rows in"),
         (
             correct("1 hour"),
-            "rows up to 1 hour behind the watermark correct results",
+            "rows of windows that ended less than 1 hour before the watermark correct results",
             "general: late='correct(3600000000)' takes late rows in",
         ),
     ],
@@ -79,6 +79,12 @@ def test_it_says_what_becomes_of_late_rows(late: Any, expected: str, evaluator: 
     given = input_of(ordered(), late=parse_lateness(late))
     assert line("late", planned(Sketch), input=given).startswith(expected)
     assert line("evaluator", planned(Sketch), input=given).startswith(evaluator)
+
+
+def test_off_the_grid_late_rows_correct_results_by_the_watermark_alone() -> None:
+    given = input_of(ordered(), late=correct("1 hour"))
+    said = "rows up to 1 hour behind the watermark correct results, others go to late()"
+    assert line("late", planned(Sketch), input=given, window=session("1 hour")) == said
 
 
 def test_results_that_may_be_corrected_are_complete_later() -> None:

@@ -46,7 +46,7 @@ def test_a_chained_query_is_explained_with_those_before_it_and_without_the_names
     plan = replace(asked.plan, inputs=(replace(asked.plan.input, sources=("0", "1"), is_chained=True),))
     first, second = replace(asked, plan=plan).explain().split("\n\n")
     assert first.startswith("window      tumbling('1 minute'), ")
-    assert "progress    the end of a static input" in first
+    assert "progress    nothing but the end of a static input" in first
     assert "progress    up to where the results of the query before are settled" in second
 
 

@@ -184,7 +184,7 @@ def _explain_progress(plan: Plan, given: Input) -> str:
     told = [] if isinstance(policy, Punctuated) else [policy.describe(spell)]
     told += ["punctuation rows"] if given.columns.change is not None else []
     told += [f"{given.heartbeats} other streams" if given.heartbeats > 1 else "another stream"] * bool(given.heartbeats)
-    told = [", or ".join(told) or "the end of a static input"]
+    told = [", or ".join(told) or "nothing but the end of a static input"]
     told += [f"the least of {', '.join(given.sources)}"] if given.sources else []
     told += ["keys may punctuate themselves"] if policy.by_key else []
     told += [policy.idle.describe(spell_ticks)] if policy.idle else []  # of the clock, whatever the axis
@@ -200,8 +200,10 @@ def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
 def _explain_late(plan: Plan, given: Input) -> str:
     late = given.late
     if late.corrects:
-        allowed = plan.spell_length(late.allowed)
-        return f"rows up to {allowed} behind the watermark correct results, others go to late()"
+        closes_at_ends = plan.window.grid() is not None and not plan.event_ends_move
+        rows = "rows of windows that ended less than" if closes_at_ends else "rows up to"
+        where = "before" if closes_at_ends else "behind"
+        return f"{rows} {plan.spell_length(late.allowed)} {where} the watermark correct results, others go to late()"
     return _LATE[late.policy]
 
 
