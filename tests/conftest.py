@@ -35,6 +35,8 @@ QUICK: Final = {
     # execution Spark writes down the plan, for listeners that nobody has.
     "spark.sql.codegen.cache.maxEntries": "20000",
     "spark.sql.ui.explainMode": "simple",
+    # Every task makes code for the sums of metrics and for its rows; to interpret them costs less, for so few.
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Else each call that makes a column tells the JVM from where, in ten messages; a query takes a hundred columns.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
