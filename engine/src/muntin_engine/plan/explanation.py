@@ -200,10 +200,10 @@ def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
 def _explain_late(plan: Plan, given: Input) -> str:
     late = given.late
     if late.corrects:
-        closes_at_ends = plan.window.grid() is not None and not plan.event_ends_move
-        rows = "rows of windows that ended less than" if closes_at_ends else "rows up to"
-        where = "before" if closes_at_ends else "behind"
-        return f"{rows} {plan.spell_length(late.allowed)} {where} the watermark correct results, others go to late()"
+        allowed, rows = plan.spell_length(late.allowed), "rows up to {} behind the watermark"
+        if plan.window.grid() is not None and not plan.event_ends_move:  # a window then closes at its end alone
+            rows = "rows of windows that ended less than {} before the watermark"
+        return f"{rows.format(allowed)} correct results, others go to late()"
     return _LATE[late.policy]
 
 

@@ -242,10 +242,11 @@ class Admission(NetChanges):
                 self._put_new(identity, start, end, payload)
         elif not after.is_alive:
             self.touched[identity] = (event, None)
-        elif end != event.end or not _is_same(payload, event.payload):
+        else:
             kept = event.payload if _is_same(payload, event.payload) else payload
-            since, until = self._state.assigner.membership(start, end)
-            self.touched[identity] = (event, StoredEvent(identity, start, end, kept, since, until))
+            if end != event.end or kept is not event.payload:
+                since, until = self._state.assigner.membership(start, end)
+                self.touched[identity] = (event, StoredEvent(identity, start, end, kept, since, until))
 
     def _is_in_time(self, change: InputChange, start: int) -> bool:
         """Return True if a revision is not late, and reject it if it is, by the sync time of the row alone."""
@@ -319,22 +320,25 @@ def _is_same(payload: tuple[object, ...], other: tuple[object, ...]) -> bool:
 
 
 class Filter:
-    """The filter of a query.
+    """The filter of a query, which may let in everything.
 
-    Cost: one test for each event that a batch touches.
+    Cost: one test for each event that a batch touches, if there is a predicate.
     """
 
-    def __init__(self, keeps: Callable[[object], bool]) -> None:
-        """Make a filter from a predicate of payloads."""
+    def __init__(self, keeps: Callable[[object], bool] | None) -> None:
+        """Make a filter from a predicate of payloads; None lets in everything."""
         self._keeps = keeps
 
     def leave_out(self, state: KeyState, admission: Admission) -> None:
         """Move the events that the filter leaves out from an admission to the state, marked as filtered."""
+        keeps = self._keeps
+        if keeps is None:
+            return
         gone: list[StoredEvent] = []
-        new = [event.filtered() for event in admission.inserted if not self._keeps(event.payload)]
-        admission.inserted = [event for event in admission.inserted if self._keeps(event.payload)]
+        new = [event.filtered() for event in admission.inserted if not keeps(event.payload)]
+        admission.inserted = [event for event in admission.inserted if keeps(event.payload)]
         for name, (before, after) in list(admission.touched.items()):
-            left = after if after is None or self._keeps(after.payload) else after.filtered()
+            left = after if after is None or keeps(after.payload) else after.filtered()
             if (before is None or before.is_filtered) and (left is None or left.is_filtered):
                 gone += [] if before is None else [before]
                 new += [] if left is None else [left]
@@ -344,18 +348,16 @@ class Filter:
         if gone or new:
             state.replace(gone, new)
 
-    def count(self, changes: Iterable[InputChange]) -> int:
-        """Return the number of rows that are not insertions which the filter leaves out."""
-        return sum(not self._is_left_out(change) for change in changes)
+    def count(self, changes: Sequence[InputChange]) -> int:
+        """Return the number of rows that metrics count: all but the insertions that the filter leaves out."""
+        return len(changes) if self._keeps is None else sum(map(self.counts, changes))
 
-    def visible(self, rejections: Iterable[Rejection]) -> list[Rejection]:
+    def visible(self, rejections: list[Rejection]) -> list[Rejection]:
         """Return rejections without those of insertions that are left out anyway."""
-        return [rejection for rejection in rejections if not self._is_left_out(rejection.change)]
+        if self._keeps is None:
+            return rejections
+        return [rejection for rejection in rejections if self.counts(rejection.change)]
 
-    def _is_left_out(self, change: InputChange) -> bool:
-        return change.new_end is None and not self._keeps(change.payload)
-
-
-def count_rows(changes: Sequence[InputChange], filter: Filter | None) -> int:
-    """Return the number of rows that metrics count: all but the insertions that a filter leaves out."""
-    return len(changes) if filter is None else filter.count(changes)
+    def counts(self, change: InputChange) -> bool:
+        """True if metrics count a row: it is not an insertion that the filter leaves out."""
+        return self._keeps is None or change.new_end is not None or bool(self._keeps(change.payload))

@@ -26,7 +26,7 @@ from muntin import (
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.general.admission import Admission, Filter, NetChanges, count_rows
+from muntin_engine.evaluators.general.admission import Admission, Filter, NetChanges
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.closing import FinalEmission, close_windows, leave_out_closed, timer
@@ -209,7 +209,7 @@ class BatchRun:
         else:
             self.emission = SpeculativeEmission(query, results)
         self._affected = AffectedWindows(query, results.computations) if self.emission.follows_windows else None
-        self._filter = None if query.keeps is None else Filter(query.keeps)
+        self._filter = Filter(query.keeps)
         self._query, self._codec, self._metadata, self._serial = query, codec, metadata, metadata.serial
         _, self._keys_held, self._events_held, self._windows_held = metadata.held
         self._inputs_before, self._input = metadata.progress, now
@@ -286,7 +286,7 @@ class BatchRun:
         decode = partial(self.state_class.from_data, query, serializer=self._serializer, key=key)
         stored = store.get(name, decode)
         state = self.state_class(query, self._serial) if stored is None else stored
-        events, windows, open_rows = state.held_count, state.held_windows, count_rows(state.waiting, self._filter)
+        events, windows, open_rows = state.held_count, state.held_windows, self._filter.count(state.waiting)
         before, now = self._before, self.now
         if state.key_watermark > EARLIEST:
             before = effective(query, for_key(self._inputs_before, state.key_watermark))
@@ -297,17 +297,15 @@ class BatchRun:
         rows, shed = (work.rows, []) if shedding is None else shedding.take(state, work.rows, watermark)
         admission = Admission(state, watermark, axis=query.axis, adjusts=self._adjusts)
         admission.admit(rows, now.watermark)
-        rejections = admission.rejections + shed
-        if self._filter is not None:
-            self._filter.leave_out(state, admission)
-            rejections = self._filter.visible(rejections)
+        self._filter.leave_out(state, admission)
+        rejections = self._filter.visible(admission.rejections + shed)
         output = self.evaluate(key, state, admission, before, now)
         if self.emission.evicted:
             self.result.evicted.append((key, self.emission.evicted))
         if rejections:
             self.result.rejections += [(key, rejection) for rejection in rejections]
-        open_rows += count_rows(work.rows, self._filter) - len(rejections)
-        self.result.accepted += open_rows - count_rows(state.waiting, self._filter)
+        open_rows += self._filter.count(work.rows) - len(rejections)
+        self.result.accepted += open_rows - self._filter.count(state.waiting)
         if state.key_watermark <= self._due_at[0]:
             state.key_watermark = EARLIEST
         is_held = not state.is_empty

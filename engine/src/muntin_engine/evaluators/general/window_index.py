@@ -15,7 +15,7 @@ from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
 by_window: Final = attrgetter("start", "end")
 """Sort key: the order of windows."""
 
-_by_window: Final = itemgetter(0)
+_window_of: Final = itemgetter(0)
 _by_first: Final = attrgetter("first.start", "first.end")
 _first_start: Final = attrgetter("first.start")
 _last_end: Final = attrgetter("last.end")
@@ -91,7 +91,7 @@ class WindowIndex:
         found = [(window, self._entries[window]) for window in self._in_order()]
         for run in self._packed:
             found += zip(run.windows(), run.entries(), strict=True)
-        return sorted(found, key=_by_window) if self._packed else found
+        return sorted(found, key=_window_of) if self._packed else found
 
     def get(self, window: Window) -> WindowEntry:
         """Return the entry of a window; `NEW` if it has none."""

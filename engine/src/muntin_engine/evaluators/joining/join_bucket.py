@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from muntin import EARLIEST, INFINITY, JoinKind, LatePolicy
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
-from muntin_engine.evaluators.general.admission import Admission, Filter, count_rows
+from muntin_engine.evaluators.general.admission import Admission, Filter
 from muntin_engine.evaluators.general.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.evaluators.joining.clipping import ClipEmission
@@ -130,7 +130,7 @@ class _JoinBatch:
         self.result = JoinResult(now.least)
         self._query, self._codec, self._metadata = query, codec, metadata
         self._emission = ClipEmission if query.kind is JoinKind.CLIP else JoinEmission
-        self._filters = [None if side.keeps is None else Filter(side.keeps) for side in query.sides]
+        self._filters = [Filter(side.keeps) for side in query.sides]
         self._serializers = [StateSerializer(side, codec, metadata.schema_versions) for side in query.sides]
         self._before = [progress.watermark for progress in before.inputs]
         left, right = (progress.watermark for progress in now.inputs)
@@ -157,18 +157,16 @@ class _JoinBatch:
         events = state.held_count
         emission, nets = self._emission(query, state, self._now), []
         for side, of_side in enumerate(state.sides):
-            given = query.sides[side]
+            given, filter = query.sides[side], self._filters[side]
             own = [row for row in rows if row.side == side]
-            open_rows = count_rows(of_side.waiting, self._filters[side]) + count_rows(own, self._filters[side])
+            open_rows = filter.count(of_side.waiting) + filter.count(own)
             adjusts = given.late.policy is LatePolicy.ADJUST
             admission = Admission(of_side, self._before[side], axis=given.axis, adjusts=adjusts)
             admission.admit(own, self._now[side])
-            rejections, filter = admission.rejections, self._filters[side]
-            if filter is not None:
-                filter.leave_out(of_side, admission)
-                rejections = filter.visible(rejections)
+            filter.leave_out(of_side, admission)
+            rejections = filter.visible(admission.rejections)
             result.rejections += [(key, rejection) for rejection in rejections]
-            result.accepted += open_rows - len(rejections) - count_rows(of_side.waiting, filter)
+            result.accepted += open_rows - len(rejections) - filter.count(of_side.waiting)
             nets.append(admission)
         output = emission.emit(nets)
         emission.forget()

@@ -21,7 +21,7 @@ from muntin_engine.evaluators.columnar.lifting import NO_KEYS, Rows, key_rows
 from muntin_engine.evaluators.columnar.partials import Partials
 from muntin_engine.evaluators.fused.lifting import Fusing, row_parts
 from muntin_engine.evaluators.fused.store import ClosedSessions
-from muntin_engine.evaluators.general.admission import Filter, count_rows
+from muntin_engine.evaluators.general.admission import Filter
 from muntin_engine.evaluators.revised import rare, records
 from muntin_engine.evaluators.revised.brought import NOTHING, Brought, Plain, sort_out
 from muntin_engine.evaluators.revised.events import Events, LiveEvents, joined
@@ -93,7 +93,7 @@ class RevisedStore:
             windows: Its windows, of this store alone.
         """
         self._query, self._forms, self._codec, self._windows = query, forms, codec, windows
-        self._filter = None if query.keeps is None else Filter(query.keeps)
+        self._filter = Filter(query.keeps)
         self._keys, self._live, self._waiting = KeyTable(), LiveEvents(), WaitingRows()
         self._results = LiveResults(query, codec)
         self._schema = pa.schema([])
@@ -157,7 +157,7 @@ class RevisedStore:
             now: The watermark after it, by which they stop waiting for others.
         """
         self._keys.forget_others(self)
-        rows, left_out, waited, keys = 0, 0, count_rows(self._waiting.rows, self._filter), 0
+        rows, left_out, waited, keys = 0, 0, self._filter.count(self._waiting.rows), 0
         plain, inserted = NOTHING, list[Events]()
         changes = dict[int, list[InputChange]]()
         if blobs:
@@ -185,8 +185,8 @@ class RevisedStore:
         is_stored = np.arange(total) < total - len(plain.inserted)
         if inserted:
             self._add(joined(inserted))
-        rejections = self._shown(admitted.rejections)
-        accepted = waited + rows - left_out - len(rejections) - count_rows(self._waiting.rows, self._filter)
+        rejections = [(key, one) for key, one in admitted.rejections if self._filter.counts(one.change)]
+        accepted = waited + rows - left_out - len(rejections) - self._filter.count(self._waiting.rows)
         return TakenRows(joined(changed) if changed else None, is_stored, rejections, accepted, keys)
 
     def close(self, before: int, now: Progress) -> list[ClosedSessions]:
@@ -325,11 +325,6 @@ class RevisedStore:
     def _are_members(self, events: Events) -> BoolArray:
         """Return for each event whether the filter of the query lets it in, as its last column says."""
         return np.ones(len(events), np.bool_) if self._query.keeps is None else flags(events.rows.columns[-1])
-
-    def _shown(self, rejections: Sequence[tuple[Key, Rejection]]) -> Sequence[tuple[Key, Rejection]]:
-        """Return rejections without those of insertions that the filter leaves out anyway."""
-        own = self._filter
-        return [(key, one) for key, one in rejections if own.visible([one])] if own is not None else rejections
 
     def _entries(self, found: Records) -> list[Entry]:
         """Return records as entries, which never die by themselves: a later one may still be about the same event."""
