@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -33,8 +33,10 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing import RestartError, crash_everywhere
+from muntin_engine.workers.settings import WorkerSettings
 from tests.operators.streams import Result, Row, Step, disordered, drive, meant, plan_of
 from tests.sdk.stream_operators import Gaps, Newest, Silence, Ticker
+from tests.spark_units.tasks import task_of
 
 OPERATORS: list[StreamOperator[Any, Any, Any]] = [Newest(), Silence(6), Gaps(4), Ticker(5)]
 
@@ -271,3 +273,37 @@ def test_what_cannot_be_followed_is_refused() -> None:
         plan_of(Newest(), emit=EmitPolicy.EAGER)
     with pytest.raises(PolicyError, match="it needs a stream without windows"):
         WindowedQuery(tumbling(5), [Computation(Newest())])
+
+
+def bucket_of(module: StreamOperator[Any, Any, Any], most_wake_ups: int) -> Bucket:
+    plan = plan_of(module)
+    query = replace(plan.evaluator_query([Meter()]), most_wake_ups=most_wake_ups)
+    return Bucket(query, MemoryCells(), Codec(), plan_identity(plan), run=EventByEventRun)
+
+
+#  0     3                               day
+#  a ! ! a ! ! ! ! ! ! ! ! ! ! ! ! ...   watermark
+def test_a_wake_up_that_renews_itself_is_an_error_once_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    day = 24 * 60 * 60 * 10**6
+    rows = [(("a",), [InputChange(time, time, time + 1, (1, 1, True)) for time in (0, 3)])]
+    with pytest.raises(ModuleContractError) as failed:
+        bucket_of(Ticker(1), 1000).process(rows, Progress(day, day, day))
+    assert str(failed.value).splitlines()[:3] == [
+        "test.ticker 1 asked for more than 1,000 wake-ups of one key in one micro-batch",
+        "  key: ('a',)",
+        "  woken at 1002, it asks for 1003; the watermark is 86400000000",
+    ]
+    monkeypatch.setattr("muntin.testing.stream_operator_run.MOST_WAKE_UPS", 1000)
+    with pytest.raises(ModuleContractError, match=r"test.ticker 1 asked for more than 1,000 wake-ups"):
+        Script().point("a", 0, 1).punctuate(day).run(WindowedQuery.unwindowed(Ticker(1)))
+
+
+def test_as_many_wake_ups_as_events_are_never_too_many() -> None:
+    rows = [((key,), [InputChange(key, time, time + 1, (1, 1, True))]) for time in range(0, 40, 2) for key in "ab"]
+    output = bucket_of(Silence(1), 0).process(rows, Progress(99, 99, 99)).output
+    assert sum(len(some) for _, some in output) == 40
+
+
+def test_a_session_sets_the_limit_of_wake_ups() -> None:
+    task = task_of(Ticker(1), evaluator="event_by_event", worker=WorkerSettings(most_wake_ups=7))
+    assert task.query.most_wake_ups == 7

@@ -90,6 +90,22 @@ class Misspelt(Newest):
     def on_timer(self, state: list[int], time: int) -> None: ...
 
 
+class Renews(StreamOperator[int, list[int], int]):
+    name, version = "hostile.renews", "1"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_event(self, state: list[int], payload: int, time: int) -> None:
+        state[:] = [time]
+
+    def on_time(self, state: list[int], time: int) -> None:
+        state[:] = [time]
+
+    def next_time(self, state: list[int]) -> int:
+        return state[0] + 1
+
+
 HOSTILE: dict[str, StreamOperator[Any, Any, Any]] = {
     "test_definition_is_complete": Misspelt(),
     "test_rows_have_declared_types": Untyped(),
@@ -99,6 +115,7 @@ HOSTILE: dict[str, StreamOperator[Any, Any, Any]] = {
     "test_questions_change_nothing": Counts(),
     "test_an_empty_state_is_as_good_as_a_new_one": NotEmpty(),
     "test_events_are_read_only": Writes(),
+    "test_wake_ups_do_not_come_at_each_tick": Renews(),
 }
 
 
@@ -114,7 +131,7 @@ def test_each_law_has_a_module_that_breaks_it() -> None:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_an_honest_operator_keeps_all_laws(law: str) -> None:
-    for module in (Newest(), Silence(4)):
+    for module in (Silence(4), Ticker(5), Silence(1)):
         attempt(law, module)
 
 
@@ -124,6 +141,16 @@ def test_one_that_breaks_a_law_is_told_what_to_do(law: str) -> None:
         attempt(law, HOSTILE[law])
     assert broken.value.law == law.removeprefix("test_").replace("_", " ")
     assert "to do: " in str(broken.value)
+
+
+def test_one_that_is_meant_to_be_woken_at_each_tick_may_say_so() -> None:
+    laws: Any = type("TestRenews", (StreamOperatorLaws,), {"module": Renews(), "wakes_at_each_tick": True})()
+    laws.test_wake_ups_do_not_come_at_each_tick()
+
+
+def test_a_law_of_wake_ups_does_not_apply_to_one_that_asks_for_none() -> None:
+    with pytest.raises(pytest.skip.Exception, match=r"test.newest asks for no wake-ups"):
+        attempt("test_wake_ups_do_not_come_at_each_tick", Newest())
 
 
 def test_a_method_that_does_not_take_what_it_is_called_with_is_refused() -> None:

@@ -29,6 +29,7 @@ from muntin import (
     WindowKind,
 )
 from muntin.axis import AnyAxis
+from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin.schemas import Field, ListOf, MapOf, Struct
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.skipping import Accepted, BySource, Choosy, Present
@@ -203,6 +204,7 @@ class EvaluatorQuery(MakesOnce):
         most_held: How many events a key may hold before new ones are shed; None if none are.
         forget_keys_after: For how long a key may be silent before its next event begins a new life, in ticks; None if
             a key is not forgotten.
+        most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
     """
 
     window: WindowKind
@@ -221,6 +223,7 @@ class EvaluatorQuery(MakesOnce):
     keeps: Callable[[Any], bool] | None = None
     most_held: int | None = None
     forget_keys_after: int | None = None
+    most_wake_ups: int = MOST_WAKE_UPS
 
     def __post_init__(self) -> None:
         if isinstance(self.emit, EarlyEmission):

@@ -187,7 +187,8 @@ class TaskPayload(MakesOnce):
     def query(self) -> EvaluatorQuery:
         """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
         query = self.plan.evaluator_query(self.meters)
-        return replace(query, most_held=None) if self.is_static else query
+        most_held = None if self.is_static else query.most_held
+        return replace(query, most_held=most_held, most_wake_ups=self.worker.most_wake_ups)
 
     @cached_property
     def forms(self) -> tuple[BoundForm, ...]:

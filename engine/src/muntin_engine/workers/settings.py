@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin_engine.state.kept_stores import MOST_BYTES
 
 
@@ -16,9 +17,11 @@ class WorkerSettings:
         watchdog_seconds: The seconds in one call of a module after which the watchdog warns; 0 for no watchdog.
         watchdog_fails: True if it then fails the micro-batch.
         folder: The folder of the workers' traces; none if it is empty.
+        most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
     """
 
     kept_bytes: int = MOST_BYTES
     watchdog_seconds: float = 0.0
     watchdog_fails: bool = False
     folder: str = ""
+    most_wake_ups: int = MOST_WAKE_UPS

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic
 
 from typing_extensions import TypeVar
 
+from muntin.axis import AnyAxis
+from muntin.errors import ModuleContractError
 from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
+from muntin.safe_text import safe_repr
 from muntin.windows.unwindowed import Unwindowed
 
 In = TypeVar("In")
@@ -19,6 +22,9 @@ Row = TypeVar("Row")
 
 METHODS: Final = ("create_state", "on_event", "on_time", "next_time", "is_empty")
 """The methods that the engine calls."""
+
+MOST_WAKE_UPS: Final = 1_000_000
+"""The most wake-ups of a key in one micro-batch, besides one for each of its events, unless a session sets another."""
 
 
 class StreamOperator(Module, ABC, Generic[In, State, Row]):
@@ -38,6 +44,10 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     there is none. When `is_empty` says so, the engine forgets the key, with its wake-up: the next event of the key
     starts with a new state.
 
+    An operator that asks again after each wake-up is called up to the watermark, so it adds a length to the time:
+    `time + 1` is the next microsecond, where times are timestamps. A micro-batch in which a key gets more than
+    1,000,000 wake-ups, besides one for each event, fails; `spark.muntin.wakeups.limit` sets another number.
+
     When the stream ends, wake-ups up to its last time are called: the horizon, the first tick after all events and
     watermarks of all keys. Then each key gets the one that it waits for, and no other, as an operator that
     asks again and again would never end.
@@ -49,7 +59,7 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     starts before the time of its call. 3. *Plain data.* A state that was stored and read back gives the same results.
     4. *No memory.* Results depend on the state and the events alone: not on other attributes, a clock or randomness.
     5. *Questions.* `next_time` and `is_empty` change nothing. 6. *Emptiness.* Forgetting a key that `is_empty` changes
-    no result. 7. *Events are read-only.*
+    no result. 7. *Events are read-only.* 8. *Lengths.* Without events, wake-ups do not come at one tick after another.
 
     Cost: a call per event and wake-up, each with a question to `next_time` and `is_empty`. A micro-batch reads and
     writes the states of the keys that have events, or a wake-up that is due, and no others. A key is kept until
@@ -126,3 +136,25 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
         """
         del state
         return False
+
+
+def too_many_wake_ups(
+    label: str, key: object, most: int, last: int, asked: int, watermark: int, axis: AnyAxis
+) -> ModuleContractError:
+    """Return the error for an operator that asks to be woken again and again.
+
+    Args:
+        label: The module, by name and version.
+        key: The key.
+        most: The number of wake-ups that it may have.
+        last: The time of the last one.
+        asked: The time that it asks for next.
+        watermark: Up to where wake-ups are due.
+        axis: What the times measure.
+    """
+    return ModuleContractError(
+        f"{label} asked for more than {most:,} wake-ups of one key in one micro-batch\n  key: {safe_repr(key)}\n"
+        f"  woken at {axis.spell(last)}, it asks for {axis.spell(asked)}; the watermark is {axis.spell(watermark)}\n"
+        f"  expected: next_time adds a length such as ticks('1 minute') to the time, and not {asked - last} in ticks\n"
+        "  where so many are meant, set spark.muntin.wakeups.limit"
+    )

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from muntin.axis import INFINITY
+from muntin.axis import INFINITY, Axis
 from muntin.events import Event
-from muntin.modules.stream_operator import StreamOperator
+from muntin.modules.stream_operator import MOST_WAKE_UPS, StreamOperator, too_many_wake_ups
 
 
 class Emitted(NamedTuple):
@@ -33,6 +33,7 @@ class StreamOperatorRun:
     Attributes:
         state: The module's state.
         is_followed: True if something has been called since the state was new.
+        wake_up: The time at which the module wants to be called; None if there is none.
     """
 
     def __init__(self, module: StreamOperator[Any, Any, Any], *, forgets: bool = True) -> None:
@@ -44,27 +45,38 @@ class StreamOperatorRun:
         """
         self._module = module
         self._forgets = forgets
-        self._wake_up: int | None = None
+        self._left = MOST_WAKE_UPS
+        self.wake_up: int | None = None
         self._begin()
 
     def take(self, time: int, payload: Any) -> list[Emitted]:
         """Take the next event, after all wake-ups up to its time."""
         found = self.advance(time)
+        self._left += 1
         return [*found, *self._settled(time, self._module.on_event(self.state, payload, time))]
 
     def advance(self, tick: int) -> list[Emitted]:
-        """Let time pass up to a tick, before which no further event comes."""
+        """Let time pass up to a tick, before which no further event comes.
+
+        Raises:
+            ModuleContractError: The module asks to be woken again and again.
+        """
         found: list[Emitted] = []
-        while self._wake_up is not None and self._wake_up <= tick:
-            found += self._wake(self._wake_up)
+        while self.wake_up is not None and self.wake_up <= tick:
+            if not self._left:
+                label, asked = f"{self._module.name} {self._module.version}", self.wake_up
+                raise too_many_wake_ups(label, None, MOST_WAKE_UPS, self._woken, asked, tick, Axis.TICKS)
+            self._left -= 1
+            found += self._wake(self.wake_up)
         return found
 
     def close(self, horizon: int) -> list[Emitted]:
         """End the stream: time passes up to the horizon, and what the key still waits for comes last."""
         found = self.advance(horizon)
-        return found if self._wake_up is None else [*found, *self._wake(self._wake_up)]
+        return found if self.wake_up is None else [*found, *self._wake(self.wake_up)]
 
     def _wake(self, time: int) -> list[Emitted]:
+        self._woken = time
         return self._settled(time, self._module.on_time(self.state, time))
 
     def _settled(self, time: int, rows: Iterable[Any] | None) -> list[Emitted]:
@@ -80,13 +92,13 @@ class StreamOperatorRun:
             return found
         self.is_followed = True
         asked = self._module.next_time(self.state)
-        self._wake_up = asked if asked is not None and time < asked < INFINITY else None
+        self.wake_up = asked if asked is not None and time < asked < INFINITY else None
         return found
 
     def _begin(self, state: Any = None) -> None:
         self.state: Any = self._module.create_state() if state is None else state
         self.is_followed = False
-        self._wake_up = None
+        self.wake_up = None
 
 
 def stream_rows(

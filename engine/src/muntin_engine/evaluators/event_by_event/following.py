@@ -7,6 +7,7 @@ from operator import index
 from typing import Any
 
 from muntin import INFINITY, Event, ModuleContractError, StreamOperator, Window
+from muntin.modules.stream_operator import too_many_wake_ups
 from muntin.safe_text import safe_repr
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
@@ -24,6 +25,7 @@ class OperatorCalls:
     """The methods of an operator. An exception inside one names module, version, key, tick and method.
 
     Attributes:
+        label: The module, by name and version.
         select: Makes the operator's input of an event; `SKIPPED` if it does not accept that.
     """
 
@@ -31,7 +33,7 @@ class OperatorCalls:
         module = binding.module
         assert isinstance(module, StreamOperator), "only such modules follow a stream"
         self.select = binding.select
-        self._label = f"{module.name} {module.version}"
+        self.label = f"{module.name} {module.version}"
         self._call = computation.handle
         self._create: Callable[[], Any] = module.create_state
         self._on_event = listing(module.on_event, binding.plain, module.result_field())
@@ -71,7 +73,7 @@ class OperatorCalls:
             asked = index(found)
         except TypeError:
             raise ModuleContractError(
-                f"{self._label} returned {safe_repr(found)} from next_time\n  key: {safe_repr(key)}\n"
+                f"{self.label} returned {safe_repr(found)} from next_time\n  key: {safe_repr(key)}\n"
                 "  expected: a time in ticks, which is a whole number, or None for no wake-up"
             ) from None
         return asked if tick.start < asked < INFINITY else INFINITY
@@ -86,7 +88,7 @@ class OperatorCalls:
             return time, time + 1, row
         if row.start < time:
             raise ModuleContractError(
-                f"{self._label} returned an event that starts at {row.start}, before its cause at {time}\n"
+                f"{self.label} returned an event that starts at {row.start}, before its cause at {time}\n"
                 f"  key: {safe_repr(key)}\n"
                 "  expected: no output before the event or the wake-up it comes from, as earlier output may be final"
             )
@@ -105,6 +107,7 @@ class FollowingEmission(Emission):
         (binding,) = query.bindings
         self._calls = OperatorCalls(binding, computation)
         self._release = Release(query)
+        self._most, self._axis = query.most_wake_ups, query.axis
 
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
@@ -114,6 +117,7 @@ class FollowingEmission(Emission):
         assert isinstance(state, FollowedState)
         self._key, self._state = key, state
         self._output: list[OutputChange] = []
+        self._left = self._most
         for event in self._release.take_out(state, now.watermark):
             payload = self._calls.select(event.payload)
             if payload is SKIPPED:
@@ -122,6 +126,7 @@ class FollowingEmission(Emission):
             tick = Window(event.start, event.start + 1)
             if state.own is None:
                 state.own = self._calls.create_state(key, tick)
+            self._left += 1
             self._take(tick, self._calls.on_event(key, tick, state.own, payload))
         if now.watermark < INFINITY:
             self._advance(now.watermark)
@@ -133,11 +138,19 @@ class FollowingEmission(Emission):
         return self._output
 
     def _advance(self, time: int) -> None:
-        """Wake the operator at the times up to one."""
-        while self._state.wake_up <= time:
-            self._wake(self._state.wake_up)
+        """Wake the operator at the times up to one, as long as it asks for a number of them that ends.
+
+        Raises:
+            ModuleContractError: The operator asks for more.
+        """
+        while (asked := self._state.wake_up) <= time:
+            if not self._left:
+                raise too_many_wake_ups(self._calls.label, self._key, self._most, self._woken, asked, time, self._axis)
+            self._left -= 1
+            self._wake(asked)
 
     def _wake(self, time: int) -> None:
+        self._woken = time
         tick = Window(time, time + 1)
         self._take(tick, self._calls.on_time(self._key, tick, self._state.own))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin_engine.errors import SetupError
 from muntin_engine.spark.session.kinds import AnySession
 from muntin_engine.state.kept_stores import MOST_BYTES
@@ -18,6 +19,9 @@ WATCHDOG: Final = "spark.muntin.watchdog.seconds"
 
 FAIL: Final = "spark.muntin.watchdog.fail"
 """The setting that is `true` where such a call fails the micro-batch."""
+
+WAKE_UPS: Final = "spark.muntin.wakeups.limit"
+"""The setting for how many wake-ups an operator may have of a key in a micro-batch, besides one per event."""
 
 _SECONDS: Final = 60.0
 
@@ -34,6 +38,7 @@ def settings_of(spark: AnySession) -> WorkerSettings:
         _number(spark, WATCHDOG, _SECONDS),
         str(spark.conf.get(FAIL, "false")).lower() == "true",
         traces_folder(),
+        int(_number(spark, WAKE_UPS, MOST_WAKE_UPS)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from hypothesis import strategies as st
 
@@ -16,6 +16,13 @@ from muntin.testing.laws.law import Law, law
 from muntin.testing.laws.payload_laws import PayloadLaws
 from muntin.testing.laws.stream_operator_trial import StreamOperatorTrial
 
+_IN_A_ROW: Final = 64
+
+
+def _has_no_time(module: StreamOperator[Any, Any, Any]) -> str | None:
+    is_asked = type(module).next_time is not StreamOperator.next_time
+    return None if is_asked else f"{module.name} asks for no wake-ups"
+
 
 class StreamOperatorLaws(PayloadLaws):
     """The laws of a `StreamOperator`, tried on random events of one key or two.
@@ -25,6 +32,7 @@ class StreamOperatorLaws(PayloadLaws):
         payloads: A strategy for one payload; by default what the module's input type says.
         steps: The numbers of ticks from an event to the next. Give some that are shorter than the times that the module
             waits for, and some that are longer; by default up to 12, so make the module with short times.
+        wakes_at_each_tick: True if the module is meant to be woken at each tick, as it is made here.
 
     Example:
         >>> from muntin import StreamOperator
@@ -40,6 +48,7 @@ class StreamOperatorLaws(PayloadLaws):
         >>> TestNewest().test_the_state_is_plain_data()
     """
 
+    wakes_at_each_tick: ClassVar[bool] = False
     steps: ClassVar[Sequence[int]] = (0, 1, 2, 5, 12)
 
     _subject_type: ClassVar[type] = StreamOperator
@@ -113,6 +122,19 @@ class StreamOperatorLaws(PayloadLaws):
         before = trial.copied(events)
         trial.given(events)
         trial.expect_same(("after", trial.copied(events)), ("before", before), 0.0)
+
+    @law(
+        "let next_time add a length to the time, as in time + self.every; ticks are microseconds, where times are "
+        "timestamps. Set wakes_at_each_tick = True for a module that is meant to be woken at each tick",
+        does_not_apply=_has_no_time,
+    )
+    def test_wake_ups_do_not_come_at_each_tick(self, trial: StreamOperatorTrial) -> None:
+        """Without events, wake-ups do not come at one tick after another, up to the watermark."""
+        is_woken = trial.wakes_itself_at_each_tick(trial.events(), _IN_A_ROW)
+        trial.expect(
+            self.wakes_at_each_tick or not is_woken,
+            lambda: f"after the last event it is woken at {_IN_A_ROW} ticks that follow one another",
+        )
 
 
 def _too_early(cause: int, start: int, row: object) -> str:

@@ -94,6 +94,16 @@ class StreamOperatorTrial(Trial):
             ) from error
         return found
 
+    def wakes_itself_at_each_tick(self, events: Sequence[DrawnEvent], most: int) -> bool:
+        """Return True if the module, after the events, is woken at so many ticks that follow one another."""
+        run, times = StreamOperatorRun(self.subject), list[int]()
+        for event in events:
+            run.take(*event)
+        while run.wake_up is not None and len(times) < most:
+            times.append(run.wake_up)
+            run.advance(run.wake_up)
+        return len(times) == most and times[-1] - times[0] == most - 1
+
     def copied(self, events: Sequence[DrawnEvent]) -> list[Any]:
         """Return copies of the payloads."""
         return [deepcopy(event.payload) for event in events]
