@@ -7,7 +7,7 @@ import pytest
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateError, StateMismatchError
-from muntin_engine.state.bucket_state import BucketMetadata, KeyTimer, soonest
+from muntin_engine.state.bucket_state import LAYOUT, BucketMetadata, KeyTimer, soonest
 from muntin_engine.state.cells import HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -43,7 +43,7 @@ def test_another_query_is_told_what_differs() -> None:
 
 
 def test_another_layout_is_not_read() -> None:
-    with pytest.raises(StateError, match="the checkpoint has state layout 99, this query reads 9"):
+    with pytest.raises(StateError, match=f"the checkpoint has state layout 99, this query reads {LAYOUT}"):
         read(Codec().pack([99, "whatever"]))
 
 

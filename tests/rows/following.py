@@ -54,6 +54,18 @@ class Told(RowOperator[int, State, Line, Line]):
         yield _line(state, f"remove {_names(window.rows)}", window)
 
 
+class Full(RowOperator[int, dict[str, int], int, None]):
+    """The tick at which a window is full for the first time; its state is always as good as a new one."""
+
+    name, version = "rows.full", "1.0.0"
+
+    def create_state(self) -> dict[str, int]:
+        return {}
+
+    def on_full(self, state: dict[str, int], window: Rows) -> Iterable[int]:
+        return [window.time]
+
+
 class Numbers(RowOperator[int, dict[int, int], int, None]):
     """The number of each row that comes; it remembers members."""
 

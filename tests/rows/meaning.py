@@ -44,6 +44,30 @@ def computed(windows: PartitionedRows[Any], rows: Sequence[Row], tick: int) -> l
     return [one for name in {each.partition for each in given} for one in _tumbling(windows, given, name, tick)]
 
 
+def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashable, int]]:
+    """Return the partitions that were full up to a tick, each with the first tick at which it was.
+
+    It is full with its n-th row, when a row that follows is too far away from one before it, or when its first row is
+    too old.
+    """
+    given = [each for row in rows if (each := _given(windows, row)).is_admitted]
+    evicts, found = windows.evicts, list[tuple[Hashable, int]]()
+    for name in {each.partition for each in given}:
+        own = [each for each in given if each.partition == name]
+        if isinstance(evicts, CountPolicy):
+            times = [each.row.time for each in own[evicts.size - 1 :]]
+        elif isinstance(evicts, ElapsedPolicy):
+            times = [own[0].row.time + evicts.length + 1]
+        else:
+            times = [
+                each.row.time
+                for place, each in enumerate(own)
+                if not all(_stays(windows, other, own[at + 1 : place + 1], 0) for at, other in enumerate(own[:place]))
+            ]
+        found += [(name, time) for time in times[:1] if time <= tick]
+    return found
+
+
 def _given(windows: PartitionedRows[Any], row: Row) -> Given:
     values = list(row.values)
     is_admitted = windows.admits is None or bool(values.pop())

@@ -72,8 +72,10 @@ def bounded_by_rows(by: Any = BY) -> st.SearchStrategy[RowsBetween]:
 
 
 def rows_for(windows: PartitionedRows[Any], most: int = 25) -> st.SearchStrategy[list[Row]]:
-    """Rows in order, several at a tick now and then, with what the windows read of them."""
-    values = st.tuples(*(st.sampled_from(VALUES[name]) for name in windows.reads))
+    """Rows in order, several at a tick now and then, with what the windows read of them: a name has one value."""
+    names = [*dict.fromkeys(windows.reads)]
+    drawn = st.tuples(*(st.sampled_from(VALUES[name]) for name in names))
+    values = drawn.map(lambda of: tuple(of[names.index(name)] for name in windows.reads))
     one = st.tuples(st.sampled_from(STEPS), values)
 
     def timed(drawn: list[tuple[int, tuple[Any, ...]]]) -> list[Row]:

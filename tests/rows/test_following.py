@@ -10,14 +10,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import INFINITY, Event, ModuleFailedError, PolicyError, RowOperator, Window, batch, last, marker, tumbling
+from muntin import (
+    INFINITY,
+    Event,
+    ModuleFailedError,
+    PolicyError,
+    RowOperator,
+    Window,
+    batch,
+    elapsed,
+    last,
+    marker,
+    tumbling,
+)
 from muntin.modules.module import Module
 from muntin.rows import MemberRow, PartitionedRows, RowsInWindow, RowWindows
 from muntin.schemas import describe
 from muntin.testing import Computation, WindowedQuery, evaluate, evaluate_evicted
+from muntin_engine.core.calls import Meter
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.rows.processing import RowsRun
 from muntin_engine.plan import Plan, plan_module
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from tests.rows.engine import Given, Result, Step, both_outputs, plan_of_rows
-from tests.rows.following import Numbers, Told
+from tests.rows.following import Full, Numbers, Told
+from tests.rows.modules import Listed
 from tests.rows.random_rows import BY, LIMITED, bounded_by_rows, rows_for, sliding
 from tests.rows.random_rows import tumbling as batches
 from tests.rows.test_evaluator import cut
@@ -102,7 +122,7 @@ def shown(found: Sequence[Result]) -> list[tuple[Any, ...]]:
     return sorted(((row.key, row.window, row.start, row.end, row.value) for row in found), key=lambda row: str(row[0]))
 
 
-@pytest.mark.parametrize("module", [Told, Longest, Numbers])
+@pytest.mark.parametrize("module", [Told, Longest, Numbers, Full])
 def test_the_engine_gives_what_the_reference_gives_whatever_the_batches_and_restarts(module: type[Any]) -> None:
     @SETTINGS
     @given(histories(), st.data())
@@ -156,3 +176,14 @@ def test_a_key_is_forgotten_when_its_windows_are_empty_and_its_state_is_new() ->
 def test_other_windows_are_refused() -> None:
     with pytest.raises(PolicyError, match="it needs row windows"):
         plan_of(last(2), Numbers, window=tumbling(5))
+
+
+@pytest.mark.parametrize("windows", [last(elapsed(2)), last(elapsed(2)).when_full()], ids=str)
+@pytest.mark.parametrize("module", [Told, Listed])
+def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWindows, module: type[Any]) -> None:
+    """Rows at 1 and 3 have left at 6. That the windows were full stays, and so does what the module remembers."""
+    plan = plan_of(windows, module)
+    bucket = Bucket(plan.evaluator_query([Meter()]), MemoryCells(), Codec(), plan_identity(plan), run=RowsRun)
+    rows = [InputChange(None, time, time + 1, (time,)) for time in (1, 3)]
+    assert bucket.process([(("k",), rows)], Progress(5, 5)).watermark == 3
+    assert [bucket.process([], Progress(tick, tick)).watermark for tick in (6, 50)] == [4, 48]

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin import Event, Window, batch, delta, last
-from muntin.rows import PartitionedRows
+from muntin.rows import ElapsedPolicy, LastRows, PartitionedRows, Row
 from muntin.testing import Computation, OutputEvent, Script, WindowedQuery, evaluate
-from tests.rows.meaning import computed
+from tests.rows.following import Full
+from tests.rows.meaning import computed, full
 from tests.rows.modules import Listed
 from tests.rows.random_rows import rows_for, sliding, tumbling
 
@@ -39,16 +40,28 @@ def test_what_windows_read_is_a_part_of_the_payload() -> None:
     assert [row.value for row in found] == [([1, 3],), ([4],)]
 
 
+def rows_and_events(windows: PartitionedRows[Any], data: st.DataObject) -> tuple[list[Row], list[Event[Any]]]:
+    rows = data.draw(rows_for(windows))
+    payloads = [{**dict(zip(windows.reads, row.values, strict=True)), "number": row.number} for row in rows]
+    return rows, [Event.point(row.time, payload) for row, payload in zip(rows, payloads, strict=True)]
+
+
 @settings(max_examples=100, derandomize=True, database=None, deadline=None)
 @given(st.one_of(sliding(), tumbling()), st.data())
 def test_the_reference_computes_what_the_definition_says(windows: PartitionedRows[Any], data: st.DataObject) -> None:
-    drawn = data.draw(rows_for(windows))
-    named = [dict(zip(windows.reads, row.values, strict=True)) for row in drawn]  # one value by name, read twice or not
-    rows = [row._replace(values=tuple(map(of.get, windows.reads))) for row, of in zip(drawn, named, strict=True)]
+    rows, events = rows_and_events(windows, data)
     tick = (rows[-1].time if rows else 0) + data.draw(st.integers(1, 12))
-    payloads = [of | {"number": row.number} for row, of in zip(rows, named, strict=True)]
-    events = [Event(row.time, row.time + 1, payload) for row, payload in zip(rows, payloads, strict=True)]
     query = WindowedQuery(windows, [Computation(Listed(), select=lambda payload: payload["number"])])
     found = [(row.window, list(row.value[0])) for row in evaluate(query, events, tick, tick)]
     wanted = [(one.window, list(one.rows)) for one in computed(windows, rows, tick)]
     assert sorted(found) == sorted(wanted)
+
+
+@settings(max_examples=150, derandomize=True, database=None, deadline=None)
+@given(st.one_of(sliding(), st.builds(LastRows, st.builds(ElapsedPolicy, st.integers(1, 3)))), st.data())
+def test_a_window_is_full_when_its_definition_says_and_once(windows: LastRows, data: st.DataObject) -> None:
+    rows, events = rows_and_events(windows, data)
+    tick = (rows[-1].time if rows else 0) + data.draw(st.integers(1, 12))
+    query = WindowedQuery(windows, [Computation(Full())])
+    found = [row.value for row in evaluate(query, events, tick, tick)]
+    assert sorted(found) == sorted(time for _, time in full(windows, rows, tick - 1))

@@ -10,7 +10,7 @@ import pytest
 from muntin import Event, ModuleDefinitionError, PolicyError, RowOperator, batch, elapsed, last, marker, tumbling
 from muntin.rows import MemberRow, RowsInWindow, RowWindows
 from muntin.testing import Computation, LawError, RowOperatorLaws, WindowedQuery, evaluate, evaluate_evicted, laws_of
-from tests.rows.following import Told, numbers
+from tests.rows.following import Full, Told, numbers
 
 
 class Payload(NamedTuple):
@@ -112,6 +112,17 @@ def test_rows_that_the_module_does_not_accept_are_members_of_which_it_is_told_no
 def test_numbers_begin_anew_when_the_windows_are_empty_and_so_is_the_state() -> None:
     assert numbers(batch(2), 5) == [1, 2, 1, 2, 1]
     assert numbers(last(2), 5) == [1, 2, 3, 4, 5]
+
+
+def test_a_window_is_full_for_the_first_time_once_though_it_was_empty_since() -> None:
+    """IB-30: onWindowInitialFull.
+
+    rows   0 1                  20 21                 40
+    last(elapsed(2)):  0 leaves at 3, 20 at 23
+    """
+    events = [Event.point(time, time) for time in (0, 1, 20, 21, 40)]
+    for windows in (last(elapsed(2)), last(elapsed(2)).when_full(), last(elapsed(2)).trigger(elapsed(5))):
+        assert [row.value for row in evaluate(WindowedQuery(windows, [Computation(Full())]), events)] == [3]
 
 
 def test_other_windows_are_refused_with_what_to_write() -> None:

@@ -143,6 +143,9 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
     def on_full(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
         """Handle a sliding window that is full for the first time: it has its number of rows, or one is about to leave.
 
+        It is called once for each partition, also where the window is empty for a time; again if the partition was
+        removed. So a key of which it was called is not forgotten.
+
         Args:
             state: The state of the key; the handler may change it.
             window: The window.

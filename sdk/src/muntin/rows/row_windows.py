@@ -30,7 +30,7 @@ class RowWindows(WindowSpecification):
        once, in several calls, or by the next row.
     3. *Plain data.* A state goes on after `to_data` and `from_data` as it would have without; the windows are
        themselves plain data, of which `to_dict` and `from_dict` are inverse.
-    4. *No memory.* Nothing is remembered outside the state; one that `is_empty` is as good as a new one.
+    4. *No memory.* Nothing is remembered outside the state; one that `is_empty` computes the windows of a new one.
     5. *Future.* No window that is computed later starts before `earliest_start`.
 
     Attributes:
@@ -117,7 +117,10 @@ class RowWindows(WindowSpecification):
         return iter(())
 
     def is_empty(self, state: Any) -> bool:
-        """Return True if a state is as good as a new one, so that it need not be kept. False, by default."""
+        """Return True if a state need not be kept: the same windows are computed with a new one. False, by default.
+
+        A state is kept all the same if a module was told that a window is full: it is told so once.
+        """
         del state
         return False
 

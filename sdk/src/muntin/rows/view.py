@@ -15,7 +15,7 @@ class MemberRow(NamedTuple, Generic[In]):
 
     Attributes:
         number: Tells the rows of a key apart; later rows have larger numbers. Numbers begin anew when the windows are
-            empty and the module's state is as good as a new one.
+            empty and the module's state is as good as a new one, unless `on_full` was called.
         time: Its time on the axis, in ticks.
         payload: What the query gives the module of it. Read-only.
     """

@@ -49,7 +49,8 @@ class RowOperatorRun:
             is_accepted: False if that holds a null that the module does not read; it is told nothing of such a row.
         """
         found = self.advance(time)
-        if self._windows.is_empty(self._followed) and equal(self.state, self._module.create_state(), 0.0):
+        is_empty = not self._was_full and self._windows.is_empty(self._followed)
+        if is_empty and equal(self.state, self._module.create_state(), 0.0):
             self._begin()
         self._number += 1
         row = MemberRow(self._number, time, payload) if is_accepted else None
@@ -77,6 +78,7 @@ class RowOperatorRun:
         self._followed = self._windows.create_state()
         self._held: dict[Hashable, dict[int, MemberRow[Any]]] = {}
         self._number = 0
+        self._was_full = False  # on_full was called: it is called once, also where the window has been empty since
 
     def _told(self, actions: Iterable[Action], time: int, row: MemberRow[Any] | None = None) -> list[Given]:
         return [given for action in actions for given in self._done(action, time, row)]
@@ -92,6 +94,7 @@ class RowOperatorRun:
         elif kind is ActionKind.TRIGGER:
             yield from self._shown(time, module.on_trigger(self.state, view), extent)
         elif kind is ActionKind.FULL:
+            self._was_full = type(module).on_full is not RowOperator.on_full
             yield from self._shown(time, module.on_full(self.state, view))
         elif kind is ActionKind.EMPTY:
             yield from self._shown(time, module.on_empty(self.state, view))

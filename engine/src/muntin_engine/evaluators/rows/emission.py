@@ -138,8 +138,7 @@ class RowsEmission(Emission):
         kept = {} if is_over else self._open
         state.members = {name: window.members for name, window in kept.items() if isinstance(window, _Open)}
         state.states = {name: window.folded() for name, window in kept.items() if isinstance(window, _Folded)}
-        state.due = INFINITY if is_over else windows.next_tick(rows)
-        state.bound = INFINITY if is_over else windows.earliest_start(rows, watermark)
+        state.schedule(windows, None if is_over else rows, watermark)
         return self._output
 
     def _take(

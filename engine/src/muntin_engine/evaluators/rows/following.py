@@ -197,14 +197,15 @@ class FollowedKey:
         is_over = watermark == INFINITY or self._is_new
         state.windows_data = None if is_over else windows.to_data(self._followed)
         state.own = None if is_over else self._own
+        state.was_full = not is_over and state.was_full
         state.members = {} if is_over else cast("dict[Hashable, Members]", self._members)
-        state.due = INFINITY if is_over else windows.next_tick(self._followed)
-        state.bound = INFINITY if is_over else windows.earliest_start(self._followed, watermark)
+        state.schedule(windows, None if is_over else self._followed, watermark)
 
     @property
     def _is_new(self) -> bool:
         """True if the windows and the module's state are as good as new ones."""
-        return bool(self._windows.is_empty(self._followed)) and self._handlers.is_new(self._own, self._key)
+        is_empty = not self._state.was_full and bool(self._windows.is_empty(self._followed))
+        return is_empty and self._handlers.is_new(self._own, self._key)
 
     def _see(self, number: int, row: StoredEvent) -> MemberRow[Any] | None:
         payload = self._handlers.select(row.payload)
@@ -243,6 +244,7 @@ class FollowedKey:
         """Call a handler, if the module defines it, and emit its rows."""
         if name not in self._handlers.defined:
             return
+        self._state.was_full |= name == "on_full"
         window = Window(time, time + 1) if extent is None else extent
         view = RowsInWindow(self._seen, partition, time, extent)
         told = () if rows is None else (rows,)

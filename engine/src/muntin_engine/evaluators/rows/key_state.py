@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from muntin import EARLIEST, INFINITY, Window
+from muntin import EARLIEST, INFINITY, RowWindows, Window
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -14,6 +14,9 @@ from muntin_engine.evaluators.general.state_serializer import StateSerializer
 
 ALL: Final = Window(EARLIEST, INFINITY)
 """Stands for a window that has not been computed yet, in messages about its state."""
+
+LATER: Final = INFINITY - 1
+"""A tick so late that a state's own rows, and not the tick, say where its windows may start."""
 
 Members: TypeAlias = dict[Hashable, StoredEvent]
 """The rows in the window of a partition, by number, the oldest first."""
@@ -28,6 +31,7 @@ class RowsKeyState(KeyState):
         members: The rows in the window of each partition, where they are kept.
         states: The state of each module in the window of each partition, where these take the place of rows.
         own: The state of a module that follows the rows; None if there is none, or it is as good as a new one.
+        was_full: True if that module's `on_full` was called, which the key must not forget.
         due: The next tick at which something is done without a row.
         bound: The least time of an output that the windows may yet make.
     """
@@ -40,6 +44,7 @@ class RowsKeyState(KeyState):
         self.members: dict[Hashable, Members] = {}
         self.states: dict[Hashable, list[object]] = {}
         self.own: Any = None
+        self.was_full = False
         self.due = self.bound = INFINITY
 
     @property
@@ -57,6 +62,21 @@ class RowsKeyState(KeyState):
         """The number of rows that wait, or are in windows."""
         return super().held_count + sum(map(len, self.members.values()))
 
+    def schedule(self, windows: RowWindows, rows: Any, watermark: int) -> None:
+        """Set when something is done next, and from where on windows may yet be computed.
+
+        Args:
+            windows: The windows.
+            rows: Their state; None if it is as good as a new one.
+            watermark: The watermark.
+        """
+        self.due = self.bound = INFINITY
+        if rows is not None:
+            self.due = windows.next_tick(rows)
+            later = windows.earliest_start(rows, LATER)
+            if later < windows.earliest_start(windows.create_state(), LATER):  # else time moves it as that of a new key
+                self.bound = windows.earliest_start(rows, watermark)
+
     def to_data(self, serializer: StateSerializer, key: object) -> list[object]:
         """Return the state as plain data, rows column by column."""
         members = [
@@ -71,7 +91,9 @@ class RowsKeyState(KeyState):
         ]
         packed = serializer.pack([*self.states.values()], key, [ALL] * len(self.states)) if self.states else []
         states = [[*self.states], packed, serializer.schema_version]
-        own = [] if self.own is None else [serializer.pack([[self.own]], key, [ALL]), serializer.schema_version]
+        own: list[Any] = []
+        if self.own is not None:
+            own = [serializer.pack([[self.own]], key, [ALL]), serializer.schema_version, self.was_full]
         return [super().to_data(serializer, key), self.windows_data, self.released, members, states, own]
 
     def changes(self, serializer: StateSerializer, key: object) -> None:
@@ -82,15 +104,15 @@ class RowsKeyState(KeyState):
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> RowsKeyState:
         """Return the state that `to_data` wrote."""
-        ((waiting, windows_data, released, members, (partitions, packed, schema_version), *more),) = stored
+        ((waiting, windows_data, released, members, (partitions, packed, schema_version), own),) = stored
         state = super().from_data(query, [waiting], serializer, key)
         assert isinstance(state, RowsKeyState)
         state.windows_data, state.released = windows_data, released
         if partitions:
             unpacked = serializer.unpack(packed, schema_version, key, [ALL] * len(partitions))
             state.states = dict(zip(partitions, unpacked, strict=True))
-        if more and more[0]:
-            packed_own, written_by = more[0]
+        if own:
+            packed_own, written_by, state.was_full = own
             ((state.own,),) = serializer.unpack(packed_own, written_by, key, [ALL])
         for partition, numbers, starts, ends, values in members:
             width = len(values) // max(len(numbers), 1)
