@@ -62,7 +62,7 @@ def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashab
             times = [
                 each.row.time
                 for place, each in enumerate(own)
-                if not all(_stays(windows, other, own[at + 1 : place + 1], 0) for at, other in enumerate(own[:place]))
+                if not all(_stays(windows, own[: place + 1], at, 0) for at in range(place))
             ]
         found += [(name, time) for time in times[:1] if time <= tick]
     return found
@@ -110,22 +110,24 @@ def _result(
 ) -> Iterator[Computed]:
     """The window after some rows; time has come to `before`, if not to the last row alone."""
     now = so_far[-1].row.time if before is None else before
-    held = [each for place, each in enumerate(so_far) if _stays(windows, each, so_far[place + 1 :], now)]
+    held = [each for place, each in enumerate(so_far) if _stays(windows, so_far, place, now)]
     if not held:
         return
     start = now - windows.evicts.length if isinstance(windows.evicts, ElapsedPolicy) else held[0].row.time
     yield Computed(Window(start, end), name, tuple(each.row.number for each in held))
 
 
-def _stays(windows: LastRows, each: Given, later: Sequence[Given], now: int) -> bool:
-    evicts = windows.evicts
+def _stays(windows: LastRows, so_far: Sequence[Given], place: int, now: int) -> bool:
+    """A row stays as long as the nearest one with an attribute: itself, one before it, or one after it."""
+    each, later, evicts = so_far[place], so_far[place + 1 :], windows.evicts
+    near = [*reversed(so_far[: place + 1]), *later]
+    attribute = next((other.evict for other in near if other.evict is not None), None)
     if isinstance(evicts, CountPolicy):
         return len(later) < evicts.size
     if isinstance(evicts, ElapsedPolicy):
         return now - each.row.time <= evicts.length
     assert isinstance(evicts, DeltaPolicy)
-    known = [other.evict for other in later if other.evict is not None]
-    return each.evict is None or all(value - each.evict <= evicts.size for value in known)
+    return all(other.evict - attribute <= evicts.size for other in later if other.evict is not None)
 
 
 def _tumbling(windows: PartitionedRows[Any], given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:

@@ -6,6 +6,7 @@ that the window then holds.
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -113,6 +114,19 @@ def test_a_sliding_delta_evicts_all_rows_that_are_too_far_behind_whatever_their_
         *("full", "evict 2", "insert 3"),
         "insert 4",
         *("evict 1", "insert 5"),
+    ]
+
+
+def test_a_row_without_the_attribute_evicts_nothing_and_leaves_with_the_row_before_it() -> None:
+    """The document has no nulls. At first, where none is before, it leaves with the first row that has the attribute.
+
+    value     null  1  null  5  null  9  20
+    counts as    1  1     1  5     5  9  20
+    """
+    found = trace(last(delta("age", 4))).valued(None, 1, math.nan, 5, None, 9, 20)
+    assert [one.rows for one in found.computed] == [
+        *((1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4, 5)),
+        *((4, 5, 6), (7,)),
     ]
 
 

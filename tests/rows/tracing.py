@@ -51,7 +51,7 @@ class Trace:
         """Take rows without attributes, at times 1, 2, 3, ... and numbered so."""
         return self.rows(*(Row(value, value) for value in values))
 
-    def valued(self, *values: float) -> Trace:
+    def valued(self, *values: float | None) -> Trace:
         """Take rows whose number is their place, from 1, whose time is that too, and whose one attribute is given."""
         return self.rows(*(Row(place, place, (value,)) for place, value in enumerate(values, 1)))
 

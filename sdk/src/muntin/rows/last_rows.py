@@ -43,6 +43,9 @@ class LastRows(PartitionedRows[Subwindow]):
     by time when it is there for longer than the length. So a window that is computed by time holds
     `[end - length, end)`, and one that is computed for a row those that are no further behind it than the length.
 
+    A row whose attribute is null or NaN makes no row leave by delta and triggers nothing. It leaves with the row before
+    it; before the first row that has the attribute, with that one.
+
     Attributes:
         evicts: When rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
         triggers: When the window is computed: `CountPolicy`, `DeltaPolicy`, `ElapsedPolicy` or `ConditionPolicy`.
@@ -130,7 +133,7 @@ class LastRows(PartitionedRows[Subwindow]):
         if isinstance(evicts, CountPolicy) and len(found.rows) == evicts.size:
             gone = (found.rows.popitem(last=False)[0],)
         elif isinstance(evicts, DeltaPolicy):
-            gone = found.exceeded(value, evicts.size)
+            gone, value = found.exceeded(value, evicts.size), found.shared(value)
         if gone:
             state.count -= len(gone)
             if not found.is_full:

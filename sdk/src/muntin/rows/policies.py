@@ -216,6 +216,8 @@ def policy_from_dict(data: Mapping[str, Any]) -> RowPolicy:
 def delta(attribute: str, size: str | timedelta | float, *, start: float | None = None) -> DeltaPolicy:
     """Return the policy of a difference: an attribute that is larger by more than a size.
 
+    A null, or NaN, is larger than nothing. A row that has one leaves `last(delta(...))` with the row before it.
+
     Args:
         attribute: A column of the input, or an SQL expression over its columns. Times count in ticks of microseconds.
         size: The difference; for a time it may be text such as `"10 minutes"`.

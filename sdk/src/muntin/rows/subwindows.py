@@ -14,7 +14,7 @@ class Member(NamedTuple):
 
     Attributes:
         time: Its time.
-        value: The attribute by which rows leave; None if they leave otherwise, or it is null or NaN.
+        value: The attribute by which rows leave; None if they leave otherwise, or no row has one yet.
     """
 
     time: int
@@ -69,6 +69,15 @@ class Subwindow:
         self.is_fresh, self.last = True, member.time
         if member.value is not None:
             heappush(self.by_value, (member.value, number))
+
+    def shared(self, value: Any) -> Any:
+        """Return the attribute of the next member: a null is as that of the member before it, or else after it."""
+        before = self.rows[next(reversed(self.rows))].value if self.rows else value
+        if before is None and value is not None:
+            for number, (time, _) in self.rows.items():
+                self.rows[number] = Member(time, value)
+                heappush(self.by_value, (value, number))
+        return before if value is None else value
 
     def exceeded(self, value: Any, size: float) -> tuple[int, ...]:
         """Take out the members whose attribute is smaller than a value by more than a size; return their numbers."""
