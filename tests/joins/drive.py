@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from random import Random
@@ -22,7 +22,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 from tests.differential.cases import until_closed
-from tests.joins.meaning import Side, final_rows, rows
+from tests.joins.meaning import Condition, Side, final_rows, rows
 
 Table = Mapping[Hashable, Counter[tuple[Any, ...]]]
 
@@ -37,6 +37,7 @@ class Case:
     sides: tuple[Side, Side]
     again: float
     events: int
+    on: Condition | None = None
 
     @property
     def query(self) -> JoinQuery:
@@ -45,7 +46,8 @@ class Case:
             EvaluatorQuery(tumbling(1), (), has_ids=side.has_ids and not side.is_edge, is_edge=side.is_edge)
             for side in self.sides
         )
-        return JoinQuery(self.kind, (left, right), columns, self.is_eager)
+        meets = None if self.on is None else of_payloads(self.on)
+        return JoinQuery(self.kind, (left, right), columns, self.is_eager, meets)
 
     def streams(self) -> list[Script]:
         """Return the streams of both sides, cut into as many micro-batches as it happens."""
@@ -76,7 +78,23 @@ def random_case(seed: int) -> Case:
     choices = (Side(), Side(), Side(has_ids=False), Side(has_ids=False), Side(is_edge=True, has_ids=False))
     sides = (random.choice(choices), random.choice(choices))
     again = random.choice((0.0, 0.3))
-    return Case(seed, random.choice(list(JoinKind)), random.random() < 0.5, sides, again, random.choice((4, 9, 20)))
+    kind, is_eager, count = random.choice(list(JoinKind)), random.random() < 0.5, random.choice((4, 9, 20))
+    return Case(seed, kind, is_eager, sides, again, count, random.choice((None, meets_often, meets_rarely)))
+
+
+def meets_often(left: int, right: int) -> bool | None:
+    """Return whether two payloads meet, as most do; of some it is not known."""
+    return None if (left + right) % 7 == 0 else left % 4 != right % 4
+
+
+def meets_rarely(left: int, right: int) -> bool:
+    """Return whether two payloads meet, as few do."""
+    return left % 3 == right % 3
+
+
+def of_payloads(on: Condition) -> Callable[[tuple[Any, ...], tuple[Any, ...]], bool]:
+    """Return a condition on payloads of one column each, as an evaluator asks it."""
+    return lambda left, right: bool(on(left[0], right[0]))
 
 
 def _samples(steps: Sequence[Any]) -> list[Any]:
@@ -162,11 +180,11 @@ class Run:
         histories = [self._history(side) for side in range(2)]
         found = {}
         for key in {*histories[0], *histories[1]}:
-            both = [history.get(key, []) for history in histories]
+            left, right = both = [history.get(key, []) for history in histories]
             if self.case.is_eager:
-                found[key] = rows(self.case.kind, *both)
+                found[key] = rows(self.case.kind, left, right, self.case.on)
             else:
-                found[key] = final_rows(self.case.kind, self.case.sides, both, self.watermarks)
+                found[key] = final_rows(self.case.kind, self.case.sides, both, self.watermarks, self.case.on)
         return {key: some for key, some in found.items() if some}
 
     def table(self) -> Table:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from muntin import INFINITY, Event, JoinKind
 from muntin.testing import join
@@ -25,9 +25,18 @@ class Side:
     is_edge: bool = False
 
 
-def rows(kind: JoinKind, left: Sequence[Event[Any]], right: Sequence[Event[Any]]) -> Counter[tuple[Any, ...]]:
+Condition: TypeAlias = Callable[[Any, Any], bool | None]
+"""Of the payloads of a left and a right event: whether they meet; None if that is not known, and then they do not."""
+
+NEW: Final = "new"
+"""The payload of right events that may still come. They may be such that all left events meet them."""
+
+
+def rows(
+    kind: JoinKind, left: Sequence[Event[Any]], right: Sequence[Event[Any]], on: Condition | None = None
+) -> Counter[tuple[Any, ...]]:
     """Return the rows of a join as they are, if nothing more comes."""
-    return Counter((row.start, row.end, row.left, row.right) for row in join(kind, left, right))
+    return Counter((row.start, row.end, row.left, row.right) for row in join(kind, left, right, on))
 
 
 def final_rows(
@@ -35,6 +44,7 @@ def final_rows(
     sides: Sequence[Side],
     histories: Sequence[Sequence[Event[Any]]],
     watermarks: Sequence[int],
+    on: Condition | None = None,
 ) -> Counter[tuple[Any, ...]]:
     """Return the rows that are in the join whatever comes: those of the most different worlds that are still legal.
 
@@ -46,8 +56,9 @@ def final_rows(
         starts = {watermarks[1]}
         if kind is JoinKind.CLIP:  # it matters where right events start, and not what they cover
             starts |= {max(event.start + 1, watermarks[1]) for event in histories[0]}
-        worlds[1] += [[*world, *(Event(start, INFINITY, "new") for start in starts)] for world in worlds[1]]
-    found = [rows(kind, left, right) for left, right in product(*worlds)]
+        worlds[1] += [[*world, *(Event(start, INFINITY, NEW) for start in starts)] for world in worlds[1]]
+    met = None if on is None else lambda left, right: right == NEW or on(left, right)
+    found = [rows(kind, left, right, met) for left, right in product(*worlds)]
     common = found[0]
     for other in found[1:]:
         common = common & other

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import INFINITY, Event, JoinKind, tumbling
 from muntin.testing import join
-from muntin_engine import Query, events, module, union
+from muntin_engine import Query, condition, events, module, union
 from tests.joins.drive import lasting
 from tests.spark.running import collect, read_stream, run_together, write_batches
 
@@ -55,6 +55,11 @@ def tables(schema: pa.Schema, side: int) -> list[pa.Table]:
     ]
 
 
+def is_for(km: float, fare: str, kind: str) -> bool | None:
+    """Return whether a fare is of a kind, unless a ride is of 40 km."""
+    return None if km > 40 else fare == kind
+
+
 def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
     """Return a join with final rows, and a count of what an eager one says."""
     left = events(
@@ -81,8 +86,17 @@ def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
     ten = five.window(tumbling(10)).aggregate(m=module("stats.sum", "m")).as_events(key="plate", buckets=2)
     of_results = begun.join(ten, columns={"n": "n"}, other={"m": "m"})
     clipped = left.join(right, "clip", columns={"km": "km"})
+    unpaid = left.join(
+        right, "anti", columns={"km": "km"}, on=condition(is_for, left=rides.km + 0.5, right="fare", kind="day")
+    )
+    chosen = points.join(
+        events(fares, key="plate", at="at", change="change").extend(5),
+        columns={"km": "km"},
+        on=condition(is_for, left="km", right="fare", kind="day"),
+    )
+    assert chosen.plan.choice.evaluator == "pairing"
     united = union(begun=begun, known=five).window(tumbling(20)).aggregate(n=module("stats.count"))
-    of_others = {"of results": of_results, "united": united, "clipped": clipped}
+    of_others = {"of results": of_results, "united": united, "clipped": clipped, "unpaid": unpaid, "chosen": chosen}
     return {"final": final, "counted": counted, "near": near, **of_others}
 
 
@@ -131,6 +145,13 @@ def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkS
     assert sorted(of_results) == [("a", 0, 10, 1, 2), ("b", 0, 10, 2, 1)]
     clipped = [(row["car"], *row["lifetime"].values(), row["km"]) for row in output["clipped"]]
     assert sorted(clipped) == [("a", 2, 4, 15), ("a", 22, 30, 40), ("b", 4, 20, 20)]
+    unpaid = sorted((row["car"], *row["lifetime"].values(), row["km"]) for row in output["unpaid"])
+    assert unpaid == sorted(
+        (key, row.start, row.end, row.left)
+        for key, (left, right) in EXPECTED.items()
+        for row in join(JoinKind.ANTI, left, right, lambda km, fare: is_for(km + 0.5, fare, "day"))
+    )
+    assert sorted((row["car"], *row["lifetime"].values(), row["km"]) for row in output["chosen"]) == sorted(near)
     united = [(row["car"], row["window"]["start"], row["n"]) for row in output["united"]]
     assert sorted(united) == [("a", 0, 3), ("a", 20, 1), ("b", 0, 2), ("b", 20, 2)]
     assert sorted((row["car"], row["window"]["start"], row["n"]) for row in output["counted"]) == counts()

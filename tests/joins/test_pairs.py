@@ -21,7 +21,7 @@ from muntin_engine.state.cells import HeldState, MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
-from tests.joins.drive import Case, Run, run_case
+from tests.joins.drive import Case, Run, meets_often, meets_rarely, run_case
 from tests.joins.meaning import Side
 
 
@@ -42,7 +42,10 @@ class PairRun(Run):
         trackers, self._serial = [ProgressTracker(), ProgressTracker()], 0
         compatibility = Compatibility({"query": str(self.case)}, [])
         kept = KeptStores()
-        self.pairs = PairBucket(trackers, self.cells, Codec(), compatibility, kept, make_version=self._make_version)
+        condition = self.query.condition
+        self.pairs = PairBucket(
+            trackers, self.cells, Codec(), compatibility, kept, make_version=self._make_version, condition=condition
+        )
 
     def evaluate(self, changes: Sequence[tuple[Key, Sequence[InputChange]]], arrived: Sequence[Arrival]) -> JoinResult:
         sides = {row.side for _, rows in changes for row in rows}
@@ -71,7 +74,8 @@ def run_pairs(seed: int) -> None:
     """Run two random streams of events without ids."""
     random = Random(seed)
     fixed = Side(has_ids=False)
-    run_case(Case(seed, JoinKind.INNER, False, (fixed, fixed), 0.0, random.choice((5, 20, 60))), PairRun)
+    count, on = random.choice((5, 20, 60)), random.choice((None, meets_often, meets_rarely))
+    run_case(Case(seed, JoinKind.INNER, False, (fixed, fixed), 0.0, count, on), PairRun)
 
 
 @pytest.mark.parametrize("seed", range(40))

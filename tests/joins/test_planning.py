@@ -27,6 +27,7 @@ from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.planner import checked_plan
+from tests.joins.test_conditions import bound
 
 COLUMNS = Columns(
     NamedColumn("at", "bigint"), keys=(NamedColumn("k", "string"),), payload=(NamedColumn("v", "string"),)
@@ -88,6 +89,11 @@ def test_the_columns_of_results_say_what_may_change() -> None:
     ("changed", "line"),
     [
         ({}, "join        inner, each pair of events of a key, over the ticks that both live; a of left, b of right"),
+        (
+            {"join": JoinPlan(JoinKind.CLIP, (A,), bound(lambda one, other: one < other, {"a": str}, {"b": str}))},
+            "join        clip, each event of left, up to the first of right that starts after it does; only events "
+            "that meet <lambda>(left.a, right.b) count, asked for each pair that may overlap; a of left",
+        ),
         ({"kind": JoinKind.ANTI}, "join        anti, the parts of left that no event of right covers; a of left"),
         (
             {"kind": JoinKind.CLIP},

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from muntin_engine.api.events import events
-    from muntin_engine.api.functions import functions
+    from muntin_engine.api.functions import condition, functions
     from muntin_engine.api.module import from_stream, module
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
-    from muntin_engine.api.request import ModuleCall, StreamColumns
+    from muntin_engine.api.request import JoinCondition, ModuleCall, StreamColumns
     from muntin_engine.api.union import union
     from muntin_engine.errors import (
         JavaNotFoundError,
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 else:
     _PLACES: Final = {
         "muntin_engine.api.events": ("events",),
-        "muntin_engine.api.functions": ("functions",),
+        "muntin_engine.api.functions": ("condition", "functions"),
         "muntin_engine.api.module": ("from_stream", "module"),
         "muntin_engine.api.one_pass": ("OnePass", "one_pass"),
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
-        "muntin_engine.api.request": ("ModuleCall", "StreamColumns"),
+        "muntin_engine.api.request": ("JoinCondition", "ModuleCall", "StreamColumns"),
         "muntin_engine.api.union": ("union",),
         "muntin_engine.errors": (
             "JavaNotFoundError",
@@ -84,6 +84,7 @@ __all__ = [
     "ChangelogTable",
     "EventStream",
     "JavaNotFoundError",
+    "JoinCondition",
     "ModuleCall",
     "ModuleNotOnWorkerError",
     "NotShippableError",
@@ -103,6 +104,7 @@ __all__ = [
     "WindowedStream",
     "WorkerEnvironmentError",
     "batch_metrics",
+    "condition",
     "events",
     "final_rows",
     "fold",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from inspect import isfunction
+from typing import TYPE_CHECKING, Any, cast
 
-from muntin import Function
-from muntin_engine.api.arguments import check_function, check_session
+from muntin import Function, QueryError, installed
+from muntin.schemas import Field, Scalar, ScalarKind, spell
+from muntin_engine.api.arguments import check_column, check_function, check_session
+from muntin_engine.api.request import JoinCondition
+from muntin_engine.shipping.code_version import code_version
 
 if TYPE_CHECKING:
+    from muntin_engine.api.request import ColumnLike
     from muntin_engine.spark.session.kinds import AnySession
 
 
@@ -30,3 +36,47 @@ def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
     from muntin_engine.spark.functions import register
 
     return register(spark, names)
+
+
+def condition(
+    function: str | Function[..., Any] | Callable[..., Any],
+    *,
+    left: ColumnLike | Sequence[ColumnLike] = (),
+    right: ColumnLike | Sequence[ColumnLike] = (),
+    **parameters: Any,
+) -> JoinCondition:
+    """Make a function the condition of a join, `EventStream.join(on=...)`.
+
+    It is asked for each pair of events of a key that overlap, and more than once where these may be revised. Events
+    meet if it returns True. They do not if it returns False or None, or if it is not asked because a column is null
+    where the annotation of its parameter does not allow that.
+
+    Args:
+        function: The full name of a function that an installed plugin offers, one that `muntin.function` made, or a
+            plain function, which has a hash of its code for a version. The same arguments give the same answer.
+        left: The columns of the left stream that it reads, its first arguments.
+        right: Those of the right stream, its next ones.
+        parameters: Its arguments that are no columns, by name.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name.
+        QueryError: It is no function of single values that returns a boolean, or something is no column.
+
+    Example:
+        >>> heavy = condition(lambda weight, limit, more: weight > limit + more, left="kg", right="limit", more=5)
+        >>> heavy.left, heavy.right, heavy.parameters
+        (('kg',), ('limit',), {'more': 5})
+    """
+    boolean = Field("result", Scalar(ScalarKind.BOOLEAN), is_nullable=True)
+    if isfunction(function):
+        made = Function(function.__qualname__, code_version(function), function, boolean)
+    else:
+        check_function(function)
+        made = installed().function(function) if isinstance(function, str) else cast("Function[..., Any]", function)
+    if made.is_vectorized or made.result.type != boolean.type:
+        fact = "is vectorised" if made.is_vectorized else f"returns {spell(made.result)}"
+        raise QueryError(f"{made.name} {fact}\n  expected: a function of single values that returns bool or None")
+    lefts, rights = (tuple(given) if isinstance(given, list | tuple) else (given,) for given in (left, right))
+    for column in (*lefts, *rights):
+        check_column("condition()", column)
+    return JoinCondition(made, lefts, rights, parameters)

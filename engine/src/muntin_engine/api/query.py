@@ -32,7 +32,7 @@ from muntin_engine.api.arguments import (
 from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
 from muntin_engine.api.payload import ChangesPayload
-from muntin_engine.api.request import JoinRequest, ModuleCall, WindowRequest, plans_before
+from muntin_engine.api.request import JoinCondition, JoinRequest, ModuleCall, WindowRequest, plans_before
 from muntin_engine.api.spark_words import KnowsSparkWords
 from muntin_engine.api.timed_input import TimedInput
 from muntin_engine.evaluators.registry import parse_evaluator
@@ -219,6 +219,7 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords)
         *,
         columns: Mapping[str, ColumnLike] | None = None,
         other: Mapping[str, ColumnLike] | None = None,
+        on: JoinCondition | None = None,
         emit: EmitPolicy | str = EmitPolicy.FINAL,
     ) -> Query:
         """Join this stream with another one: events of equal keys meet where their lifetimes overlap.
@@ -237,6 +238,8 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords)
                 starts of the other stream's events count, and only until then is an event kept.
             columns: The columns of this stream that results have, by their names there.
             other: Those of the other stream; none for `"anti"`, `"semi"` and `"clip"`.
+            on: A condition on columns of both, made by `condition`. Events that do not meet it make no pair, and
+                the one neither covers nor clips the other.
             emit: `"final"`: each row once, when nothing can change it. A pair of events whose ends do not move, as they
                 have no ids and are no samples, is final when both are there. A part of an event is when the watermark
                 of the other stream has passed it. `"eager"`: at once, with the columns `change`, `event_id` and
@@ -244,7 +247,8 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords)
 
         Raises:
             QueryError: The other is no event stream, one is static and one is not, keys or times are of other types,
-                a column does not exist, or no column is asked for.
+                a column does not exist, no column is asked for, or `on` is no condition.
+            ParameterError, TypeMismatchError: The condition does not take its parameters, or its columns.
             PolicyError: `how` or `emit` names nothing that a join can do, or a stream sheds events, corrects late rows
                 or has key punctuation.
 
@@ -255,8 +259,13 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords)
             raise QueryError(
                 f"join() takes another event stream, got {right!r:.80}\n  write .join(events(df, ...), ...)"
             )
-        named = [columns or {}, other or {}]
-        for column in (column for some in named for column in some.values()):
+        if not isinstance(on, JoinCondition | None):
+            raise QueryError(
+                f"on={on!r:.80} is no condition of two streams, whose columns Spark does not bring together\n"
+                "  equal columns are keys; for others write on=condition(function, left='km', right='limit')"
+            )
+        columns, other = columns or {}, other or {}
+        for column in (*columns.values(), *other.values()):
             check_column("join()", column)
         kind = parse_policy(JoinKind, how)
         if kind is JoinKind.CLIP and right.lifetimes != "point":
@@ -266,7 +275,7 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords)
             Unwindowed(),
             emit=parse_policy(EmitPolicy, emit),
             beside=(replace(right, name="right"),),
-            join=JoinRequest(kind, *named),
+            join=JoinRequest(kind, columns, other, on),
         )
         return _planned(request, {})
 

@@ -13,6 +13,7 @@ from muntin import (
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
+    Function,
     JoinKind,
     Lateness,
     Module,
@@ -133,6 +134,23 @@ class InputRequest:
 
 
 @dataclass(frozen=True)
+class JoinCondition:
+    """A function of columns of both streams of a join; made by `condition`.
+
+    Attributes:
+        function: The function.
+        left: The columns of the left stream that it reads, its first arguments.
+        right: Those of the right stream, which come after them.
+        parameters: Its arguments that are no columns, by name.
+    """
+
+    function: Function[..., Any]
+    left: tuple[ColumnLike, ...] = ()
+    right: tuple[ColumnLike, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class JoinRequest:
     """A join of two event streams.
 
@@ -140,11 +158,13 @@ class JoinRequest:
         kind: The kind of the join.
         columns: The columns of the left stream that the results have, by their names there.
         other: Those of the right stream.
+        on: The condition that a left and a right event have to meet; None if there is none.
     """
 
     kind: JoinKind
     columns: Mapping[str, ColumnLike] = field(default_factory=dict)
     other: Mapping[str, ColumnLike] = field(default_factory=dict)
+    on: JoinCondition | None = None
 
 
 @dataclass(frozen=True)

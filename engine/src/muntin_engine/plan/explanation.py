@@ -145,7 +145,8 @@ def _explain_key(plan: Plan) -> str:
 
 def _explain_join(join: JoinPlan, inputs: Sequence[Input]) -> str:
     columns = [f"{column.field.name} of {inputs[column.side].name}" for column in join.columns]
-    return f"{join.kind}, {_JOINS[join.kind].format(*(given.name for given in inputs))}; {', '.join(columns)}"
+    on = "" if join.on is None else f"; only events that meet {join.on} count, asked for each pair that may overlap"
+    return f"{join.kind}, {_JOINS[join.kind].format(*(given.name for given in inputs))}{on}; {', '.join(columns)}"
 
 
 _JOINS: Final = {

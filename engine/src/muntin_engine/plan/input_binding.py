@@ -103,7 +103,7 @@ def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
     if not given:
         return _bind_nothing(cls, wanted)
     bound: dict[str, Field] = {}
-    part = _bind(cls.name, wanted, given, bound)
+    part = bind_columns(cls.name, wanted, given, bound)
     return replace(part, result=_result(cls, bound), evicted=_evicted(cls, bound))
 
 
@@ -119,16 +119,17 @@ def bind_each(cls: type[Module], given: Mapping[str, Sequence[Field]]) -> dict[s
     """
     bound: dict[str, Field] = {}
     parts = {
-        wanted.name: _bind(f"the input {wanted.name} of {cls.name}", wanted, given[wanted.name], bound)
+        wanted.name: bind_columns(f"the input {wanted.name} of {cls.name}", wanted, given[wanted.name], bound)
         for wanted in cls.input_fields()
     }
     result, evicted = _result(cls, bound), _evicted(cls, bound)
     return {name: replace(part, result=result, evicted=evicted) for name, part in parts.items()}
 
 
-def _bind(reader: str, wanted: Field, given: Sequence[Field], bound: dict[str, Field]) -> BoundInputs:
+def bind_columns(reader: str, wanted: Field, given: Sequence[Field], bound: dict[str, Field]) -> BoundInputs:
     """Fit columns to an input, whose result is left open, and add to what type variables are bound to."""
-    is_record = isinstance(wanted.type, Struct) and not (len(given) == 1 and isinstance(given[0].type, Struct))
+    is_whole = len(given) == 1 and isinstance(given[0].type, Struct)  # but not all arguments of a call
+    is_record = isinstance(wanted.type, Struct) and not (is_whole and isinstance(wanted.type.make, type))
     reads, make = _record_parts(reader, wanted, given) if is_record else ((wanted,), None)
     if len(reads) != len(given):
         got = f"got {len(given)}: {_spell_all(given)}"
@@ -267,8 +268,7 @@ def _unify(reader: str, reads: Sequence[Field], given: Sequence[Field], bound: d
         TypeMismatchError: A column is not what is read.
     """
     for wanted, field in zip(reads, given, strict=True):
-        misfits = list(_misfits(wanted, field, bound, ""))
-        if misfits:
+        if misfits := list(_misfits(wanted, field, bound, "")):
             where = "" if misfits == [("", wanted, field)] else "".join(map(_spell_misfit, misfits))
             raise TypeMismatchError(
                 f"{reader} reads {_spell_read(wanted, bound)}, but the column {field.name} is {spell(field)}"

@@ -39,8 +39,8 @@ def with_version(cls: object) -> Any:
     return new_class(cls.__name__, (cls,), {}, lambda body: body.update(said | {"version": code_version(cls)}))
 
 
-def code_version(cls: type) -> str:
-    """Return a version for a class, the same in each process that has the same code.
+def code_version(cls: type | FunctionType) -> str:
+    """Return a version for a class, or a function, the same in each process that has the same code.
 
     It changes with the class, and with the functions, classes and constants of no installed package that it uses, also
     by way of others. Comments, docstrings and layout make no difference, where the source is to be had; elsewhere, and

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Final
@@ -20,61 +20,24 @@ from muntin.triggers.when import conditions_of
 from muntin.windows import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
-from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.plan.several_inputs import SOURCE, plan_several, sources_of_inputs
 from muntin_engine.spark.fields import as_column, fields_of
+from muntin_engine.spark.join_planning import plan_join
 from muntin_engine.spark.other_streams import marks_of, with_marks
+from muntin_engine.spark.read_columns import ReadColumns
 from muntin_engine.spark.row_columns import check_order, check_read, read_as
 from muntin_engine.spark.session.ended import in_session
-from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of, passed_on, places_of
+from muntin_engine.spark.types import arrow_type_of, axis_of, field_of, places_of
 from muntin_engine.spark.uniting import bucket_of
 
 if TYPE_CHECKING:
-    from muntin_engine.api.request import ColumnLike, InputRequest, JoinRequest, ModuleCall, WindowRequest
+    from muntin_engine.api.request import ColumnLike, InputRequest, ModuleCall, WindowRequest
 
 _ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 _TEXTS: Final = ("change", "signal", "source")
 """The roles whose columns are read as text."""
-
-
-@dataclass
-class _Inputs:
-    """The columns that modules read; one that is named twice is carried once."""
-
-    df: DataFrame
-    columns: list[Column] = field(default_factory=list)
-    fields: list[spark_types.StructField] = field(default_factory=list)
-    types: list[pa.DataType] = field(default_factory=list)
-    _places: dict[tuple[str, pa.DataType], int] = field(default_factory=dict)
-
-    @property
-    def names(self) -> dict[int, str]:
-        """The names of those that only name a column, by place."""
-        return {place: name for (name, _), place in self._places.items()}
-
-    def parts(self, columns: Sequence[ColumnLike], reader: str) -> list[spark_types.StructField]:
-        """Return the names and types of columns; `reader` says in errors who reads them.
-
-        Raises:
-            QueryError: There is no such column.
-        """
-        numbered = {str(number): column for number, column in enumerate(columns)}
-        return list(fields_of(self.df, numbered, dict.fromkeys(numbered, reader)).values())
-
-    def place(self, column: ColumnLike, part: spark_types.StructField, wanted: Field) -> int:
-        """Return the place of a column, of which a module reads what is wanted."""
-        carried = carried_type(wanted, part.dataType)
-        if isinstance(column, str) and (column, carried) in self._places:
-            return self._places[column, carried]
-        self.columns.append(as_column(column))
-        self.fields.append(part)
-        self.types.append(carried)
-        place = len(self.columns) - 1
-        if isinstance(column, str):
-            self._places[column, carried] = place
-        return place
 
 
 @dataclass
@@ -93,7 +56,7 @@ class _Stream:
     roles: Mapping[str, spark_types.StructField]
     keys: Sequence[spark_types.StructField]
     tested: Sequence[spark_types.StructField]
-    inputs: _Inputs
+    inputs: ReadColumns
 
     @classmethod
     def of(cls, request: InputRequest) -> _Stream:
@@ -106,7 +69,7 @@ class _Stream:
             fields_of(request.df, {name: getattr(request, name) for name in _ROLES}, times),
             list(fields_of(request.df, given, dict.fromkeys(given, "key")).values()),
             list(fields_of(request.df, conditions, dict.fromkeys(conditions, "where")).values()),
-            _Inputs(request.df),
+            ReadColumns(request.df),
         )
 
     @property
@@ -196,7 +159,7 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
         replace(_plan_call(streams[call.side], output, call, scale), side=call.side) for output, call in calls.items()
     )
     expressions = _plan_trigger(first.inputs, request.emit.trigger) if isinstance(request.emit, EarlyEmission) else {}
-    join = None if request.join is None else _plan_join([stream.inputs for stream in streams], request.join)
+    join = None if request.join is None else plan_join([stream.inputs for stream in streams], request.join)
     order = None
     if isinstance(request.specification, RowWindows):
         expressions = _plan_rows(first.inputs, request.specification)
@@ -227,21 +190,6 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
         )
     )
     return tuple(stream.projected(plan.buckets, scale) for stream in streams), plan
-
-
-def _plan_join(inputs: Sequence[_Inputs], join: JoinRequest) -> JoinPlan:
-    """Return a join, whose columns are further inputs of its two sides.
-
-    Raises:
-        QueryError: An input does not have a column.
-    """
-    columns: list[JoinedColumn] = []
-    for side, (given, named) in enumerate(zip(inputs, (join.columns, join.other), strict=True)):
-        parts = fields_of(given.df, named, dict.fromkeys(named, "join()"))
-        for name, part in parts.items():
-            column = passed_on(name, part.dataType)
-            columns.append(JoinedColumn(column, side, given.place(named[name], part, column)))
-    return JoinPlan(join.kind, tuple(columns))
 
 
 def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
@@ -306,7 +254,7 @@ def _plan_streams(stream: _Stream, output: str, call: ModuleCall, scale: AxisSca
     return plan_several(output, call.cls, call.parameters, sources, given, of_source, place, scale.resolve)
 
 
-def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
+def _plan_trigger(inputs: ReadColumns, trigger: Trigger) -> dict[str, int]:
     """Return the places of what a trigger reads, as further inputs.
 
     Raises:
@@ -324,7 +272,7 @@ def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
     return places
 
 
-def _plan_rows(inputs: _Inputs, windows: RowWindows) -> dict[str, int]:
+def _plan_rows(inputs: ReadColumns, windows: RowWindows) -> dict[str, int]:
     """Return the places of what row windows read, as further inputs.
 
     Raises:
@@ -339,7 +287,7 @@ def _plan_rows(inputs: _Inputs, windows: RowWindows) -> dict[str, int]:
     return expressions
 
 
-def _plan_order(inputs: _Inputs, order: ColumnLike | None) -> int | None:
+def _plan_order(inputs: ReadColumns, order: ColumnLike | None) -> int | None:
     """Return the place of the order of rows, as a further input.
 
     Raises:
@@ -376,7 +324,7 @@ def _key_type(part: spark_types.StructField) -> pa.DataType:
     return arrow_type_of(part.dataType)
 
 
-def _projected_columns(events: InputRequest, inputs: _Inputs) -> tuple[dict[str, Column], dict[str, str]]:
+def _projected_columns(events: InputRequest, inputs: ReadColumns) -> tuple[dict[str, Column], dict[str, str]]:
     """Return the columns that a query reads, by their names, and what identifies those that only name a column."""
     roles = {name: getattr(events, name) for name in _ROLES}
     given = {name: column for name, column in roles.items() if column is not None}

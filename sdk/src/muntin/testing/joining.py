@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -28,13 +28,20 @@ class JoinedEvent:
     right: Any = None
 
 
-def join(kind: JoinKind, left: Iterable[Event[Any]], right: Iterable[Event[Any]]) -> list[JoinedEvent]:
+def join(
+    kind: JoinKind,
+    left: Iterable[Event[Any]],
+    right: Iterable[Event[Any]],
+    on: Callable[[Any, Any], bool | None] | None = None,
+) -> list[JoinedEvent]:
     """Return the temporal join of the events of one key.
 
     Args:
         kind: The kind of the join.
         left: The rows of the left canonical history table, in any order.
         right: The rows of the right one.
+        on: The condition on the payloads of a left and a right event. If it is false or None, they make no pair, and
+            the right one neither covers nor clips the left one. None if all events meet.
 
     Cost:
         Every left event is compared with every right one, at every tick at which one of these starts or ends.
@@ -49,10 +56,13 @@ def join(kind: JoinKind, left: Iterable[Event[Any]], right: Iterable[Event[Any]]
         [(0, 2), (6, 10)]
         >>> [(row.start, row.end) for row in join(JoinKind.CLIP, left, right)]
         [(0, 2)]
+        >>> [(row.start, row.end) for row in join(JoinKind.ANTI, left, right, lambda a, x: x == "y")]
+        [(0, 3), (6, 10)]
     """
-    rights = list(right)
+    known = list(right)
     output: list[JoinedEvent] = []
     for event in left:
+        rights = [other for other in known if on is None or on(event.payload, other.payload)]
         if kind.pairs:
             for other in rights:
                 start, end = max(event.start, other.start), min(event.end, other.end)

@@ -66,7 +66,8 @@ class JoinEmission:
         for before, after in self._touched[LEFT].values():
             if before is not None and (after is None or not after.is_member):
                 output += self._replace(before, ())
-        for event, others in neighbours(dirty.values(), right):
+        for event, nearby in neighbours(dirty.values(), right):
+            others = [other for other in nearby if self._query.meet(event, other)]
             found = self._matches(event, others)
             if self._query.waits:
                 found = [match for match in found if not self._waits(event, match, others)]
@@ -84,7 +85,7 @@ class JoinEmission:
         pairs += [(left, right) for left, others in neighbours(news[LEFT], rights) for right in others]
         for left, right in pairs:
             start, end = max(left.start, right.start), min(left.end, right.end)
-            if start < end:
+            if start < end and self._query.meet(left, right):
                 serial, window = self._state.next_serial(), Window(start, end)
                 yield OutputChange(OutputKind.INSERT, serial, window, start, end, value(left, right))
 
@@ -97,7 +98,7 @@ class JoinEmission:
         return bool(awaited)
 
     def _matches(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
-        """Return the rows of a left event, given its `neighbours`."""
+        """Return the rows of a left event, given those of its `neighbours` that it meets."""
         return matches(self._query.kind, left, rights)
 
     def _awaited(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[tuple[int, int]]:

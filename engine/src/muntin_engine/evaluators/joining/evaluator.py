@@ -129,7 +129,7 @@ def join_query(plan: Plan) -> JoinQuery:
         for given in plan.inputs
     )
     columns = tuple((column.side, column.place) for column in plan.join.columns)
-    return JoinQuery(plan.join.kind, (left, right), columns, plan.emit is EmitPolicy.EAGER)
+    return JoinQuery(plan.join.kind, (left, right), columns, plan.emit is EmitPolicy.EAGER, plan.join.on)
 
 
 def _query_of(task: TaskPayload) -> JoinQuery:

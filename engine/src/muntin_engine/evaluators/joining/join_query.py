@@ -9,6 +9,7 @@ from typing import Any
 from muntin import JoinKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.plan.join_plan import Condition
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,14 @@ class JoinQuery(MakesOnce):
         sides: The two inputs: how their events come, and what becomes of late rows. Their windows mean nothing.
         columns: The columns of the output, each as the side that it is of and its place in that side's payload.
         is_eager: True if rows are emitted at once, and retracted when they change.
+        condition: The condition on the payloads of a left and a right event; None if all meet.
     """
 
     kind: JoinKind
     sides: tuple[EvaluatorQuery, EvaluatorQuery]
     columns: tuple[tuple[int, int], ...]
     is_eager: bool = False
+    condition: Condition | None = None
 
     @cached_property
     def emits_at_once(self) -> bool:
@@ -36,6 +39,10 @@ class JoinQuery(MakesOnce):
     def waits(self) -> bool:
         """True if a row of the output may have to wait for a watermark although its events are there."""
         return not self.is_eager and not self.emits_at_once
+
+    def meet(self, left: StoredEvent, right: StoredEvent) -> bool:
+        """True if two events meet the condition."""
+        return self.condition is None or self.condition(left.payload, right.payload)
 
     def value(self, left: StoredEvent, right: StoredEvent | None) -> tuple[Any, ...]:
         """Return the columns of a row; those of the right side are null where it has no right event."""

@@ -56,7 +56,7 @@ def matches(kind: JoinKind, left: StoredEvent, rights: Sequence[StoredEvent]) ->
     Args:
         kind: The kind of the join, other than `JoinKind.CLIP`, whose rows `ClipEmission` knows.
         left: The left event.
-        rights: Its `neighbours`.
+        rights: Those of its `neighbours` that it meets.
     """
     found: list[Match] = []
     rights = [right for right in rights if right.start < left.end]
@@ -141,7 +141,7 @@ class Finality:
         Args:
             left: The left event.
             match: The row.
-            rights: Its `neighbours`.
+            rights: Those of its `neighbours` that it meets.
             is_covered: True if a part of the left event is one that right events cover.
 
         Returns:

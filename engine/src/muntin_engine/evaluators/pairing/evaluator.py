@@ -86,7 +86,10 @@ class PairEvaluator(Evaluator):
 
         KEPT.most = task.worker.kept_bytes
         trackers, kept = [given.tracker for given in task.inputs], None if task.is_static else KEPT
-        result = PairBucket(trackers, cells, task.codec, task.compatibility, kept, (task.name, bucket)).process(
+        join, name = task.plan.join, (task.name, bucket)
+        condition = None if join is None else join.on
+        bucket_of_pairs = PairBucket(trackers, cells, task.codec, task.compatibility, kept, name, condition=condition)
+        result = bucket_of_pairs.process(
             batch.partials,
             [report.progress for report in batch.reports],
             [report.observed for report in batch.reports],

@@ -28,9 +28,11 @@ class PairsInMemory:
 
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
         self.evicted: Sequence[tuple[Key, OutputChange]] = ()
-        self._columns = () if plan.join is None else plan.join.columns
-        self._codec = codec
-        self._bucket = PairBucket([ProgressTracker(), ProgressTracker()], cells, codec, plan_compatibility(plan))
+        assert plan.join is not None, "the planner gives it joins alone"
+        self._columns, self._codec = plan.join.columns, codec
+        trackers, on = [ProgressTracker(), ProgressTracker()], plan.join.on
+        condition = None if on is None else lambda *both: on(*(codec.unpack(packed) for (packed,) in both))
+        self._bucket = PairBucket(trackers, cells, codec, plan_compatibility(plan), condition=condition)
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""

@@ -9,6 +9,7 @@ from functools import partial
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.pairing.pair_store import Joined, PairStore
+from muntin_engine.plan.join_plan import Condition
 from muntin_engine.progress import InputsProgress, Observation, ProgressTracker
 from muntin_engine.state.bucket_state import BucketState, random_version
 from muntin_engine.state.cells import Cells
@@ -56,9 +57,11 @@ class PairBucket:
         kept: KeptStores | None = None,
         name: Hashable = None,
         make_version: Callable[[], bytes] = random_version,
+        condition: Condition | None = None,
     ) -> None:
-        """Open a bucket; see `JoinBucket` for what it is given."""
+        """Open a bucket; see `JoinBucket` for what it is given, and `JoinQuery` for the condition."""
         self._trackers = trackers
+        self._condition = condition
         self._state = partial(BucketState, cells, codec, compatibility, kept, name, make_version)
 
     def process(
@@ -95,4 +98,5 @@ class PairBucket:
             state.log.tidy(store, store.size, partial(store.whole, later), first_live)
         metadata.held = metadata.held._replace(events=len(store))
         state.keep(store, state.log.size)
-        return PairResult(taken.pairs, now.least, taken.accepted, taken.late, taken.keys, len(store), state.write())
+        met = taken.pairs if self._condition is None else [some.where(self._condition) for some in taken.pairs]
+        return PairResult(met, now.least, taken.accepted, taken.late, taken.keys, len(store), state.write())

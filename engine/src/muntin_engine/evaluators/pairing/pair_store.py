@@ -14,6 +14,8 @@ from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.columnar.key_table import KeyTable
 from muntin_engine.evaluators.pairing.kept_rows import KeptRows
 from muntin_engine.evaluators.pairing.row_blobs import SideRows, from_blob, joined_rows, to_blob
+from muntin_engine.exchange.intake import tuples_of
+from muntin_engine.plan.join_plan import Condition
 from muntin_engine.state.log import Entry, StoredEntry
 
 
@@ -31,6 +33,13 @@ class Joined(NamedTuple):
     starts: IntArray
     ends: IntArray
     sides: tuple[pa.Table, pa.Table]
+
+    def where(self, meet: Condition) -> Joined:
+        """Return those whose payloads meet a condition."""
+        left, right = (tuples_of(side, side.column_names) for side in self.sides)
+        is_met = np.fromiter(map(meet, left, right), np.bool_, len(left))
+        sides = (self.sides[0].filter(pa.array(is_met)), self.sides[1].filter(pa.array(is_met)))
+        return Joined(self.keys.filter(pa.array(is_met)), self.starts[is_met], self.ends[is_met], sides)
 
 
 class Met(NamedTuple):
