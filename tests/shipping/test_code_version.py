@@ -186,6 +186,13 @@ def test_the_class_with_the_version_is_the_class_in_everything_else() -> None:
     assert cls.input_field() == Plain.input_field()
 
 
+def test_what_a_class_uses_of_its_own_package_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = code_version(Average)
+    monkeypatch.setattr("muntin_stats.sum.exact_sum", lambda amount: amount)
+    monkeypatch.setattr("muntin_stats.average.exact_sum", lambda amount: amount)
+    assert code_version(Average) != before
+
+
 def uses(value: object) -> type:
     class Using:
         def of(self) -> object:

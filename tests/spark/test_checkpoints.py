@@ -14,8 +14,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import hopping, tumbling
-from muntin_engine import Query, events, module
+from muntin import function, hopping, tumbling
+from muntin_engine import Query, events, functions, module
 from muntin_engine.errors import Difference, StateError, StateMismatchError
 from muntin_engine.spark.failures import root_cause
 from tests.core.schema_versions import Broken, First, Second, Without
@@ -248,3 +248,60 @@ def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(st
         totals(story.grown_to(1), First, window=tumbling(20)).check_checkpoint(story.checkpoint)
     story.write(totals(story.grown_to(3), First))
     assert sorted(story.output) == CLOSED
+
+
+class Summed(First):
+    """What `First` is, written otherwise."""
+
+    def compute_result(self, state: Any) -> int:
+        return -super().compute_result(state)
+
+
+class Strict(Summed):
+    requires_same_code = True
+
+
+def doubled(version: str, factor: int, **options: Any) -> Any:
+    def double(x: int) -> int:
+        return factor * x
+
+    return function("rides.double", version=version, **options)(double)
+
+
+def test_other_code_of_one_version_is_told_and_another_version_of_a_function_refused(
+    story: Story, caplog: pytest.LogCaptureFixture
+) -> None:
+    def query(cls: Any, of: Any, batches: int) -> Query:
+        functions(story.spark, of)
+        stream = events(story.grown_to(batches), key="key", at="at", delay=0, buckets=2)
+        kept = stream.with_columns(twice="rides_double(x)").where("rides_double(x) > 0")
+        return kept.window(tumbling(10)).aggregate(total=module(cls, "twice"))
+
+    def lines(query: Query) -> list[str]:
+        told = query.explain(checkpoint=story.checkpoint).splitlines()
+        return [line.strip() for line in told[len(query.explain().splitlines()) :]]
+
+    one = doubled("1.0.0", 2)
+    story.write(query(First, one, 1))
+    assert not caplog.messages
+    assert lines(query(First, one, 1)) == [
+        "checkpoint  the query can go on with it, and no code differs from what it began with"
+    ]
+    changed = query(Summed, one, 2)
+    (of_module,) = (line for line in lines(changed) if "goes on" in line)
+    assert "test.total 1.0 goes on with what other code of the same version wrote: code-" in of_module
+    story.write(changed)
+    assert [message.partition(":")[0] for message in caplog.messages] == [
+        "test.total 1.0 goes on with what other code of the same version wrote"
+    ]
+    assert lines(query(Summed, one, 2))[0] == of_module, "it still says what the checkpoint began with"
+    assert lines(query(First, one, 2))[0].endswith("no code differs from what it began with")
+    refusing = lines(query(Strict, one, 2))
+    assert "belongs to another query" in refusing[0]
+    assert refusing[1].startswith("code: the checkpoint has test.total code-")
+    with pytest.raises(StateMismatchError, match=r"test.total requires the same code: give it a new version"):
+        query(Strict, one, 2).check_checkpoint(story.checkpoint)
+    with pytest.raises(StateMismatchError, match=r"has rides.double 1.0.0, the query has rides.double 2.0.0"):
+        query(First, doubled("2.0.0", 3), 2).check_checkpoint(story.checkpoint)
+    query(First, doubled("2.0.0", 3, continues_since="1.0.0"), 2).check_checkpoint(story.checkpoint)
+    assert "rides.double 1.0.0 goes on with what other code" in lines(query(First, doubled("1.0.0", 3), 2))[0]

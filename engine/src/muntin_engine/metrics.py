@@ -230,7 +230,9 @@ def reported_name(metrics_name: str, plan: Plan, source: str) -> str:
         plan: The query.
         source: The name that tells its input from others.
     """
-    told = hashlib.sha256(json.dumps([plan_identity(plan), source], default=str).encode()).hexdigest()[:8]
+    told = hashlib.sha256(json.dumps([plan_identity(plan) | {"code": ()}, source], default=str).encode()).hexdigest()[
+        :8
+    ]
     return _APART.join([metrics_name, plan.spelled_window, told])
 
 

@@ -191,11 +191,12 @@ class OnePass:
 
         check_checkpoint(self.queries, checkpoint, late)
 
-    def explain(self, *, late: Sequence[str] = ()) -> str:
+    def explain(self, *, late: Sequence[str] = (), checkpoint: str | PathLike[str] | None = None) -> str:
         """Explain the evaluation of each query, with reasons; see `Query.explain`.
 
         Args:
             late: The names of the queries with late rows kept, as `write` with sinks for them has it.
+            checkpoint: A checkpoint, as `Query.explain` takes it.
 
         Raises:
             QueryError: Late rows of a query cannot be kept, or there is no query of a name.
@@ -206,6 +207,11 @@ class OnePass:
             + explain_plan(keeping_late_rows(query.plan) if name in late else query.plan, query.inner)
             for place, (name, query) in enumerate(self.queries.items(), 1)
         ]
+        if checkpoint is not None:
+            check_path("checkpoint", checkpoint)
+            from muntin_engine.spark.writing.write import explain_checkpoint
+
+            told.append(explain_checkpoint(self.queries, checkpoint, late))
         return "\n\n".join(told)
 
     def _sinks(self, outputs: Mapping[str, Mapping[str, SinkLike] | None]) -> dict[str, dict[str, SinkLike | None]]:

@@ -250,13 +250,22 @@ class Outputs(PlannedQuery):
 
         check_checkpoint({"": self}, checkpoint, [""] if late else [])
 
-    def explain(self, *, late: bool = False) -> str:
+    def explain(self, *, late: bool = False, checkpoint: str | PathLike[str] | None = None) -> str:
         """Explain the evaluation of the query, with reasons.
 
         Args:
             late: True for the evaluation with late rows kept, as `write` with a sink for them has it.
+            checkpoint: A checkpoint, to have it said whether the query can go on with it, and which modules and
+                functions have other code than it began with, and the same version.
 
         Raises:
             QueryError: Late rows cannot be kept, as several windows share their slices.
+            StateError: As for `check_checkpoint`, where the checkpoint is not that of another query.
         """
-        return explain_plan(keeping_late_rows(self.plan) if late else self.plan, self.inner)
+        told = explain_plan(keeping_late_rows(self.plan) if late else self.plan, self.inner)
+        if checkpoint is None:
+            return told
+        check_path("checkpoint", checkpoint)
+        from muntin_engine.spark.writing.write import explain_checkpoint
+
+        return f"{told}\n{explain_checkpoint({'': self}, checkpoint, [''] if late else [])}"

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from muntin import QueryError
 from muntin_engine.errors import Difference, StateMismatchError
-from muntin_engine.plan.identity import plan_compatibility
+from muntin_engine.plan.code import describe_other_code, other_code
+from muntin_engine.plan.identity import plan_compatibility, plan_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.query_identity import QueryIdentity
@@ -15,8 +16,11 @@ from muntin_engine.state.query_identity import QueryIdentity
 
 def check_plans(
     plans: Sequence[Plan], stored: Sequence[QueryIdentity], checkpoint: str, names: Sequence[str] = ()
-) -> None:
+) -> list[str]:
     """Raise unless a query, with those that it takes the results of, can go on with a checkpoint.
+
+    Returns:
+        In words, what has the version that it had when the checkpoint began with it, and other code.
 
     Args:
         plans: The plans, that of the query last; or, of one pass, those of all its queries last.
@@ -44,6 +48,11 @@ def check_plans(
                 remedies += _evaluator_remedies(plan, identity)
     if differences:
         raise StateMismatchError(differences, remedies, checkpoint)
+    return [
+        describe_other_code(*changed)
+        for plan, identity in zip(plans, stored, strict=True)
+        for changed in other_code(identity, plan_identity(plan))
+    ]
 
 
 def _mismatch(plan: Plan, stored: QueryIdentity) -> StateMismatchError | None:

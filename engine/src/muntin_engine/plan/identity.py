@@ -6,9 +6,9 @@ from muntin import Axis
 from muntin.named_windows import to_dict
 from muntin.schemas import spell
 from muntin.triggers import to_dict as describe_trigger
+from muntin_engine.plan.code import code_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.query_identity import QueryIdentity
 
 
 def plan_compatibility(plan: Plan) -> Compatibility:
@@ -16,7 +16,7 @@ def plan_compatibility(plan: Plan) -> Compatibility:
     return Compatibility(plan_identity(plan), [module.module for module in plan.modules], plan.forms)
 
 
-def plan_identity(plan: Plan) -> QueryIdentity:
+def plan_identity(plan: Plan) -> dict[str, object]:
     """Return the properties of a plan that the state in a checkpoint depends on, as plain data."""
     several = [[given.name, given.identity()] for given in plan.inputs]
     times = plan.inputs[0].columns.start.type
@@ -42,6 +42,7 @@ def plan_identity(plan: Plan) -> QueryIdentity:
         **({} if plan.forget_keys_after is None else {"forget_keys_after": plan.forget_keys_after}),
         **({} if plan.join is None else {"join": plan.join.identity()}),
         "evaluator": plan.choice.evaluator,
+        **code_identity(plan.code),
         "modules": [module.identity() for module in plan.modules],
         "components": [
             [[name, str(part.merge), part.dtype, list(part.shape)] for name, part in form.components().items()]

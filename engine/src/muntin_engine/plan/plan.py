@@ -26,6 +26,7 @@ from muntin.windows import RegularWindows, Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice
+from muntin_engine.plan.code import CodeInUse
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.join_plan import JoinPlan
@@ -60,6 +61,7 @@ class Plan:
         written_emit: The emission, as it is written in the query, with lengths of time in words.
         forget_keys_after: For how long a key may be silent before it is forgotten, in ticks; None if it never is.
         join: The join of the inputs; None if they are not joined.
+        code: The modules and functions that it runs, with hashes of their code, where it runs on Spark.
         choice: The evaluator that the planner gave it.
     """
 
@@ -81,6 +83,7 @@ class Plan:
     written_emit: str = field(default="", compare=False)
     forget_keys_after: int | None = None
     join: JoinPlan | None = None
+    code: tuple[CodeInUse, ...] = field(default=(), compare=False)
     choice: Choice = field(default=OPEN, compare=False)
 
     @property

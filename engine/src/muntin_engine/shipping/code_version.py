@@ -16,7 +16,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType, UnionType, new
 from typing import Any, Final, get_args, get_origin
 
 from muntin import Module
-from muntin_engine.shipping.local_code import is_local
+from muntin_engine.shipping.local_code import is_local, package_of
 from muntin_engine.shipping.sources import class_source, function_source, module_source
 
 _DIGITS: Final = 8
@@ -39,13 +39,14 @@ def with_version(cls: object) -> Any:
     return new_class(cls.__name__, (cls,), {}, lambda body: body.update(said | {"version": code_version(cls)}))
 
 
-def code_version(cls: type | FunctionType) -> str:
-    """Return a version for a class, or a function, the same in each process that has the same code.
+def code_version(code: Any) -> str:
+    """Return a version for a class or a function, the same in each process that has the same code.
 
-    It changes with the class, and with the functions, classes and constants of no installed package that it uses, also
-    by way of others. Comments, docstrings and layout make no difference, where the source is to be had; elsewhere, and
-    for lambdas, it is the bytecode that counts, which differs between versions of Python. What it cannot see are other
-    versions of installed packages, what is imported inside functions, and attributes that are looked up by text.
+    It changes with the class, and with the functions, classes and constants that it uses, also by way of others, where
+    these are of its own package or of no installed one. Comments, docstrings and layout make no difference, where the
+    source is to be had; elsewhere, and for lambdas, it is the bytecode that counts, which differs between versions of
+    Python. What it cannot see are other versions of installed packages, what is imported inside functions, and
+    attributes that are looked up by text.
 
     Example:
         >>> class Twice:
@@ -54,7 +55,7 @@ def code_version(cls: type | FunctionType) -> str:
         >>> code_version(Twice)[:5], code_version(Twice) == code_version(Twice)
         ('code-', True)
     """
-    told = repr(_CodeDescription(cls.__module__).of(cls))
+    told = repr(_CodeDescription(package_of(code)).of(code))
     return f"code-{hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]}"
 
 
@@ -69,7 +70,7 @@ class _CodeDescription:
     """Describes code and constants as nested tuples of text."""
 
     def __init__(self, home: str) -> None:
-        """Take the module whose code counts in any case."""
+        """Take the package whose code counts in any case."""
         self._home = home
         self._seen: dict[int, int] = {}
         self._kept: list[Any] = []
@@ -161,7 +162,7 @@ class _CodeDescription:
         return module_source(text) or text
 
     def _counts(self, module: str | None) -> bool:
-        return module == self._home or (module is not None and is_local(module))
+        return module is not None and (module.partition(".")[0] == self._home or is_local(module))
 
 
 def _says_something(cls: type, name: str) -> bool:

@@ -31,6 +31,12 @@ def is_local(name: str) -> bool:
     return top not in names_outside_site(tuple(sys.path))
 
 
+def package_of(code: object) -> str:
+    """Return the name of the package that a class or a function is of; empty for Python's own and for Muntin."""
+    top = str(getattr(code, "__module__", None) or "").partition(".")[0]
+    return "" if top in _OURS or top in sys.stdlib_module_names else top
+
+
 @cache
 def _is_installed_file(file: str) -> bool:
     """True for what lies where packages are installed, and for what no file holds, such as a part of an archive."""

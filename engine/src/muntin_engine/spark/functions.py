@@ -13,6 +13,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 from muntin import Function, ModuleError, installed
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin_engine.shipping.local_code import local_modules
+from muntin_engine.spark.code_in_use import remember_function
 from muntin_engine.spark.session.kinds import AnySession
 from muntin_engine.spark.shipping.by_value import by_value
 from muntin_engine.spark.types import spark_type_of
@@ -27,6 +28,7 @@ def register(spark: AnySession, named: Sequence[str | Function[..., object]]) ->
     for function in chosen:
         with by_value(local_modules()):
             spark.udf.register(function.sql_name, _udf(function))
+        remember_function(spark, function)
     return [function.sql_name for function in chosen]
 
 

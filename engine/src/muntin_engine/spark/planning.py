@@ -23,6 +23,7 @@ from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, pl
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.plan.several_inputs import SOURCE, plan_several, sources_of_inputs
+from muntin_engine.spark.code_in_use import code_in_use
 from muntin_engine.spark.fields import as_column, fields_of
 from muntin_engine.spark.join_planning import plan_join
 from muntin_engine.spark.other_streams import marks_of, with_marks
@@ -189,7 +190,8 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
             from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
         )
     )
-    return tuple(stream.projected(plan.buckets, scale) for stream in streams), plan
+    projections = tuple(stream.projected(plan.buckets, scale) for stream in streams)
+    return projections, replace(plan, code=code_in_use(made, (projection.df for projection in projections)))
 
 
 def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:

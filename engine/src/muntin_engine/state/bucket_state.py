@@ -26,7 +26,7 @@ random_version: Final = partial(os.urandom, 16)
 METADATA: Final = "metadata"
 """The name of the cell that holds a bucket's metadata."""
 
-LAYOUT: Final = 10
+LAYOUT: Final = 11
 """Version of the layout of the state in a checkpoint."""
 
 

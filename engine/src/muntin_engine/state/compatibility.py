@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from muntin import Module
 from muntin.named_windows import continues_windows
-from muntin.versions import is_newer, is_same_version
+from muntin.versions import continues, is_newer, is_same_version
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.state.differences import differences_between
 from muntin_engine.state.query_identity import QueryIdentity
@@ -76,9 +76,10 @@ class Compatibility:
     def _reached(self, stored: QueryIdentity) -> QueryIdentity:
         """Return the identity of a state, with the query's own versions where its modules continue from others."""
         windows = {name: self._windows_reached(name, stored) for name in ("window", "windows") if name in stored}
+        code = self._code_reached(stored)
         modules, components = list(stored.get("modules", ())), list(stored.get("components", ()))
         if len(modules) != len(self.modules):
-            return {**stored, **windows}
+            return {**stored, **windows, **code}
         for place, (module, old, new) in enumerate(
             zip(self.modules, modules, self.identity.get("modules", ()), strict=True)
         ):
@@ -88,7 +89,25 @@ class Compatibility:
             if place < min(len(components), len(self.forms)) and hasattr(self.forms[place], "upgrade_state"):
                 components[place] = self.identity["components"][place]
         reached = {"modules": modules, "components": components, **windows}
-        return {name: reached.get(name, value) for name, value in stored.items()}
+        return {name: reached.get(name, value) for name, value in stored.items()} | code
+
+    def _code_reached(self, stored: QueryIdentity) -> dict[str, object]:
+        """Return the functions and the hashes of code of a state, or the query's own where it goes on from them.
+
+        A function that only one of the two calls is no difference: the expressions differ, or nobody reads its values.
+        """
+        if "code" not in self.identity:
+            return {}
+        known, functions = stored.get("functions", {}), dict(self.identity["functions"])
+        for name, (version, since) in functions.items():
+            old = known.get(name, [version])[0]
+            if not continues(version, old, since, upgrades=False):
+                functions[name] = [old, since]
+        known, code = stored.get("code", {}), dict(self.identity["code"])
+        for name, (_, version, is_required) in code.items():
+            if is_required and name in known and known[name][1] == version:
+                code[name] = [known[name][0], version, is_required]
+        return {"functions": functions, "code": code}
 
     def _windows_reached(self, name: str, stored: QueryIdentity) -> object:
         """Return the windows of a state, or the query's own where their kinds go on from the versions of the state."""
@@ -103,23 +122,32 @@ class Compatibility:
 
     def _remedies(self, reached: QueryIdentity) -> Iterator[str]:
         """Yield advice for the writers of the modules."""
+        for name, (was, _) in reached.get("functions", {}).items():
+            yield from _advice(name, was, self.identity["functions"][name][0], "say")
+        for name, (code, version, _) in reached.get("code", {}).items():
+            if code != self.identity["code"][name][0]:
+                yield (
+                    f"{name} requires the same code: give it a new version, and say continues_since = {version!r} if "
+                    "results mean the same"
+                )
         modules, wanted = reached.get("modules", ()), self.identity.get("modules", ())
         if len(modules) != len(wanted):
             return
         for old, new in zip(modules, wanted, strict=True):
             (name, was, *_), (own, version, *_) = old, new
-            if name != own or was == version:
-                continue
-            if is_newer(was, version):
-                yield f"{name} {version} is older than {was}, which the checkpoint is of: run {was} or a newer one"
-            else:
-                yield (
-                    f"{name} {version} does not continue from {was}: let it define upgrade_state, or say "
-                    f"continues_since = {was!r} if results mean the same"
-                )
+            if name == own:
+                yield from _advice(name, was, version, "let it define upgrade_state, or say")
         kept, components = reached.get("components"), self.identity.get("components")
         if modules == wanted and kept and components and kept != components:
             yield "let the modules whose components changed have a new version, with upgrade_state"
+
+
+def _advice(name: str, was: str, version: str, way: str) -> Iterator[str]:
+    """Yield the advice for one whose version does not continue from another; none where they are the same."""
+    if is_newer(was, version):
+        yield f"{name} {version} is older than {was}, which the checkpoint is of: run {was} or a newer one"
+    elif was != version:
+        yield f"{name} {version} does not continue from {was}: {way} continues_since = {was!r} if results mean the same"
 
 
 def _goes_on(module: Module, old: Sequence[Any], new: Sequence[Any]) -> bool:

@@ -37,11 +37,22 @@ def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[D
             continue
         if name == "modules" and old and new:
             found += _modules(stored, wanted)
+        elif name in _BY_NAME and old is not None and new is not None:
+            found += _by_name(_BY_NAME[name], old, new)
         elif name == "several" and _names(old) == _names(new):
             found += _several(stored, wanted)
         else:
             found.append(Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, wanted)))
     return tuple(found)
+
+
+def _by_name(subject: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
+    """Return the differences of functions, or of the code of modules and functions, by their names."""
+    return [
+        Difference(subject, f"{name} {old}", f"{name} {wanted[name][0]}")
+        for name, (old, *_) in stored.items()
+        if name in wanted and old != wanted[name][0]
+    ]
 
 
 def _several(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
@@ -212,6 +223,9 @@ _SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
         ("id", "where", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts
     ),
 }
+
+_BY_NAME: Final = {"functions": "function", "code": "code"}
+"""Parts that are compared name by name, each with the subject of a difference."""
 
 _FOLLOWING: Final = ("results", "components")
 """Parts that only some queries have, and parts that depend on their modules or their evaluator."""

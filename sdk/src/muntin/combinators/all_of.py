@@ -189,6 +189,7 @@ def _all_of(**parts: type[Module]) -> type[Any]:
         {
             "name": "muntin.all_of",
             "version": ", ".join(f"{name}: {cls.name} {cls.version}" for name, cls in parts.items()),
+            "requires_same_code": any(cls.requires_same_code for cls in parts.values()),
             "accepted_clips": reduce(frozenset.intersection, (cls.accepted_clips for cls in parts.values())),
             "reads_times": any(cls.reads_times for cls in parts.values()),
             "_parts": dict(parts),

@@ -28,7 +28,7 @@ METHODS: Final = (
 )
 """The methods that the engine calls; a wrapping module has those that the wrapped one has."""
 
-SAID: Final = ("accepted_clips", "contract", "decimal_digits", "decimal_places", "reads_times")
+SAID: Final = ("accepted_clips", "contract", "decimal_digits", "decimal_places", "reads_times", "requires_same_code")
 """Class attributes that hold for a class and for any class that wraps it."""
 
 

@@ -26,6 +26,8 @@ class Function(Generic[A, R]):
         implementation: The callable.
         result: The type of the value, from the return annotation or from the decorator.
         is_vectorized: True if it takes and returns whole pandas Series instead of single values.
+        continues_since: The oldest version whose checkpoints this one goes on with, as `Module.continues_since`.
+        requires_same_code: True if a query may not go on from other code of the same version.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Function(Generic[A, R]):
     implementation: Callable[A, R]
     result: Field
     is_vectorized: bool = False
+    continues_since: str | None = None
+    requires_same_code: bool = False
 
     def __call__(self, *args: A.args, **kwargs: A.kwargs) -> R:
         """Call the function itself."""
@@ -44,8 +48,14 @@ class Function(Generic[A, R]):
         return self.name.replace(".", "_")
 
 
-def function(
-    name: str, *, version: str, result: Any = None, vectorized: bool = False
+def function(  # all that a function says of itself
+    name: str,
+    *,
+    version: str,
+    result: Any = None,
+    vectorized: bool = False,
+    continues_since: str | None = None,
+    requires_same_code: bool = False,
 ) -> Callable[[Callable[A, R]], Function[A, R]]:
     """Make a plain function a module that queries find by name.
 
@@ -55,6 +65,11 @@ def function(
         result: The type of the value. Needed for a vectorised function, whose return annotation is a Series; for a
             scalar one the annotation is taken.
         vectorized: The function takes and returns pandas Series of equal length.
+        continues_since: The oldest version whose checkpoints this one goes on with, because values mean the same since
+            then. None, the default: none but its own version. A query whose expressions call the function is refused
+            where its checkpoint is of another version.
+        requires_same_code: True if a query may not go on from a checkpoint that other code of the same version wrote.
+            False, the default: it goes on, and says so in the log and in `explain(checkpoint=...)`.
 
     Raises:
         ModuleDefinitionError: The name is malformed, or the type of the value is not known.
@@ -74,7 +89,7 @@ def function(
 
     def wrap(implementation: Callable[A, R]) -> Function[A, R]:
         field = _result_field(name, implementation, result, vectorized=vectorized)
-        return Function(name, version, implementation, field, vectorized)
+        return Function(name, version, implementation, field, vectorized, continues_since, requires_same_code)
 
     return wrap
 

@@ -36,6 +36,8 @@ class Module:
         continues_since: The oldest version whose checkpoints this one goes on with, because results mean the same since
             then. States are then read as they are, or given to `upgrade_state` if the module has one. None, the
             default: those that `upgrade_state` takes; without it, none but its own version.
+        requires_same_code: True if a query may not go on from a checkpoint that other code of the same version wrote.
+            False, the default: it goes on, and says so in the log and in `explain(checkpoint=...)`.
         decimal_digits: Where a result's type is that of a column, and that is a decimal: how many digits more than the
             column's a result may have, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
             that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
@@ -57,6 +59,7 @@ class Module:
     version: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     continues_since: ClassVar[str | None] = None
+    requires_same_code: ClassVar[bool] = False
     decimal_digits: ClassVar[int | None] = None
     decimal_places: ClassVar[int] = 0
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset(ClipPolicy)

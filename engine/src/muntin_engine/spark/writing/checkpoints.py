@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
@@ -26,6 +26,7 @@ from pyspark.sql import functions as F
 from muntin_engine.errors import Difference, SessionEndedError, StateError, StateMismatchError
 from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.plan import Plan
+from muntin_engine.plan.code import as_it_began
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.spark.failures import root_cause
@@ -84,8 +85,10 @@ class Checkpoint:
         self._spark = spark
         self._path = fspath(path).rstrip("/")
 
-    def check(self, plans: Sequence[Plan], names: Sequence[str] = (), *, is_last_chance: bool = True) -> None:
-        """Raise unless a query can go on with it; a checkpoint without any micro-batch belongs to nobody.
+    def check(self, plans: Sequence[Plan], names: Sequence[str] = (), *, is_last_chance: bool = True) -> list[str]:
+        """Return in words which code of a query is not what it began with; raise unless the query can go on with it.
+
+        A checkpoint without any micro-batch belongs to nobody.
 
         Args:
             plans: The plans of the queries that it takes the results of, and its own as the last one; or, of one pass,
@@ -100,16 +103,11 @@ class Checkpoint:
         """
         if self._recorded is not None:
             self._check_names(names)
-            check_plans(plans, self._recorded, self._path, names)
-            return
-        try:
+            return check_plans(plans, self._recorded, self._path, names)
+        found: list[list[Mapping[str, object]]] = []
+        with suppress(*[] if is_last_chance else [StateError]):
             found = self._in_state(plans, names)
-        except StateError:
-            if is_last_chance:
-                raise
-            return
-        for written in found:
-            check_plans(plans, written, self._path, names)
+        return list({text: 0 for written in found for text in check_plans(plans, written, self._path, names)})
 
     def in_order(self, queries: Mapping[str, _Q]) -> Mapping[str, _Q]:
         """Return the queries of one pass in the order that the checkpoint has them in, by which it numbers buckets."""
@@ -236,7 +234,8 @@ class Checkpoint:
         It is kept by the first micro-batch that they run, not here: until then the checkpoint may be another query's,
         which runs, and which Spark lets no second one start beside.
         """
-        identities = [plan_identity(plan) for plan in plans]
+        identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
+        identities = [*map(as_it_began, identities, self._recorded or identities)]
         written_to = sorted({*self._folders, *map(str, folders)})
         is_same = (identities, list(names), written_to) == (self._recorded, self._names, self._folders)
         is_kept = is_same and all(number <= self._last_commit for number in self._records)

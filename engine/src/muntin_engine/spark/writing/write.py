@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PySparkPicklingError
@@ -13,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin import Duration, QueryError
+from muntin_engine.errors import StateMismatchError
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.pipeline import evaluated_in_one_pass, keeping_late_rows
 from muntin_engine.spark.session.ended import in_session, is_cut_off
@@ -26,6 +28,8 @@ from muntin_engine.writing import SinkLike, pace_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
+
+_LOG: Final = logging.getLogger("muntin.checkpoint")
 
 
 @in_session()
@@ -59,7 +63,8 @@ def write(  # what is asked, and how it runs
     known = Checkpoint(source.sparkSession, checkpoint)
     written = written_to(known.in_order(queries), wanted, checkpoint)
     blobs = evaluated_in_one_pass(written.queries)
-    known.check(written.plans, written.names, is_last_chance=False)
+    for changed in known.check(written.plans, written.names, is_last_chance=False):
+        _LOG.warning("%s", changed)
     known.check_open()
     started, is_remote = StartedQuery(), is_connect(source.sparkSession)
     query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
@@ -82,13 +87,16 @@ def write(  # what is asked, and how it runs
 @in_session()
 def check_checkpoint(
     queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str], late: Collection[str]
-) -> None:
+) -> list[str]:
     """Raise unless queries can go on with a checkpoint; see `Query.check_checkpoint`.
 
     Args:
         queries: The queries by name.
         checkpoint: The checkpoint.
         late: The names of those whose late rows are kept.
+
+    Returns:
+        In words, what has the version that it had when the checkpoint began with it, and other code.
     """
     first = next(iter(queries.values()))
     known = Checkpoint(first.source.df.sparkSession, checkpoint)
@@ -96,8 +104,21 @@ def check_checkpoint(
         name: keeping_late_rows(query) if name in late else query for name, query in known.in_order(queries).items()
     }
     names = [name for name in asked if name]
-    known.check((*first.inner, *(query.plan for query in asked.values())), names)
+    changed = known.check((*first.inner, *(query.plan for query in asked.values())), names)
     known.check_open()
+    return changed
+
+
+def explain_checkpoint(
+    queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str], late: Collection[str]
+) -> str:
+    """Return the lines of `explain` that say whether queries can go on with a checkpoint; as `check_checkpoint`."""
+    try:
+        changed = check_checkpoint(queries, checkpoint, late)
+    except StateMismatchError as error:
+        changed = [str(error)]
+    said = changed or ["the query can go on with it, and no code differs from what it began with"]
+    return "\n".join(f"checkpoint  {text}".replace("\n", "\n" + " " * 12) for text in said)
 
 
 def _start(

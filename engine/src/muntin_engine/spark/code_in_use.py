@@ -1,0 +1,87 @@
+"""Find out which code a query runs: its modules, and the functions that its expressions call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+
+from muntin import Function, Module
+from muntin_engine.plan.code import CodeInUse
+from muntin_engine.shipping.code_version import code_version
+from muntin_engine.shipping.local_code import is_local
+from muntin_engine.spark.session.kinds import AnySession, is_connect
+
+_CALLED: Final = re.compile(r'PythonUDF","num-children":\d+,"name":"(\w+)"')
+_REGISTERED: Final[dict[str, dict[str, Function[..., Any]]]] = {}
+"""By session, the functions that were registered last under their names in SQL."""
+
+
+def remember_function(spark: AnySession, function: Function[..., Any]) -> None:
+    """Take note of a function that was registered with a session."""
+    _REGISTERED.setdefault(_session_id(spark), {})[function.sql_name] = function
+
+
+def code_in_use(modules: Iterable[Module], projections: Iterable[DataFrame]) -> tuple[CodeInUse, ...]:
+    """Return the modules of a query, and the functions that the DataFrames it reads call, by name.
+
+    Cost: nothing but a look-up for code that was hashed before, or that has to be parsed; a call of the JVM for each
+    DataFrame, in sessions with registered functions.
+    """
+    classes = {module.name: type(module) for module in modules}
+    found = [
+        CodeInUse(name, cls.version, _hash_of_class(cls), requires_same_code=cls.requires_same_code)
+        for name, cls in classes.items()
+    ]
+    functions = {function.name: function for df in projections for function in _functions_in(df)}
+    return (
+        *found,
+        *(
+            CodeInUse(
+                name,
+                function.version,
+                _hash(function.implementation),
+                is_function=True,
+                requires_same_code=function.requires_same_code,
+                continues_since=function.continues_since,
+            )
+            for name, function in functions.items()
+        ),
+    )
+
+
+def _functions_in(df: DataFrame) -> Iterator[Function[..., Any]]:
+    spark = df.sparkSession
+    known = _REGISTERED.get(_session_id(spark)) if _REGISTERED else None
+    if not known:
+        return
+    if is_connect(spark):  # what is sent to the server names functions; one that only names a column is none the worse
+        plan: Any = df
+        sent = plan._plan.to_proto(spark.client).SerializeToString()
+        yield from (function for name, function in known.items() if name.encode() in sent)
+        return
+    analyzed: Any = df._jdf.queryExecution().analyzed()
+    called = set(_CALLED.findall(analyzed.toJSON()))
+    yield from (function for name, function in known.items() if name in called)
+
+
+def _session_id(spark: Any) -> str:
+    return str(spark.session_id if is_connect(spark) else spark._jsparkSession.sessionUUID())
+
+
+def _hash_of_class(cls: type[Module]) -> str:
+    """Return the hash of a module's code, and of those that it wraps."""
+    inner = [*getattr(cls, "_parts", {}).values(), *filter(None, [getattr(cls, "_wrapped", None)])]
+    return "+".join([_hash(cls), *map(_hash_of_class, inner)])
+
+
+def _hash(code: Any) -> str:
+    return code_version(code) if is_local(str(getattr(code, "__module__", ""))) else _hash_of_installed(code)
+
+
+@cache
+def _hash_of_installed(code: Any) -> str:
+    return code_version(code)
