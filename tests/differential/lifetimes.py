@@ -14,6 +14,7 @@ from muntin_engine.core.lifetimes import (
     PointsAtEnd,
     PointsAtStart,
     SetDuration,
+    ShareWindows,
     Shift,
     Shorten,
 )
@@ -57,7 +58,10 @@ def changed(change: LifetimeChange, life: Life) -> Life | None:
     kind = change.windows
     furthest = 400 if end == INFINITY else max(400, end)
     covered = [window for window in _windows(kind, furthest) if window.start < end and start < window.end]
-    return Life(covered[0].start, INFINITY if end == INFINITY else covered[-1].end, payload)
+    ends = covered[-1].end
+    if isinstance(change, ShareWindows):
+        ends = min(window.start for window in _windows(kind, furthest + 100) if window.start > covered[-1].start)
+    return Life(covered[0].start, INFINITY if end == INFINITY else ends, payload)
 
 
 def _windows(kind: WindowSpecification, furthest: int = 400) -> list[Window]:

@@ -25,6 +25,7 @@ from muntin_engine.core.lifetimes import (
     PointsAtEnd,
     PointsAtStart,
     SetDuration,
+    ShareWindows,
     Shift,
     Shorten,
     ToEdges,
@@ -57,6 +58,7 @@ CHANGES: dict[str, tuple[LifetimeChange, ...]] = {
     "points at end": (PointsAtEnd(is_repeated=True),),
     "align": (Align(tumbling(10, 3)),),
     "align to windows that overlap": (Align(hopping(12, 5)),),
+    "share windows that overlap": (ShareWindows(hopping(12, 5)),),
     "shorten what was extended": (Extend(4), Shorten(11), Shift(2)),
     "align, then shorten": (Align(tumbling(10)), Shorten(4), Align(tumbling(3))),
     "lasting from the end": (PointsAtEnd(is_repeated=True), SetDuration(6), Shorten(2), Shift(-1)),
@@ -239,6 +241,18 @@ def test_windows_of_a_calendar_align_tick_by_tick() -> None:
     assert table.column("end").to_pylist() == [windows[-1].end for windows in wanted]
 
 
+def test_windows_of_a_calendar_that_overlap_are_shared_tick_by_tick() -> None:
+    kind = calendar("3 months", "month", zone="Europe/Berlin")
+    starts = [instant(datetime(2024, month, 17, month, tzinfo=UTC)) for month in range(1, 13)]
+    given = batch([Row("insert", at, at, at + 40 * 24 * HOUR, None, 1) for at in starts])
+    table = read_rows(task((ShareWindows(kind),), tumbling(HOUR)).input, given).rows
+    months = [list(calendar("month", zone="Europe/Berlin").cut(Stretches(), at, at + 40 * 24 * HOUR)) for at in starts]
+    wanted = [list(kind.cut(Stretches(), at, at + 40 * 24 * HOUR)) for at in starts]
+    assert table.column("start").to_pylist() == [windows[0].start for windows in wanted]
+    assert table.column("end").to_pylist() == [of[-1].end for of in months]
+    assert all(len(windows) > 3 for windows in wanted)
+
+
 def test_a_checkpoint_remembers_the_changes() -> None:
     plans = [task(changes, tumbling(10)).plan for changes in ((Shift(5),), (Shift(6), Align(tumbling(10))), ())]
     stored = json.loads(json.dumps(plan_identity(plans[0])))
@@ -263,5 +277,10 @@ def test_explain_says_what_becomes_of_the_watermark() -> None:
     assert told(SetDuration(9), Shorten(3)).endswith("; the watermark stays")
     assert told(Extend(1), Align(tumbling(10))) == (
         "each ends 1 ticks later, then each lasts as long as its windows of tumbling(10); "
+        "the watermark stays at the start of the earliest of these that has not ended"
+    )
+    assert told(ShareWindows(hopping(12, 5))) == (
+        "each lasts from the start of its first window of hopping(12, 5) to that of the next one after its last, so "
+        "that events overlap if they share one; "
         "the watermark stays at the start of the earliest of these that has not ended"
     )

@@ -107,6 +107,12 @@ NAMES: dict[str, Any] = {
 }
 
 CALLS = (
+    # join
+    ("stream.join(stream, on='km > most')", "on='km > most' is no condition", "equal columns are keys", "left='km'"),
+    ("stream.join(stream, same_window=session(5))", "same_window(session(5))", "are on no grid", "hopping(...)"),
+    ("stream.join(stream, same_window=hopping(5, 9))", "these windows have gaps"),
+    ("stream.join(stream, same_window=5)", "5"),
+    ("stream.join(stream, 'clip', same_window=tumbling(5))", "how='clip' goes by the starts", "leave one out"),
     # events
     ("events(pandas_df, at='t')", "got a DataFrame of pandas", "events(spark.createDataFrame(df), ...)"),
     ("events(None, at='t')", "events() reads a DataFrame of Spark's, got None", "spark.readStream"),

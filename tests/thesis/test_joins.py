@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from muntin import EARLIEST, WindowKind, hopping, tumbling
-from muntin_engine.core.lifetimes import Align, Extend, SetDuration, Shift
+from muntin_engine.core.lifetimes import Align, Extend, SetDuration, ShareWindows, Shift
 from muntin_engine.progress import Observation
+from tests.thesis.extents import sliding
 from tests.thesis.links import Flow, Side, arriving, count, meet, random_flows
-from tests.thesis.packets import MINUTE
+from tests.thesis.packets import MINUTE, Packet
 
 ALL_DISORDER = pytest.mark.parametrize("seed", range(2))
 
@@ -76,6 +77,44 @@ def test_q5_8_finds_packets_that_follow_another_within_minutes(seed: int) -> Non
     assert found == meant(flows, sides, lambda left, right: left - 2 * MINUTE <= right < left + 3 * MINUTE)
     distances = {right.at - left.at for left, right in found}
     assert min(distances) < 0 < max(distances)
+
+
+def in_shared_extents(flows: Sequence[Flow], sides: Sequence[Side], ranges: tuple[int, int], slide: int) -> Pairs:
+    """Return the union of the joins of extents that have the same id, each pair once (equations 5.19 and 5.20)."""
+    left, right = (
+        sliding(
+            [Packet(flow.link, "", 0, flow.at, n) for n, flow in enumerate(flows) if flow.link in of.links], size, slide
+        )
+        for of, size in zip(sides, ranges, strict=True)
+    )
+    found = {pair for id in {*left} & {*right} for pair in product(left[id], right[id])}
+    met = ((flows[one.row], flows[other.row]) for one, other in found)
+    return Counter((one, other) for one, other in met if sides[0].key(one) == sides[1].key(other))
+
+
+@ALL_DISORDER
+@pytest.mark.parametrize(
+    ("size", "slide"), [(10 * MINUTE, 5 * MINUTE), (3 * MINUTE, MINUTE), (5 * MINUTE, 3 * MINUTE), (MINUTE, MINUTE)]
+)
+def test_packets_of_one_window_meet_once_however_many_windows_they_share(size: int, slide: int, seed: int) -> None:
+    """Find the pairs of packets that are in one extent, where extents overlap (section 5.2.2)."""
+    flows, share = random_flows(seed, "12"), (ShareWindows(hopping(size, slide, offset=-size % slide)),)
+    sides = [Side("1", forth, share), Side("2", back, share)]
+    found = pairs(flows, sides, seed)
+    assert found == in_shared_extents(flows, sides, (size, size), slide)
+    assert found
+
+
+@ALL_DISORDER
+def test_extents_that_slide_by_a_unit_are_bands_that_are_open_at_both_ends(seed: int) -> None:
+    """Figure 5-3 and equation 5.20 find pairs of `-R_R < r - l < R_L`; the band of Q5-8 has one of its ends."""
+    ranges = (6, 4)
+    flows = [flow._replace(at=flow.at // 30) for flow in random_flows(seed, "12")]  # many are just a range apart
+    sides = [Side("1", forth, (SetDuration(ranges[0]),)), Side("2", back, (SetDuration(ranges[1]),))]
+    found = pairs(flows, sides, seed)
+    assert found == in_shared_extents(flows, sides, ranges, 1)
+    assert found == meant(flows, sides, lambda left, right: -ranges[1] < right - left < ranges[0])
+    assert found != meant(flows, sides, lambda left, right: -ranges[1] <= right - left < ranges[0])
 
 
 @ALL_DISORDER

@@ -14,6 +14,7 @@ from muntin_engine.core.lifetimes import (
     PointsAtEnd,
     PointsAtStart,
     SetDuration,
+    ShareWindows,
     Shift,
     Shorten,
 )
@@ -46,6 +47,7 @@ def _change(random: Random) -> LifetimeChange:
             Extend(length),
             Shorten(length),
             Align(grid),
+            ShareWindows(grid),
             PointsAtEnd(is_repeated=True),
         )
     )

@@ -158,18 +158,22 @@ class ChangesLifetimes(InputRequest):
         Example:
             >>> whole_hours = rides.align_to(tumbling("1 hour"))  # doctest: +SKIP
         """
-        check_specification(windows)
-        grid = windows.grid()
-        if grid is None or grid.size < grid.hop:
-            why = "have gaps" if grid is not None else "are on no grid"
-            raise QueryError(
-                f"align_to({windows}) cannot align lifetimes: these windows {why}\n  expected: tumbling(...)"
-            )
-        return self._with_ends("align_to", Align(windows))
+        return self._aligned(Align(windows))
 
     @property
     def _ends_are_revised(self) -> bool:
         return self.new_end is not None and not any(change.fixes_ends for change in self.lifetime_changes)
+
+    def _aligned(self, change: Align) -> Self:
+        check_specification(change.windows)
+        grid = change.windows.grid()
+        if grid is None or grid.size < grid.hop:
+            why = "have gaps" if grid is not None else "are on no grid"
+            raise QueryError(
+                f"{change.call}({change.windows}) cannot align lifetimes: these windows {why}\n"
+                "  expected: tumbling(...), or hopping(...) with windows that overlap"
+            )
+        return self._with_ends(change.call, change)
 
     def _with_ends(self, call: str, change: LifetimeChange) -> Self:
         if self.lifetimes == "edge":

@@ -35,6 +35,7 @@ from muntin_engine.api.payload import ChangesPayload
 from muntin_engine.api.request import JoinCondition, JoinRequest, ModuleCall, WindowRequest, plans_before
 from muntin_engine.api.spark_words import KnowsSparkWords
 from muntin_engine.api.timed_input import TimedInput
+from muntin_engine.core.lifetimes import ShareWindows
 from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
 
@@ -220,6 +221,7 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords)
         columns: Mapping[str, ColumnLike] | None = None,
         other: Mapping[str, ColumnLike] | None = None,
         on: JoinCondition | None = None,
+        same_window: WindowSpecification | None = None,
         emit: EmitPolicy | str = EmitPolicy.FINAL,
     ) -> Query:
         """Join this stream with another one: events of equal keys meet where their lifetimes overlap.
@@ -240,6 +242,9 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords)
             other: Those of the other stream; none for `"anti"`, `"semi"` and `"clip"`.
             on: A condition on columns of both, made by `condition`. Events that do not meet it make no pair, and
                 the one neither covers nor clips the other.
+            same_window: Windows on a grid, such as `hopping("10 minutes", "1 minute")`. Events then meet if they share
+                a window, once however many they share, whether they overlap or not. A lifetime in the results goes from
+                the start of the first shared window to that of the next one after the last. Not for `"clip"`.
             emit: `"final"`: each row once, when nothing can change it. A pair of events whose ends do not move, as they
                 have no ids and are no samples, is final when both are there. A part of an event is when the watermark
                 of the other stream has passed it. `"eager"`: at once, with the columns `change`, `event_id` and
@@ -247,7 +252,8 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords)
 
         Raises:
             QueryError: The other is no event stream, one is static and one is not, keys or times are of other types,
-                a column does not exist, no column is asked for, or `on` is no condition.
+                a column does not exist, no column is asked for, `on` is no condition, or windows are on no grid, or
+                have gaps.
             ParameterError, TypeMismatchError: The condition does not take its parameters, or its columns.
             PolicyError: `how` or `emit` names nothing that a join can do, or a stream sheds events, corrects late rows
                 or has key punctuation.
@@ -267,11 +273,17 @@ class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords)
         columns, other = columns or {}, other or {}
         for column in (*columns.values(), *other.values()):
             check_column("join()", column)
-        kind = parse_policy(JoinKind, how)
+        kind, left = parse_policy(JoinKind, how), self
+        if same_window is not None:
+            if kind is JoinKind.CLIP:
+                raise QueryError(
+                    "how='clip' goes by the starts of events, and same_window= by their windows: leave one out"
+                )
+            left, right = (stream._aligned(ShareWindows(same_window)) for stream in (self, right))
         if kind is JoinKind.CLIP and right.lifetimes != "point":
             right = right.to_points("start")
         request = WindowRequest(
-            replace(self, name="left"),
+            replace(left, name="left"),
             Unwindowed(),
             emit=parse_policy(EmitPolicy, emit),
             beside=(replace(right, name="right"),),

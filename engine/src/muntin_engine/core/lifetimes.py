@@ -147,6 +147,16 @@ class Align(LifetimeChange):
 
 
 @dataclass(frozen=True, slots=True)
+class ShareWindows(Align):
+    """Let events last from the start of the first window that they are in to that of the next one after the last.
+
+    So events overlap if they share a window, where overlapping windows would let more of them overlap.
+    """
+
+    call = "same_window"
+
+
+@dataclass(frozen=True, slots=True)
 class LifetimeChanges:
     """The changes of the lifetimes of a stream, one after the other.
 
@@ -205,7 +215,15 @@ class LifetimeChanges:
             elif isinstance(change, ToEdges):
                 told.append("each lasts until the next one of its key starts")
             elif isinstance(change, Align):
-                told.append(f"each lasts as long as its windows of {spell_window(change.windows)}")
+                windows = spell_window(change.windows)
+                shared = (
+                    f"from the start of its first window of {windows} to that of the next one after its last, so that "
+                )
+                is_shared = isinstance(change, ShareWindows)
+                lasts = (
+                    f"{shared}events overlap if they share one" if is_shared else f"as long as its windows of {windows}"
+                )
+                told.append(f"each lasts {lasts}")
                 effects.append("the watermark stays at the start of the earliest of these that has not ended")
         return f"{', then '.join(told)}; {', and '.join(effects) or 'the watermark stays'}"
 

@@ -22,6 +22,7 @@ from muntin_engine.core.lifetimes import (
     LifetimeChanges,
     PointsAtEnd,
     SetDuration,
+    ShareWindows,
     Shift,
     Shorten,
     ToEdges,
@@ -289,11 +290,12 @@ def _window_starts(change: Align, ticks: IntArray) -> IntArray:
 
 
 def _window_ends(change: Align, ticks: IntArray) -> IntArray:
-    """Return the end of the last window that starts before each tick."""
+    """Return the end of the last window that starts before each tick, or the start of the next one after it."""
     grid = change.grid
     counted = WindowGrid.of(grid)
     numbers = counted.last_starting_before(numbers_at(grid.periods, ticks - 1) + 1)
-    return ticks_of(grid.periods, counted.start(numbers) + counted.size)
+    lasts = counted.hop if isinstance(change, ShareWindows) else counted.size
+    return ticks_of(grid.periods, counted.start(numbers) + lasts)
 
 
 def _clipped(ticks: IntArray) -> IntArray:
