@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import partial
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
@@ -85,9 +86,8 @@ class BoundInputs:
             return _RecordConverter(self.make, tuple(zip(columns, names, self.converters, strict=True)))
         if not columns:
             return _nothing
-        return (
-            itemgetter(columns[0]) if self.converters[0] is None else _SingleConverter(columns[0], self.converters[0])
-        )
+        place, convert = columns[0], self.converters[0]
+        return itemgetter(place) if convert is None else _SingleConverter(place, convert)
 
 
 def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
@@ -129,7 +129,7 @@ def bind_each(cls: type[Module], given: Mapping[str, Sequence[Field]]) -> dict[s
 def bind_columns(reader: str, wanted: Field, given: Sequence[Field], bound: dict[str, Field]) -> BoundInputs:
     """Fit columns to an input, whose result is left open, and add to what type variables are bound to."""
     is_whole = len(given) == 1 and isinstance(given[0].type, Struct)  # but not all arguments of a call
-    is_record = isinstance(wanted.type, Struct) and not (is_whole and isinstance(wanted.type.make, type))
+    is_record = isinstance(wanted.type, Struct) and not (is_whole and not isinstance(wanted.type.make, partial))
     reads, make = _record_parts(reader, wanted, given) if is_record else ((wanted,), None)
     if len(reads) != len(given):
         got = f"got {len(given)}: {_spell_all(given)}"
