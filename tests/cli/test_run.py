@@ -100,7 +100,7 @@ def test_parameters_and_policies_are_options(write: Callable[[str], Path], munti
     assert (unsaid.code, unsaid.output) == (0, muntin(*call, "--clip", "full", "--timestamps", "align").output)
     done = muntin(*call, "--clip", "none")
     assert done.code == 2
-    assert done.errors == ("muntin: tides.above is not right under clip none\n  choose one of: --clip full\n")
+    assert done.errors == "muntin: tides.above 1.0.0 is not right under clip='none'\n  it accepts 'full'\n"
 
 
 def test_a_stream_that_says_nothing_final_is_told_apart(
@@ -261,3 +261,39 @@ def test_a_script_imports_what_lies_beside_it_and_prints(
     done = muntin("run", file, "--module", "tides.average", "--window", "hopping 10 5")
     assert done.code == 0, done.errors
     assert done.output.startswith("from beside\n")
+
+
+EARLY = """
+from muntin import Event, StreamOperator, TimeSensitiveOperator
+from muntin.testing import Script
+
+class Around(TimeSensitiveOperator[float, float]):
+    name, version = "mine.around", "1.0.0"
+    def compute_result(self, events, window):
+        return [Event(window.start - 1, window.end, event.payload) for event in events]
+
+class Echoes(StreamOperator[float, list[float], float]):
+    name, version = "mine.echoes", "1.0.0"
+    def create_state(self):
+        return []
+    def on_event(self, state, payload, time):
+        return [payload]
+
+script = Script().insert("a", 1, 5, 2.0).close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        (("mine.around", "--timestamps", "unchanged"), 1, "returned an event that starts at -1, before its window [0,"),
+        (("mine.echoes",), 2, "follows events at points in time, and these are events with an end of their own"),
+        (("mine.echoes", "--window", "tumbling 10"), 2, "finds nothing in tumbling(10): it needs"),
+    ],
+)
+def test_what_the_engine_refuses_is_refused(
+    options: tuple[str, ...], code: int, told: str, write: Callable[[str], Path], muntin: Callable[..., Done]
+) -> None:
+    done = muntin("run", write(EARLY), "--module", *options)
+    assert (done.code, done.output) == (code, "")
+    assert told in done.errors

@@ -81,8 +81,12 @@ class Rows(TimeSensitiveOperator[Any, Any]):
         return iter(self._rows)
 
 
-def stamped(policy: TimestampPolicy, *rows: Any, window: Window = W, **policies: Any) -> list[tuple[Any, ...]]:
-    found = Timestamper(query(tumbling(10), Rows(), timestamps=policy, **policies)).rows("key", window, [list(rows)])
+class RowsAnywhere(Rows):
+    contract = OutputContract.UNRESTRICTED
+
+
+def stamped(policy: TimestampPolicy, *rows: Any, window: Window = W, made: type[Rows] = Rows) -> list[tuple[Any, ...]]:
+    found = Timestamper(query(tumbling(10), made(), timestamps=policy)).rows("key", window, [list(rows)])
     return [tuple(row) for row in found]
 
 
@@ -114,8 +118,7 @@ def test_an_output_before_its_window_breaks_the_contract() -> None:
     told = r"test.rows 3.0.0 returned an event that starts at 9, before its window \[10, 20\)\n  key: 'key'\n"
     with pytest.raises(ModuleContractError, match=told):
         stamped(TimestampPolicy.UNCHANGED, Event(9, 12, "r"))
-    row = Event(9, 12, "r")
-    assert stamped(TimestampPolicy.UNCHANGED, row, contract=OutputContract.UNRESTRICTED) == [(9, 12, "r")]
+    assert stamped(TimestampPolicy.UNCHANGED, Event(9, 12, "r"), made=RowsAnywhere) == [(9, 12, "r")]
 
 
 class Failing(RunningTotal):

@@ -33,6 +33,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
+from muntin.query_checks import QueryShape
 from muntin.triggers import every, every_count, on_signal, repeat
 from muntin_engine.plan import NamedColumn, Plan, check_kind, check_trigger
 from muntin_engine.plan.identity import plan_identity
@@ -274,7 +275,7 @@ def test_a_number_of_buckets_that_cannot_be_spread_is_refused(buckets: int) -> N
 @pytest.mark.parametrize("window", ["10 minutes", 600, None])
 def test_what_is_no_window_is_refused(window: Any) -> None:
     with pytest.raises(QueryError, match="is not a window specification"):
-        plan_of(window=window)
+        QueryShape([Count()], window).check()
 
 
 @pytest.mark.parametrize(

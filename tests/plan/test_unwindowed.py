@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from muntin import QueryError, tumbling
+from muntin import QueryError, StreamOperator, tumbling
 from muntin.named_windows import from_dict, to_dict
 from muntin.windows import Unwindowed
 from muntin_engine.api.query_text import text_of
@@ -18,6 +18,18 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.differences import differences_between
 from tests.plan.plans import plan_of, planned
 from tests.spark.modules import Members
+
+
+class Steps(StreamOperator[int, list[int], int]):
+    """Gives each payload."""
+
+    name, version = "test.steps", "1.0.0"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_event(self, state: list[int], payload: int, time: int) -> list[int]:
+        return [payload]
 
 
 class Alone(GeneralEvaluator):
@@ -43,7 +55,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("alone")
 def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_complete_it_is() -> None:
-    plan = plan_of(planned(Members), window=Unwindowed())
+    plan = plan_of(planned(Steps), window=Unwindowed())
     assert (plan.choice.evaluator, plan.choice.reason) == ("alone", "the query has no windows")
     assert plan.added == ("lifetime",)
     assert plan.lifetime_column == "lifetime"
@@ -64,13 +76,13 @@ def test_a_query_with_windows_does_not_meet_an_evaluator_without() -> None:
 @pytest.mark.parametrize("name", [one.name for one in registry.EVALUATORS if one.takes_windows])
 def test_an_evaluator_of_windows_refuses_a_query_without(name: str) -> None:
     with pytest.raises(QueryError, match=f"the {name} evaluator cannot run this query: the query has no windows"):
-        plan_of(planned(Members), window=Unwindowed(), wanted=name)
+        plan_of(planned(Steps), window=Unwindowed(), wanted=name)
 
 
 @pytest.mark.usefixtures("alone")
 def test_a_checkpoint_knows_a_query_without_windows_from_one_with_some() -> None:
     assert from_dict(to_dict(Unwindowed())) == Unwindowed()
-    plan = plan_of(planned(Members), window=Unwindowed())
+    plan = plan_of(planned(Steps), window=Unwindowed())
     windowed = plan_identity(replace(plan, window=tumbling(5)))
     (found,) = [one for one in differences_between(windowed, plan_identity(plan)) if one.subject == "window"]
     assert (found.checkpoint, found.query) == ("tumbling('5 microseconds')", "no windows")

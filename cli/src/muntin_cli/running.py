@@ -89,14 +89,11 @@ def query_of(module: Module, window: WindowSpecification, clip: str, timestamps:
     """Return a query of one module, under the policies that it is made for where none is named.
 
     Raises:
-        PolicyError: A policy's text names none, or the module needs other windows.
-        UsageError: The module is not right under the clip.
+        QueryError: The module is not for such windows.
+        PolicyError: A policy's text names none, the module needs other windows, or is not right under the policies.
     """
     policy = parse_policy(ClipPolicy, clip) if clip else clip_of([module]) or ClipPolicy.NONE
     stamps = parse_policy(TimestampPolicy, timestamps) if timestamps else timestamps_of([module])
-    if policy not in module.accepted_clips:
-        accepted = ", ".join(f"--clip {each}" for each in ClipPolicy if each in module.accepted_clips)
-        raise UsageError(f"{module.name} is not right under clip {clip}\n  choose one of: {accepted}")
     return WindowedQuery(window, [Computation(module)], policy, stamps or TimestampPolicy.ALIGN)
 
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from muntin import (
     Axis,
-    ClipPolicy,
     EmitPolicy,
     LatePolicy,
     Module,
@@ -20,6 +19,7 @@ from muntin import (
     WindowSpecification,
 )
 from muntin.axis import DecimalAxis, DecimalLength
+from muntin.query_checks import LONGEST_WINDOW, QueryShape
 from muntin_engine.core.lifetimes import Align, LifetimeChange
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
@@ -28,26 +28,6 @@ from muntin_engine.plan.plan import Plan
 
 MOST_BUCKETS: Final = 256
 """Buckets that a query may have."""
-
-_LONGEST: Final = 2**60
-"""The longest window; see `muntin_engine.plan.LATEST`."""
-
-
-def check_policies(module: Module, clip: ClipPolicy, timestamps: TimestampPolicy) -> None:
-    """Refuse policies under which a module is not right.
-
-    Raises:
-        PolicyError: The module does not accept the clip, or has no lifetimes of its own to keep.
-    """
-    label = f"{module.name} {module.version}"
-    if clip not in module.accepted_clips:
-        accepted = ", ".join(sorted(repr(str(policy)) for policy in module.accepted_clips))
-        raise PolicyError(f"{label} is not right under clip={str(clip)!r}\n  it accepts {accepted}")
-    if timestamps.is_set_by_module and not (module.is_time_sensitive and module.is_operator):
-        raise PolicyError(
-            f"{label} returns no lifetimes, so timestamps={str(timestamps)!r} has nothing to keep\n"
-            "  use 'align' or 'point_at_end'"
-        )
 
 
 def check_needs(
@@ -73,53 +53,56 @@ def check_needs(
         raise PolicyError(f"{label} {lacking}")
 
 
-def check_time_bound(plan: Plan) -> None:
-    """Refuse time-bound results that cannot start where they become known.
+def check_shape(plan: Plan, window: WindowSpecification) -> None:
+    """Refuse what a script refuses too, in the words and units of the query.
 
     Raises:
-        PolicyError: Results wait for the ends of their windows, or a module sees a window whose end is not known yet.
+        QueryError: Windows, modules and events do not belong together.
+        PolicyError: A policy is not right for a module, or for the windows.
     """
-    if plan.timestamps is not TimestampPolicy.TIME_BOUND:
-        return
-    if plan.emit is not EmitPolicy.EAGER:
+    lasting = [
+        "samples" if given.has_samples else "events with an end of their own"
+        for given in plan.inputs
+        if not given.is_point
+    ]
+    age = plan.forget_keys_after
+    QueryShape(
+        modules=[module.module for module in plan.modules],
+        window=window,
+        clip=plan.clip,
+        timestamps=plan.timestamps,
+        forget_keys_after=age,
+        is_time_bound=plan.contract is OutputContract.TIME_BOUND,
+        lasting=lasting[0] if lasting else "",
+        written_window=plan.spelled_window,
+        written_age="" if age is None else plan.spell_length(age),
+    ).check()
+
+
+def check_time_bound(plan: Plan) -> None:
+    """Refuse time-bound results that wait for the ends of their windows.
+
+    Raises:
+        PolicyError: They do.
+    """
+    if plan.timestamps is TimestampPolicy.TIME_BOUND and plan.emit is not EmitPolicy.EAGER:
         emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
         raise PolicyError(
             f"timestamps='time_bound' starts a result where it becomes known, and emit={emit} waits for its window\n"
             "  use emit='eager'"
         )
-    sensitive = [module.label for module in plan.modules if module.module.is_time_sensitive]
-    if not plan.window.can_be_time_bound:
-        raise PolicyError(
-            f"timestamps='time_bound' needs to know when what a window holds becomes known, "
-            f"and {plan.window} does not say\n"
-            "  use timestamps='align', or another window"
-        )
-    if sensitive and plan.window.ends_move:
-        raise PolicyError(
-            f"{sensitive[0]} sees its window, and where a window of {plan.window} ends is not known while it lasts, "
-            "so timestamps='time_bound' has no result to start with\n"
-            "  use timestamps='align', or another window"
-        )
 
 
 def check_forgetting(plan: Plan) -> None:
-    """Refuse to forget keys that are never silent, or whose windows cannot be cut.
+    """Refuse to forget keys that are never silent, or whose early results cannot be taken back.
 
     Raises:
-        PolicyError: The time for which a key may be silent is not above zero, events are samples, windows follow rows,
-            results are time-bound, or early ones are not retracted.
+        PolicyError: Events are samples, or early results are not retracted.
     """
     age = plan.forget_keys_after
     if age is None:
         return
     written = f"forget_keys_after={plan.spell_length(age)!r}"
-    if age <= 0:
-        raise PolicyError(f"{written} would forget a key while it has events\n  expected: a length above zero")
-    if plan.rows is not None:
-        raise PolicyError(
-            f"{written} is for windows that cut the axis, and {plan.spelled_window} follows rows\n"
-            f"  have its partitions evicted: {plan.spelled_window}.partition('<expression>', age=...)"
-        )
     if any(given.has_samples for given in plan.inputs):
         raise PolicyError(
             f"{written} has nothing to forget: a sample lasts until the next one of its key, so no key is ever silent\n"
@@ -130,11 +113,6 @@ def check_forgetting(plan: Plan) -> None:
             f"{written} cuts windows elsewhere when a key has another event, and "
             f"refinement={str(plan.early.refinement)!r} would never retract what was emitted of them\n"
             "  use refinement='retract'"
-        )
-    if plan.contract is OutputContract.TIME_BOUND:
-        raise PolicyError(
-            f"{written} cuts windows where a key has been silent for long enough, which is not known any earlier, "
-            "so results cannot be time-bound\n  use timestamps='align'"
         )
 
 
@@ -189,11 +167,11 @@ def _check_input(given: Input) -> None:
 
 def _check_change(change: LifetimeChange, given: Input) -> None:
     if isinstance(change, Align):
-        check_window(change.windows)
+        change.windows.check_lengths(LONGEST_WINDOW)
         check_zone(change.windows, given.columns.start)
     for length in change.identity()[1:]:
-        if isinstance(length, int) and abs(length) > _LONGEST:
-            raise QueryError(f"{change.call}() takes lengths of up to {_LONGEST} ticks, got {length}")
+        if isinstance(length, int) and abs(length) > LONGEST_WINDOW:
+            raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {length}")
 
 
 def check_shedding(plan: Plan) -> None:
@@ -228,17 +206,6 @@ def check_names(names: Sequence[str]) -> None:
             f"the result would have two columns named {twice!r}: {', '.join(names)}\n"
             "  name the module's result differently, or rename the key before events()"
         )
-
-
-def check_window(window: WindowSpecification) -> None:
-    """Refuse what is no window specification, and windows that no event could ever fill.
-
-    Raises:
-        QueryError: It is not a specification, or it is too long.
-    """
-    if not isinstance(window, WindowSpecification):
-        raise QueryError(f"{window!r} is not a window specification; expected, for example, tumbling('10 minutes')")
-    window.check_lengths(_LONGEST)
 
 
 def check_zone(window: WindowSpecification, times: NamedColumn) -> None:

@@ -14,10 +14,9 @@ from muntin_engine.plan.checks import (
     check_inputs,
     check_names,
     check_needs,
-    check_policies,
+    check_shape,
     check_shedding,
     check_time_bound,
-    check_window,
     check_zone,
 )
 from muntin_engine.plan.choice import Choice
@@ -37,7 +36,7 @@ def checked_plan(plan: Plan) -> Plan:
             is not right.
     """
     for window in plan.windows:
-        check_window(window)
+        check_shape(plan, window)
         check_zone(window, plan.inputs[0].columns.start)
         for module in plan.modules:
             check_needs(module.label, module.module.needs, window, plan.axis, plan.unit, plan.places)
@@ -45,8 +44,6 @@ def checked_plan(plan: Plan) -> Plan:
     keys = [key.name for key in plan.keys]
     check_names([*keys, *plan.added, *(part.name for part in plan.outputs)])
     check_names([*keys, *plan.added_to_evicted, *(part.name for part in plan.evicted)])
-    for module in plan.modules:
-        check_policies(module.module, plan.clip, plan.timestamps)
     check_rows(plan)
     check_stream_operator(plan)
     check_forgetting(plan)

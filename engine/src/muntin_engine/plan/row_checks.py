@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muntin import ClipPolicy, EarlyEmission, EmitPolicy, LatePolicy, PolicyError, QueryError, TimestampPolicy
+from muntin import EarlyEmission, EmitPolicy, LatePolicy, PolicyError, QueryError
 from muntin_engine.plan.plan import Plan
 
 
@@ -10,8 +10,8 @@ def check_rows(plan: Plan) -> None:
     """Refuse what row windows cannot do: the order of rows is a fact of the input, and each is released once.
 
     Raises:
-        QueryError: Rows have no order, or last longer than a tick.
-        PolicyError: Results are wanted that would have to be corrected, or with lifetimes that rows do not have.
+        QueryError: Rows have no order.
+        PolicyError: Results are wanted that would have to be corrected.
     """
     if plan.rows is None:
         return
@@ -21,12 +21,6 @@ def check_rows(plan: Plan) -> None:
             raise QueryError(
                 f"{windows} follows rows in their order, and no column says it\n"
                 "  name one that tells rows of one time apart, such as an offset: events(..., order='offset')"
-            )
-        if not given.is_point:
-            what = "samples" if given.has_samples else "events with an end of their own"
-            raise QueryError(
-                f"{windows} follows rows at points in time, and these are {what}\n"
-                "  give their time as events(..., at=...)"
             )
         if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
             raise PolicyError(
@@ -39,13 +33,4 @@ def check_rows(plan: Plan) -> None:
             f"{windows} is computed when the watermark has passed the row, and emit={emit} would be before that, in an "
             "order that may not be the final one\n"
             "  leave emit out; when windows are computed is part of them: last(10).trigger(2)"
-        )
-    if plan.timestamps not in (TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END):
-        raise PolicyError(
-            f"timestamps={str(plan.timestamps)!r} is not for {windows}: a row window may be computed again long after "
-            "what its module returns\n  use 'align' or 'point_at_end'"
-        )
-    if plan.clip is not ClipPolicy.NONE and "clip" not in plan.from_modules:
-        raise PolicyError(
-            f"clip={str(plan.clip)!r} has nothing to clip: the rows of {windows} are points inside it\n  leave it out"
         )

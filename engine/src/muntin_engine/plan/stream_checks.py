@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muntin import EmitPolicy, LatePolicy, PolicyError, QueryError, StreamOperator
+from muntin import EmitPolicy, LatePolicy, PolicyError, StreamOperator
 from muntin_engine.plan.plan import Plan
 
 
@@ -10,21 +10,12 @@ def check_stream_operator(plan: Plan) -> None:
     """Refuse what an operator that follows a stream cannot do: each event is handed over once, and never changes.
 
     Raises:
-        QueryError: Events last longer than a tick.
         PolicyError: Results are wanted that would have to be corrected.
     """
     if plan.is_windowed or not any(isinstance(module.module, StreamOperator) for module in plan.modules):
         return
     label = plan.modules[0].label
     for given in plan.inputs:
-        if not given.is_point:
-            what = "samples" if given.has_samples else "events with an end of their own"
-            raise QueryError(
-                f"{label} follows events at points in time, and these are {what}, whose end may yet be revised when "
-                "the watermark passes their start\n"
-                "  give their time as events(..., at=...); results of a query are points with "
-                "timestamps='point_at_end'"
-            )
         if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
             raise PolicyError(
                 f"late={str(given.late)!r} would hand events over to {label} after later ones\n"

@@ -20,6 +20,7 @@ from muntin.modules.needs_of import check_needs
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import StreamOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
+from muntin.query_checks import QueryShape, check_cause, check_start
 from muntin.rows import RowWindows
 from muntin.testing.equality import equal
 from muntin.testing.lives import Life, lives_of
@@ -61,7 +62,9 @@ class WindowedQuery:
             a key is never forgotten.
 
     Raises:
-        PolicyError: A module cannot find what it looks for in such windows.
+        QueryError: The window is none, or an operator is not alone or not for such a query.
+        PolicyError: A module cannot find what it looks for in such windows, or a policy is not right for a module or
+            for the windows. The engine refuses the same, by the same checks.
     """
 
     window: WindowSpecification
@@ -73,7 +76,24 @@ class WindowedQuery:
     forget_keys_after: int | None = None
 
     def __post_init__(self) -> None:
-        check_needs([computation.module for computation in self.computations], self.window)
+        self.check_events(())
+        check_needs(self.modules, self.window)
+
+    def check_events(self, events: Iterable[Event[object]]) -> None:
+        """Refuse what the engine refuses, of the query and of events that last longer than it takes.
+
+        Raises:
+            QueryError: As where the query is made; or events do not all last one tick, and rows are followed in order.
+            PolicyError: As where the query is made.
+        """
+        lasting = "events with an end of their own" if any(event.end != event.start + 1 for event in events) else ""
+        modules, age = self.modules, self.forget_keys_after
+        QueryShape(modules, self.window, self.clip, self.timestamps, age, lasting=lasting).check()
+
+    @property
+    def modules(self) -> list[Module]:
+        """The modules of the computations."""
+        return [computation.module for computation in self.computations]
 
     @classmethod
     def unwindowed(
@@ -139,6 +159,7 @@ def evaluate(
         Every event is compared with every window.
     """
     whole = list(events)
+    query.check_events(whole)
     limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
     history = [event for event in whole if query.keeps(event.payload)]
     output: list[OutputEvent] = []
@@ -223,6 +244,8 @@ def _streamed(
     (one,) = query.computations
     seen = [(event.start, one.select(event.payload)) for event in events if one.accepts(event.payload)]
     found = stream_rows(module, seen, complete_to, horizon)
+    for cause, start, *_ in found:
+        check_cause(module, start, cause)
     return [OutputEvent(Window(cause, cause + 1), start, end, row) for cause, start, end, row in found]
 
 
@@ -296,6 +319,9 @@ def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event
         results = list(_call(query, query.computations[0], window, members))
     else:
         results = [tuple(_call(query, computation, window, members) for computation in query.computations)]
+    if query.timestamps is TimestampPolicy.UNCHANGED:
+        for row in (result for result in results if isinstance(result, Event)):
+            check_start(query.computations[0].module, row, window)
     stamped = [_stamp(query.timestamps, window, result) for result in results]
     return [output for output in stamped if output is not None]
 

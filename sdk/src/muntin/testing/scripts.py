@@ -160,7 +160,11 @@ class Script:
         """Return the output of the query over the stream, by key, according to the reference evaluator.
 
         Only windows that no legal change can alter any more are in it. Keys without output are left out.
+
+        Raises:
+            QueryError: Events last longer than a tick, at any time, and the query follows rows or events in order.
         """
+        query.check_events(step.change.event for step in self.changes())
         horizon, complete_to = self.horizon(query.window), self.last_watermark()
         found = {key: evaluate(query, table.values(), complete_to, horizon) for key, table in self.history().items()}
         return {key: output for key, output in found.items() if output}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from muntin.axis import INFINITY, Axis
 from muntin.events import Event
 from muntin.modules.stream_operator import MOST_WAKE_UPS, StreamOperator, too_many_wake_ups
+from muntin.query_checks import wake_up_of
 
 
 class Emitted(NamedTuple):
@@ -91,8 +92,8 @@ class StreamOperatorRun:
             self._begin(None if self._forgets else self.state)
             return found
         self.is_followed = True
-        asked = self._module.next_time(self.state)
-        self.wake_up = asked if asked is not None and time < asked < INFINITY else None
+        asked = wake_up_of(self._module, self._module.next_time(self.state), time)
+        self.wake_up = asked if asked < INFINITY else None
         return found
 
     def _begin(self, state: Any = None) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index
 from typing import Any
 
-from muntin import INFINITY, Event, ModuleContractError, StreamOperator, Window
+from muntin import INFINITY, Event, StreamOperator, Window
 from muntin.modules.stream_operator import too_many_wake_ups
-from muntin.safe_text import safe_repr
+from muntin.query_checks import check_cause, wake_up_of
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.returned_rows import listing
@@ -33,7 +32,7 @@ class OperatorCalls:
         module = binding.module
         assert isinstance(module, StreamOperator), "only such modules follow a stream"
         self.select = binding.select
-        self.label = f"{module.name} {module.version}"
+        self.label, self._module = f"{module.name} {module.version}", module
         self._call = computation.handle
         self._create: Callable[[], Any] = module.create_state
         self._on_event = listing(module.on_event, binding.plain, module.result_field())
@@ -66,17 +65,8 @@ class OperatorCalls:
         """
         if self._next_time is None:
             return INFINITY
-        found = self._call("next_time", key, tick, self._next_time, state)
-        if found is None:
-            return INFINITY
-        try:
-            asked = index(found)
-        except TypeError:
-            raise ModuleContractError(
-                f"{self.label} returned {safe_repr(found)} from next_time\n  key: {safe_repr(key)}\n"
-                "  expected: a time in ticks, which is a whole number, or None for no wake-up"
-            ) from None
-        return asked if tick.start < asked < INFINITY else INFINITY
+        asked = self._call("next_time", key, tick, self._next_time, state)
+        return wake_up_of(self._module, asked, tick.start, key)
 
     def output(self, key: object, time: int, row: Any) -> tuple[int, int, Any]:
         """Return the lifetime of a row, and the row.
@@ -86,12 +76,7 @@ class OperatorCalls:
         """
         if not isinstance(row, Event):
             return time, time + 1, row
-        if row.start < time:
-            raise ModuleContractError(
-                f"{self.label} returned an event that starts at {row.start}, before its cause at {time}\n"
-                f"  key: {safe_repr(key)}\n"
-                "  expected: no output before the event or the wake-up it comes from, as earlier output may be final"
-            )
+        check_cause(self._module, row.start, time, key)
         return row.start, row.end, row.payload
 
 

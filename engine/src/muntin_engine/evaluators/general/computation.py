@@ -11,15 +11,14 @@ from muntin import (
     INFINITY,
     ClipPolicy,
     Event,
-    ModuleContractError,
     ModuleFailedError,
-    OutputContract,
     SupportsRemove,
     TimestampPolicy,
     Window,
     WindowKind,
 )
-from muntin.safe_text import safe_cause, safe_repr
+from muntin.query_checks import check_start
+from muntin.safe_text import safe_cause
 from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED, Present
@@ -179,7 +178,6 @@ class Timestamper:
         self._policy = query.timestamps
         self._is_operator = query.is_operator
         self._module = query.bindings[0].module
-        self._allows_past = query.contract is OutputContract.UNRESTRICTED
         self._is_aligned = query.timestamps in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND)
         self._known_at = query.window.known_at if query.is_cut_at_changes else None
         self._extent = extent_of(query)
@@ -202,21 +200,12 @@ class Timestamper:
                 known_at = None if self._known_at is None else self._known_at(window)
                 rows.append(OutputRow(window.start if known_at is None else known_at, window.end, bare))
             elif self._policy is TimestampPolicy.UNCHANGED:
-                self._check(own, key, window)
+                check_start(self._module, own, window, key)
                 rows.append(OutputRow(own.start, own.end, bare))
             else:
                 start, end = max(own.start, window.start), min(own.end, window.end)
                 rows += [OutputRow(start, end, bare)] if start < end else []
         return rows
-
-    def _check(self, event: Event[object], key: object, window: Window) -> None:
-        if event.start < window.start and not self._allows_past:
-            raise ModuleContractError(
-                f"{self._module.name} {self._module.version} returned an event that starts at {event.start}, "
-                f"before its window [{window.start}, {window.end})\n  key: {safe_repr(key)}\n"
-                "  expected: no output before the window, since earlier output may already be final\n"
-                "  use timestamps='clip', or let the module start its output inside the window"
-            )
 
 
 class SweptWindow(NamedTuple):

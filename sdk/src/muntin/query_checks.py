@@ -1,0 +1,221 @@
+"""Checks of a query that scripts, `muntin run` and the engine make alike, so that none takes what another refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Final
+
+from muntin.axis import INFINITY, Axis
+from muntin.errors import ModuleContractError, PolicyError, QueryError
+from muntin.events import Event
+from muntin.modules.module import Module
+from muntin.modules.needs_of import clip_wanted
+from muntin.modules.stream_operator import StreamOperator
+from muntin.policies import ClipPolicy, OutputContract, TimestampPolicy
+from muntin.rows import RowWindows
+from muntin.safe_text import safe_repr
+from muntin.windows import Unwindowed, Window, WindowSpecification
+
+LONGEST_WINDOW: Final = 2**60
+"""The length of the longest window, in ticks."""
+
+_NO_KEY: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryShape:
+    """The parts of a query that decide whether its modules can be right.
+
+    Attributes:
+        modules: One operator, or any number of aggregates; none of a join.
+        window: The windows.
+        clip: The clipping of lifetimes before time-sensitive modules see them.
+        timestamps: The lifetime of the output.
+        forget_keys_after: For how long a key may be silent, in ticks; None if a key is never forgotten.
+        is_time_bound: True if the contract of a module makes results time-bound, as `timestamps` may do too.
+        lasting: In messages, what events are that last longer than a tick; empty if they last one, or are not known.
+        written_window: The windows as a query writes them; empty to spell their ticks.
+        written_age: The time for which a key may be silent, likewise.
+    """
+
+    modules: Sequence[Module]
+    window: WindowSpecification
+    clip: ClipPolicy = ClipPolicy.NONE
+    timestamps: TimestampPolicy = TimestampPolicy.ALIGN
+    forget_keys_after: int | None = None
+    is_time_bound: bool = False
+    lasting: str = ""
+    written_window: str = ""
+    written_age: str = ""
+
+    def check(self) -> None:
+        """Refuse a query whose windows, modules, policies and events do not belong together.
+
+        Raises:
+            QueryError: The window is none, or too long; events last longer than what follows them takes; or a module
+                is not alone, or of the wrong kind.
+            PolicyError: A policy is not right for a module, or for the windows.
+        """
+        if not isinstance(self.window, WindowSpecification):
+            raise QueryError(
+                f"{self.window!r} is not a window specification; expected, for example, tumbling('10 minutes')"
+            )
+        self.window.check_lengths(LONGEST_WINDOW)
+        for module in self.modules:
+            self._check_module(module)
+        if isinstance(self.window, RowWindows):
+            self._check_rows()
+        if self.forget_keys_after is not None:
+            self._check_forgetting(self.forget_keys_after)
+        if self.timestamps is TimestampPolicy.TIME_BOUND:
+            self._check_time_bound()
+
+    def _check_module(self, module: Module) -> None:
+        label = f"{module.name} {module.version}"
+        if module.is_operator and len(self.modules) > 1:
+            raise QueryError(
+                f"{label} is an operator, which returns rows, and shares a query with {len(self.modules) - 1} more\n"
+                "  give each operator a query of its own"
+            )
+        if isinstance(self.window, Unwindowed) and not isinstance(module, StreamOperator):
+            kind = "operator" if module.is_operator else "aggregate"
+            raise QueryError(
+                f"{label} is an {kind} over windows, and the query has none\n"
+                "  cut the axis first: .window(tumbling('10 minutes'))"
+            )
+        if isinstance(self.window, Unwindowed) and self.lasting:
+            raise QueryError(
+                f"{label} follows events at points in time, and these are {self.lasting}, whose end may yet be revised "
+                "when the watermark passes their start\n"
+                "  give their time as events(..., at=...); results of a query are points with "
+                "timestamps='point_at_end'"
+            )
+        if self.clip not in module.accepted_clips:
+            accepted = ", ".join(sorted(repr(str(policy)) for policy in module.accepted_clips))
+            raise PolicyError(f"{label} is not right under clip={str(self.clip)!r}\n  it accepts {accepted}")
+        if self.timestamps.is_set_by_module and not (module.is_time_sensitive and module.is_operator):
+            raise PolicyError(
+                f"{label} returns no lifetimes, so timestamps={str(self.timestamps)!r} has nothing to keep\n"
+                "  use 'align' or 'point_at_end'"
+            )
+
+    def _check_rows(self) -> None:
+        windows = self.written_window or str(self.window)
+        if self.lasting:
+            raise QueryError(
+                f"{windows} follows rows at points in time, and these are {self.lasting}\n"
+                "  give their time as events(..., at=...)"
+            )
+        if self.timestamps not in (TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END):
+            raise PolicyError(
+                f"timestamps={str(self.timestamps)!r} is not for {windows}: a row window may be computed again long "
+                "after what its module returns\n  use 'align' or 'point_at_end'"
+            )
+        made_for = [clip_wanted(module, module.needs) for module in self.modules]
+        if self.clip is not ClipPolicy.NONE and self.clip not in made_for:
+            raise PolicyError(
+                f"clip={str(self.clip)!r} has nothing to clip: the rows of {windows} are points inside it\n"
+                "  leave it out"
+            )
+
+    def _check_forgetting(self, age: int) -> None:
+        windows = self.written_window or str(self.window)
+        written = f"forget_keys_after={self.written_age or Axis.TICKS.spell_length(age)!r}"
+        if age <= 0:
+            raise PolicyError(f"{written} would forget a key while it has events\n  expected: a length above zero")
+        if isinstance(self.window, RowWindows):
+            raise PolicyError(
+                f"{written} is for windows that cut the axis, and {windows} follows rows\n"
+                f"  have its partitions evicted: {windows}.partition('<expression>', age=...)"
+            )
+        if self.is_time_bound or self.timestamps is TimestampPolicy.TIME_BOUND:
+            raise PolicyError(
+                f"{written} cuts windows where a key has been silent for long enough, which is not known any earlier, "
+                "so results cannot be time-bound\n  use timestamps='align'"
+            )
+
+    def _check_time_bound(self) -> None:
+        if not self.window.can_be_time_bound:
+            raise PolicyError(
+                f"timestamps='time_bound' needs to know when what a window holds becomes known, "
+                f"and {self.window} does not say\n"
+                "  use timestamps='align', or another window"
+            )
+        sensitive = [module for module in self.modules if module.is_time_sensitive]
+        if sensitive and self.window.ends_move:
+            raise PolicyError(
+                f"{sensitive[0].name} {sensitive[0].version} sees its window, and where a window of {self.window} ends "
+                "is not known while it lasts, so timestamps='time_bound' has no result to start with\n"
+                "  use timestamps='align', or another window"
+            )
+
+
+def check_start(module: Module, row: Event[object], window: Window, key: object = _NO_KEY) -> None:
+    """Refuse a row that keeps its own lifetime and starts before its window.
+
+    Args:
+        module: The module that returned it.
+        row: The row.
+        window: Its window.
+        key: The key, for the message.
+
+    Raises:
+        ModuleContractError: It does, and the module's contract is not `UNRESTRICTED`.
+    """
+    if row.start < window.start and module.contract is not OutputContract.UNRESTRICTED:
+        raise ModuleContractError(
+            f"{module.name} {module.version} returned an event that starts at {row.start}, "
+            f"before its window [{window.start}, {window.end})\n{_of(key)}"
+            "  expected: no output before the window, since earlier output may already be final\n"
+            "  use timestamps='clip', or let the module start its output inside the window"
+        )
+
+
+def check_cause(module: Module, start: int, cause: int, key: object = _NO_KEY) -> None:
+    """Refuse a row of a stream operator that starts before the event or the wake-up that it comes from.
+
+    Args:
+        module: The operator.
+        start: The start of the row.
+        cause: The time of the event or the wake-up.
+        key: The key, for the message.
+
+    Raises:
+        ModuleContractError: It does.
+    """
+    if start < cause:
+        raise ModuleContractError(
+            f"{module.name} {module.version} returned an event that starts at {start}, before its cause at {cause}\n"
+            f"{_of(key)}"
+            "  expected: no output before the event or the wake-up it comes from, as earlier output may be final"
+        )
+
+
+def wake_up_of(module: Module, asked: object, time: int, key: object = _NO_KEY) -> int:
+    """Return the wake-up that a stream operator asks for at a time; `INFINITY` if it asks for none that lies ahead.
+
+    Args:
+        module: The operator.
+        asked: What its `next_time` returned.
+        time: The time of the call.
+        key: The key, for the message.
+
+    Raises:
+        ModuleContractError: It is no time.
+    """
+    if asked is None:
+        return INFINITY
+    try:
+        found = index(asked)  # type: ignore[arg-type]  # it raises TypeError for what is no whole number
+    except TypeError:
+        raise ModuleContractError(
+            f"{module.name} {module.version} returned {safe_repr(asked)} from next_time\n{_of(key)}"
+            "  expected: a time in ticks, which is a whole number, or None for no wake-up"
+        ) from None
+    return found if time < found < INFINITY else INFINITY
+
+
+def _of(key: object) -> str:
+    return "" if key is _NO_KEY else f"  key: {safe_repr(key)}\n"
