@@ -147,16 +147,36 @@ def test_an_empty_installation_says_so() -> None:
 
 
 def test_two_distributions_that_claim_one_plugin_are_both_named(installation: Installation) -> None:
-    installation.plugin("stats", "stats.average")
+    installation.plugin("stats", "stats.average", distribution="tidy-stats")
     installation.plugin("stats", "stats.average", distribution="acme-stats")
     with pytest.raises(DuplicateNameError) as twice:
         installation.catalog().module("stats.average")
     assert str(twice.value) == (
-        "the name 'stats' is offered twice: by plugin_0_stats of muntin-stats 0.1.0"
+        "the name 'stats' is offered twice: by plugin_0_stats of tidy-stats 0.1.0"
         " and by plugin_1_stats of acme-stats 0.1.0\n"
-        "  uninstall one of them, or restrict what loads with MUNTIN_PLUGINS"
+        "  uninstall one of them"
     )
     assert installation.imported() == []
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_package_of_a_plugins_name_keeps_it_and_who_takes_it_is_named(
+    installation: Installation, first: bool
+) -> None:
+    for distribution in ("Muntin_Stats", "acme-stats") if first else ("acme-stats", "Muntin_Stats"):
+        installation.plugin("stats", "stats.average", distribution=distribution)
+    installation.plugin("tides", "tides.range")
+    catalog = installation.catalog()
+    own, other = (0, 1) if first else (1, 0)
+    assert catalog.module("stats.average").__module__ == f"plugin_{own}_stats"
+    loaded, failed = catalog.plugins()
+    assert [plugin.name for plugin in loaded] == ["stats", "tides"]
+    assert [str(error) for error in failed] == [
+        f"the name 'stats' is offered twice: by plugin_{own}_stats of Muntin_Stats 0.1.0"
+        f" and by plugin_{other}_stats of acme-stats 0.1.0\n"
+        "  the first keeps it, as the package muntin-stats; the second is not loaded: rename its entry point,"
+        " or uninstall it"
+    ]
 
 
 def test_one_distribution_found_twice_on_the_path_is_one(installation: Installation) -> None:
@@ -306,6 +326,8 @@ def test_aliases_that_cannot_be_are_refused(installation: Installation, aliases:
 
 
 BAD_PLUGINS = {
+    "def muntin_modules():\n    return []\n": "implements no hook; expected: a function such as muntin_modules, marked",
+    "from muntin import DuplicateNameError\nraise DuplicateNameError('a', 'b', 'c')\n": "the name 'a' is offered twice",
     "import sys\nsys.exit(3)\n": "SystemExit: 3",
     "class Gone(BaseException): pass\nraise Gone('bye')\n": "Gone: bye",
     "class E(Exception):\n    def __str__(self): raise ValueError\nraise E\n": "E: <E, whose str",

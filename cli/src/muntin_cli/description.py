@@ -11,7 +11,7 @@ from muntin import Catalog, ClipPolicy, Function, Module, ParameterError, Plugin
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin_cli.evaluation import Evaluation, can_evaluate, evaluations_of
 from muntin_cli.listing import Offer, offer_of
-from muntin_cli.offered import code_of, documentation_of, find_offered, offered_by
+from muntin_cli.offered import code_of, documentation_of, find_offered
 from muntin_cli.parameters import Parameter, example_of, parameters_of
 from muntin_cli.shapes import capabilities_of, contract_of
 from muntin_cli.windows import draw_kind
@@ -70,7 +70,7 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, object] | None = N
         ParameterError: The module's constructor does not take what is given.
     """
     offered = find_offered(catalog, name)
-    plugin = next(plugin for plugin in catalog.plugins()[0] if offered.name in offered_by(plugin))
+    (plugin,) = Catalog(catalog.entries, {name.partition(".")[0]}).plugins()[0]
     if isinstance(offered, type) and issubclass(offered, Module):
         return _describe_module(offered, plugin, given or {}, catalog)
     return _describe_other(offered, plugin, given or {})

@@ -16,8 +16,8 @@ from packaging.requirements import Requirement
 from muntin import Catalog, MuntinError
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.evaluation import can_evaluate
-from muntin_cli.offered import count_offers
 from muntin_cli.processes import ask_python, worker_python
+from muntin_cli.survey import survey
 
 _PROBE: Final = Path(__file__).parent / "probes" / "what_is_here.py"
 _OURS: Final = ("muntin", "muntin-engine", "muntin-cli")
@@ -116,11 +116,11 @@ def _java() -> str:
 
 
 def _plugins(catalog: Catalog) -> Iterator[Sign]:
-    loaded, failed = catalog.plugins()
-    for plugin in loaded:
-        yield Sign("plugin", Health.OK, f"{plugin.name}, {plugin.distribution}: {count_offers(plugin)}")
-    yield from (Sign("plugin", Health.TROUBLE, str(error)) for error in failed)
-    if not loaded and not failed:
+    listing = survey(catalog)
+    for name, offers in listing.plugins.items():
+        yield Sign("plugin", Health.OK, f"{name}, {offers}")
+    yield from (Sign("plugin", Health.TROUBLE, failure.message) for failure in listing.failures)
+    if not listing.plugins and not listing.failures:
         yield Sign(
             "plugin", Health.NOTE, "none is installed\n  pip install muntin-stats, or start one: muntin new <name>"
         )

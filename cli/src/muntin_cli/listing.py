@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from muntin import Catalog, Function, Module, MuntinError, Plugin
 from muntin.schemas import spell
-from muntin_cli.offered import Offered, code_of, offered_by
+from muntin_cli.offered import Offered, code_of, count_offers, offered_by
 from muntin_cli.shapes import shape_of
 
 
@@ -45,17 +46,31 @@ class LoadFailure:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Everything that is installed."""
+    """Everything that is installed.
 
+    Attributes:
+        plugins: The plugins that load: by name the package, and the number of offers of each kind.
+        offers: All that they offer, by name.
+        failures: Why others could not be loaded.
+    """
+
+    plugins: Mapping[str, str]
     offers: tuple[Offer, ...]
     failures: tuple[LoadFailure, ...]
 
 
 def list_modules(catalog: Catalog) -> Listing:
-    """Load every plugin and return what they offer, and why others could not be loaded."""
+    """Import every plugin here and return what they offer, and why others could not be loaded.
+
+    A plugin that ends or breaks the process hides all others; `survey` asks a process for each.
+    """
     plugins, errors = catalog.plugins()
     offers = [offer_of(offered, plugin) for plugin in plugins for offered in offered_by(plugin).values()]
-    return Listing(tuple(sorted(offers, key=lambda offer: offer.name)), tuple(map(_failure, errors)))
+    return Listing(
+        {plugin.name: f"{plugin.distribution}: {count_offers(plugin)}" for plugin in plugins},
+        tuple(sorted(offers, key=lambda offer: offer.name)),
+        tuple(map(failure_of, errors)),
+    )
 
 
 def offer_of(offered: Offered, plugin: Plugin) -> Offer:
@@ -80,5 +95,6 @@ def _types(offered: Offered) -> tuple[str, str]:
     return (spell(offered.input_field()), spell(offered.result_field())) if issubclass(offered, Module) else ("", "")
 
 
-def _failure(error: MuntinError) -> LoadFailure:
+def failure_of(error: MuntinError) -> LoadFailure:
+    """Return an error of a plugin as plain data."""
     return LoadFailure(type(error).__name__, str(error))

@@ -10,6 +10,7 @@ import muntin.windows
 from muntin import Aggregate, Catalog, MuntinError, WindowKind
 from muntin.named_windows import kind_named, window
 from muntin_cli.parameters import example_of, signature_of
+from muntin_cli.survey import sound
 
 
 class _Members(Aggregate[object, int]):
@@ -77,7 +78,7 @@ def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
                 }
             ),
         )
-    for plugin in catalog.plugins()[0]:
+    for plugin in sound(catalog)[0].plugins()[0]:
         for name, cls in plugin.windows.items():
             needed = [each for each in _required(cls) if each in cls.lengths]
             try:

@@ -84,7 +84,8 @@ class Catalog:
 
         Raises:
             UnknownModuleError: No plugin offers the name; the closest one is suggested, of those that need no import.
-            DuplicateNameError: Two installed distributions claim the plugin.
+            DuplicateNameError: Two installed distributions claim the plugin, and neither is `muntin-<plugin>`, which
+                would keep it.
             PluginLoadError: The plugin cannot be imported.
         """
         plugin = self._plugin_of(name) if self._is_installed(name) else None
@@ -112,6 +113,8 @@ class Catalog:
         failed: list[MuntinError] = [*self.unreadable]
         for name in sorted({entry.name for entry in self._candidates()}):
             try:
+                entry, *usurpers = self._claims(name)
+                failed += [_twice(name, entry, usurper, is_kept=True) for usurper in usurpers]
                 loaded.append(self._load(name))
             except MuntinError as error:
                 failed.append(error)
@@ -128,15 +131,16 @@ class Catalog:
 
     def _load(self, plugin: str) -> Plugin:
         if plugin not in self._loaded:
-            self._loaded[plugin] = _load(self._entry(plugin))
+            self._loaded[plugin] = _load(self._claims(plugin)[0])
         return self._loaded[plugin]
 
-    def _entry(self, plugin: str) -> EntryPoint:
+    def _claims(self, plugin: str) -> list[EntryPoint]:
+        """Return the entry point that has a plugin's name, and after it those that claim the name and lose."""
         entries = {(e.value, _distribution(e)): e for e in self._candidates() if e.name == plugin}
-        if len(entries) > 1:
-            first, second, *_ = (f"{value} of {distribution}" for value, distribution in entries)
-            raise DuplicateNameError(plugin, first, second)
-        return next(iter(entries.values()))
+        claims = sorted(entries.values(), key=_is_by_right, reverse=True)
+        if len(claims) > 1 and _is_by_right(claims[0]) == _is_by_right(claims[1]):
+            raise _twice(plugin, *claims[:2], is_kept=False)
+        return claims
 
     def _unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, object]]) -> Any:
         """Refuse an unknown name, without importing more plugins."""
@@ -189,6 +193,17 @@ def _distribution(entry: EntryPoint) -> str:
     return spell_distribution(entry.dist)
 
 
+def _is_by_right(entry: EntryPoint) -> bool:
+    """True for the entry point of the package `muntin-<plugin>`: the name is that package's on every machine."""
+    package = _distribution(entry).rpartition(" ")[0]
+    return package.lower().replace("_", "-").replace(".", "-") == f"muntin-{entry.name.replace('_', '-')}"
+
+
+def _twice(name: str, first: EntryPoint, second: EntryPoint, *, is_kept: bool) -> DuplicateNameError:
+    spelled = (f"{entry.value} of {_distribution(entry)}" for entry in (first, second))
+    return DuplicateNameError(name, *spelled, is_kept=is_kept)
+
+
 def _load(entry: EntryPoint) -> Plugin:
     distribution = _distribution(entry)
     try:
@@ -203,18 +218,19 @@ def _load(entry: EntryPoint) -> Plugin:
             check_trigger(trigger)
         for kind in windows:
             check_kind(kind)
-        by_name = [_by_name(entry.name, offered) for offered in (modules, functions, triggers, windows)]
-        return Plugin(
-            entry.name, distribution, by_name[0], by_name[1], by_name[2], by_name[3], _aliases(entry.name, modules)
-        )
+        for item in (*modules, *functions, *triggers, *windows):
+            if item.name.partition(".")[0] != entry.name:
+                raise _MisofferedError(
+                    f"it offers {item.name!r}, whose first part must be the entry point's name {entry.name!r}"
+                )
     except KeyboardInterrupt:
-        raise
-    except DuplicateNameError:
         raise
     except _MisofferedError as error:
         raise PluginLoadError(entry.name, distribution, str(error)) from None
     except BaseException as error:  # a plugin that ends the process must not take other plugins along
         raise PluginLoadError(entry.name, distribution, safe_message(error)) from error
+    by_name = map(_by_name, (modules, functions, triggers, windows))
+    return Plugin(entry.name, distribution, *by_name, _aliases(entry.name, modules))
 
 
 class _MisofferedError(Exception):
@@ -224,8 +240,13 @@ class _MisofferedError(Exception):
 def _register(entry: EntryPoint) -> pluggy.PluginManager:
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
-    manager.register(entry.load(), name=entry.name)
+    plugin = entry.load()
+    manager.register(plugin, name=entry.name)
     manager.check_pending()
+    if not manager.get_hookcallers(plugin):
+        raise _MisofferedError(
+            f"{entry.value} implements no hook; expected: a function such as muntin_modules, marked with @hookimpl"
+        )
     return manager
 
 
@@ -252,13 +273,9 @@ def _is_function(item: object) -> bool:
     return isinstance(item, Function)
 
 
-def _by_name(plugin: str, offered: Iterable[Any]) -> dict[str, Any]:
+def _by_name(offered: Iterable[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for item in offered:
-        if item.name.partition(".")[0] != plugin:
-            raise _MisofferedError(
-                f"it offers {item.name!r}, whose first part must be the entry point's name {plugin!r}"
-            )
         if item.name in found:
             raise DuplicateNameError(item.name, safe_repr(found[item.name]), safe_repr(item))
         found[item.name] = item

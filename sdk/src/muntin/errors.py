@@ -180,14 +180,22 @@ class MalformedPackageError(PluginError, ValueError):
 
 
 class DuplicateNameError(PluginError, ValueError):
-    """Two plugins offer the same name; Muntin never picks one silently."""
+    """Two plugins offer the same name; Muntin never picks one silently.
 
-    def __init__(self, name: str, first: str, second: str) -> None:
+    Attributes:
+        name: The name.
+        sources: Both offers.
+        is_kept: True if the first keeps the name and works, as the plugin of the package `muntin-<name>`.
+    """
+
+    def __init__(self, name: str, first: str, second: str, *, is_kept: bool = False) -> None:
         self.name = name
         self.sources = (first, second)
+        self.is_kept = is_kept
+        kept = f"  the first keeps it, as the package muntin-{name.replace('_', '-')}; the second is not loaded: rename"
         super().__init__(
             f"the name {name!r} is offered twice: by {first} and by {second}\n"
-            "  uninstall one of them, or restrict what loads with MUNTIN_PLUGINS"
+            + (f"{kept} its entry point, or uninstall it" if is_kept else "  uninstall one of them")
         )
 
 

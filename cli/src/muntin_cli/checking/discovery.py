@@ -6,17 +6,17 @@ from muntin import Catalog, Plugin
 from muntin_cli.checking.package import Package
 from muntin_cli.checking.report import Item, Section, finding, ok
 from muntin_cli.offered import count_offers, offered_by
+from muntin_cli.survey import sound
 
 
 def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[Plugin]]:
-    """Load a package's plugins as a query would; return what was found, and those that loaded."""
-    items: list[Item] = []
-    loaded: list[Plugin] = []
-    for entry in package.entries:
-        only = Catalog(catalog.entries, {entry.name})
-        plugins, errors = only.plugins()
-        items += [_loaded(plugin, entry.value) for plugin in plugins] + [finding(str(error)) for error in errors]
-        loaded += plugins
+    """Load a package's plugins, first in processes of their own; return what was found, and those that loaded."""
+    values = {entry.name: entry.value for entry in package.entries}
+    harmless, listing = sound(Catalog(catalog.entries, frozenset(values)))
+    own = f"{package.name} {package.version}"
+    loaded = [plugin for plugin in harmless.plugins()[0] if plugin.distribution == own]
+    items = [_loaded(plugin, values[plugin.name]) for plugin in loaded]
+    items += [finding(failure.message) for failure in listing.failures]
     return Section("discovery", tuple(items)), loaded
 
 

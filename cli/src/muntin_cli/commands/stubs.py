@@ -12,6 +12,7 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
 from muntin_cli.stubs import make_stubs, outdated, write_stubs
+from muntin_cli.survey import sound
 
 
 @reports_errors
@@ -23,9 +24,10 @@ def stubs(
 
     Editors complete them, and mypy checks their calls.
     """
-    loaded, failed = installed().plugins()
-    for error in failed:
-        typer.echo(f"muntin: left out: {error}", err=True)
+    catalog, listing = sound(installed())
+    loaded, failed = catalog.plugins()[0], listing.failures
+    for failure in failed:
+        typer.echo(f"muntin: left out: {failure.message}", err=True)
     made = make_stubs(loaded)
     if is_check:
         return _check(outdated(made, output), output)
