@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,10 +33,11 @@ def survey(catalog: Catalog) -> Listing:
     Raises:
         UsageError: `MUNTIN_PLUGIN_SECONDS` is not a positive number.
     """
-    seconds = _patience()
-    names = sorted({e.name for e in catalog.entries if catalog.allowed is None or e.name in catalog.allowed})
+    seconds, path = _patience(), os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
+    found = {e.name: spell_distribution(e.dist) for e in catalog.entries}
+    names = sorted(name for name in found if catalog.allowed is None or name in catalog.allowed)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        listings = list(pool.map(lambda name: _ask(catalog, name, seconds), names))
+        listings = list(pool.map(lambda name: _ask(name, found[name], path, seconds), names))
     unreadable = Listing({}, (), tuple(map(failure_of, catalog.unreadable)))
     return Listing(
         {name: text for listing in listings for name, text in listing.plugins.items()},
@@ -61,8 +63,8 @@ def _patience() -> float:
     return seconds
 
 
-def _ask(catalog: Catalog, plugin: str, seconds: float) -> Listing:
-    path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
+@cache
+def _ask(plugin: str, distribution: str, path: str, seconds: float) -> Listing:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         answer, errors = Path(folder, "answer"), Path(folder, "errors")
         with errors.open("wb") as log:
@@ -78,7 +80,7 @@ def _ask(catalog: Catalog, plugin: str, seconds: float) -> Listing:
                 code = process.wait(seconds)
             except subprocess.TimeoutExpired:
                 reason = f"it takes more than {seconds:g} s; if it needs longer, set {PATIENCE_VARIABLE}"
-                return _failed(catalog, plugin, reason)
+                return _failed(plugin, distribution, reason)
             finally:
                 process.kill()
                 process.wait()
@@ -89,7 +91,9 @@ def _ask(catalog: Catalog, plugin: str, seconds: float) -> Listing:
             pass
         last = (errors.read_text("utf-8", "replace").strip().splitlines() or ["it printed nothing"])[-1]
         ended = f"is ended by signal {-code}" if code < 0 else f"ends with code {code}"
-        return _failed(catalog, plugin, f"it {ended} where it is imported, before it offers anything: {cut(last, 500)}")
+        return _failed(
+            plugin, distribution, f"it {ended} where it is imported, before it offers anything: {cut(last, 500)}"
+        )
 
 
 def _listing(answer: Any) -> Listing:
@@ -101,6 +105,5 @@ def _listing(answer: Any) -> Listing:
     )
 
 
-def _failed(catalog: Catalog, plugin: str, reason: str) -> Listing:
-    entry = next(entry for entry in catalog.entries if entry.name == plugin)
-    return Listing({}, (), (failure_of(PluginLoadError(plugin, spell_distribution(entry.dist), reason)),))
+def _failed(plugin: str, distribution: str, reason: str) -> Listing:
+    return Listing({}, (), (failure_of(PluginLoadError(plugin, distribution, reason)),))

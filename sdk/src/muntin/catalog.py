@@ -229,8 +229,15 @@ def _load(entry: EntryPoint) -> Plugin:
         raise PluginLoadError(entry.name, distribution, str(error)) from None
     except BaseException as error:  # a plugin that ends the process must not take other plugins along
         raise PluginLoadError(entry.name, distribution, safe_message(error)) from error
-    by_name = map(_by_name, (modules, functions, triggers, windows))
-    return Plugin(entry.name, distribution, *by_name, _aliases(entry.name, modules))
+    return Plugin(
+        entry.name,
+        distribution,
+        _by_name(modules),
+        _by_name(functions),
+        _by_name(triggers),
+        _by_name(windows),
+        _aliases(entry.name, modules),
+    )
 
 
 class _MisofferedError(Exception):
