@@ -18,7 +18,7 @@ from muntin.safe_text import cut
 from muntin_cli.errors import UsageError
 from muntin_cli.listing import Listing, LoadFailure, Offer, failure_of
 
-_PROBE: Final = Path(__file__).parent / "probes" / "offers.py"
+_PROCESS: Final = Path(__file__).with_name("plugin_process.py")
 
 PATIENCE_VARIABLE: Final = "MUNTIN_PLUGIN_SECONDS"
 """Environment variable: the seconds that a plugin may take to load where plugins are listed; 30 if it is unset."""
@@ -69,7 +69,7 @@ def _ask(plugin: str, distribution: str, path: str, seconds: float) -> Listing:
         answer, errors = Path(folder, "answer"), Path(folder, "errors")
         with errors.open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-P", str(_PROBE), plugin, str(answer)],
+                [sys.executable, "-P", str(_PROCESS), plugin, str(answer)],
                 cwd=folder,
                 env={**os.environ, "PYTHONPATH": path},
                 stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Import a plugin and write what it offers, or how it fails, into a file: `python offers.py PLUGIN FILE`."""
+"""Import a plugin and write what it offers, or how it fails, into a file: `python plugin_process.py PLUGIN FILE`."""
 
 import builtins
 import json
