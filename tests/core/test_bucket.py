@@ -174,7 +174,7 @@ def test_a_batch_reads_the_metadata_alone_and_writes_it_with_one_entry() -> None
     bucket.process([], Progress(4, 7, 6))
     assert (cells.read, cells.written) == (["metadata"], ["metadata"])
     bucket.process([], Progress(4, 7, 6))
-    assert cells.written == ["metadata"]
+    assert cells.written == ["metadata", "metadata"]
 
 
 def test_a_worker_that_lost_the_state_reads_the_log_only_if_there_is_work() -> None:

@@ -10,7 +10,7 @@ import pytest
 from muntin_engine.errors import StateError
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.state.cells import CheckedCells, MemoryCells
+from muntin_engine.state.cells import METADATA, CheckedCells, MemoryCells, Origin
 from tests.spark_units.tasks import arrived, rows, task_of
 from tests.spark_units.test_closed import Largest, Told, sliced
 
@@ -49,6 +49,67 @@ def test_a_cell_in_the_place_of_another_is_found() -> None:
     kept.cells["entry 2"] = kept.cells["entry 1"]
     with pytest.raises(StateError, match="the cell 'entry 2'"):
         cells.get("entry 2")
+
+
+def in_batch(kept: MemoryCells, batch: int, query: str = "q", bucket: int = 3, idle: int = 99) -> CheckedCells:
+    """Open the cells of a bucket in a micro-batch, which was evaluated in none from `idle` on."""
+    return CheckedCells(kept, f"bucket {bucket}", Origin(query, bucket, batch), lambda first: first >= idle)
+
+
+def written(batches: int, query: str = "q", bucket: int = 3) -> list[dict[str, bytes]]:
+    """Write an entry and the metadata in each micro-batch; return the cells after each."""
+    kept, after = MemoryCells(), []
+    for batch in range(batches):
+        cells = in_batch(kept, batch, query, bucket)
+        assert (cells.get(METADATA) is None) == (batch == 0)
+        cells.put(f"entry {batch}", b"some state")
+        cells.put("waiting", b"%d" % batch)
+        cells.put(METADATA, b"so far")
+        after.append(dict(kept.cells))
+    return after
+
+
+def holding(*parts: dict[str, bytes]) -> MemoryCells:
+    kept = MemoryCells()
+    for part in parts:
+        kept.cells |= part
+    return kept
+
+
+def test_metadata_are_of_the_micro_batch_before_or_the_bucket_was_idle_since() -> None:
+    after = written(3)
+    assert in_batch(holding(after[2]), 3).get(METADATA) == b"so far"
+    assert in_batch(holding(after[1]), 3, idle=2).get(METADATA) == b"so far"
+    assert in_batch(holding(), 3, idle=0).get(METADATA) is None
+    with pytest.raises(
+        StateError, match=r"in micro-batch 1 of the Spark query q\n  expected: that of .*micro-batch 2 "
+    ):
+        in_batch(holding(after[1]), 3).get(METADATA)
+    with pytest.raises(
+        StateError, match=r"in micro-batch 2 of the Spark query q\n  expected: that of .*micro-batch 1 "
+    ):
+        in_batch(holding(after[2]), 2).get(METADATA)
+    with pytest.raises(StateError, match="bucket 3 has no state\n  expected: that of bucket 3 in micro-batch 2"):
+        in_batch(holding(), 3, idle=1).get(METADATA)
+
+
+@pytest.mark.parametrize("other", [{"query": "another"}, {"bucket": 7}])
+def test_state_of_another_query_or_bucket_is_refused_with_its_origin(other: dict[str, str | int]) -> None:
+    elsewhere = written(2, **other)[-1]  # type: ignore[arg-type]
+    with pytest.raises(StateError, match=f"has the state .*{next(iter(other.values()))}(.|\\n)*check_checkpoint"):
+        in_batch(holding(elsewhere), 2).get(METADATA)
+
+
+def test_a_cell_of_another_time_or_place_is_told_by_the_metadata_that_list_it() -> None:
+    after, elsewhere = written(3), written(3, bucket=7)
+    for kept, told in (
+        (holding(after[2], {"waiting": after[1]["waiting"]}), "of bucket 3 in micro-batch 1"),
+        (holding(after[2], {"entry 1": elsewhere[1]["entry 1"]}), "of bucket 7 in micro-batch 1"),
+    ):
+        cells = in_batch(kept, 3)
+        cells.get(METADATA)
+        with pytest.raises(StateError, match=f"the metadata lists another one than this, which is {told}"):
+            [cells.get(name) for name in after[2] if name != METADATA]
 
 
 TASKS = {

@@ -155,7 +155,12 @@ LAYERS = (
         (*PLAIN, *TESTING, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.testing"),
     ),
     Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS, *CALLED_BY_USERS)),
-    Layer("muntin_engine.spark.stateful", ("pyspark",), in_functions=("muntin_engine.exchange", "muntin_engine.spark")),
+    Layer(
+        "muntin_engine.spark.stateful",
+        ("pyspark",),
+        in_functions=("muntin_engine.exchange", "muntin_engine.spark", "muntin_engine.state"),
+        for_types=("muntin_engine.exchange", "muntin_engine.state"),
+    ),
     Layer(
         "muntin_engine.api",
         (

@@ -231,9 +231,9 @@ class Outputs(PlannedQuery):
     def check_checkpoint(self, checkpoint: str | PathLike[str], *, late: bool = False) -> None:
         """Raise an error unless the query can continue from a checkpoint; an empty checkpoint is no error.
 
-        `write` does this by itself, from the identity that it stores in the checkpoint. If `results().writeStream` made
-        the checkpoint, the state is read instead, which takes time in proportion to its size. Without this call, such a
-        query raises the error in its first micro-batch, before any state changes and any row is emitted.
+        The state is read, in time proportional to its size: it must be of the query, and all of it in its place and of
+        the last micro-batch. `write` checks the identity alone, which it stores in the checkpoint. What a start does
+        not find, the first micro-batch does, before any state changes and any row is emitted.
 
         Args:
             checkpoint: Spark's checkpoint location.
@@ -241,8 +241,8 @@ class Outputs(PlannedQuery):
 
         Raises:
             StateMismatchError: The checkpoint is of another query.
-            StateError: Another version of Muntin wrote it, in a layout that this one cannot read; or it is damaged, or
-                closed.
+            StateError: Another version of Muntin wrote it, in a layout that this one cannot read; or it is damaged,
+                closed, or has files of the state in the place of others.
             QueryError: Late rows cannot be kept.
         """
         check_path("checkpoint", checkpoint)

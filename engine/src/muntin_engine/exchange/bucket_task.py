@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -23,7 +23,7 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, skipped_metric
 from muntin_engine.plan import Input
 from muntin_engine.progress import Observation
-from muntin_engine.state.cells import Cells, CheckedCells
+from muntin_engine.state.cells import Cells, CheckedCells, Origin
 from muntin_engine.workers.watchdog import overseen
 
 RESULTS: Final = "results"
@@ -61,7 +61,14 @@ class OutputBlob:
     totals: Mapping[str, int] | None = None
 
 
-def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
+def run_bucket(
+    task: TaskPayload,
+    bucket: int,
+    cells: Cells,
+    arrived: Arrived,
+    origin: Origin | None = None,
+    was_idle: Callable[[int], bool] = lambda first: False,
+) -> Iterator[OutputBlob]:
     """Evaluate a micro-batch for one bucket.
 
     Args:
@@ -69,11 +76,14 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
         bucket: The id of the bucket.
         cells: The bucket's state.
         arrived: The batch.
+        origin: The origin of what is written, see `CheckedCells`.
+        was_idle: The same.
 
     Raises:
         ModuleFailedError: A module raised an exception.
+        StateError: The state is damaged, or of another time or place.
     """
-    durations, checked = Durations(task), CheckedCells(cells, f"bucket {bucket}")
+    durations, checked = Durations(task), CheckedCells(cells, f"bucket {bucket}", origin, was_idle)
     try:
         with overseen(task.worker, task.plan.axis), without_collector():
             with durations.stages["intake"]:

@@ -119,11 +119,12 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     return grouped.applyInArrow(static_bucket(task, teller), OUTPUT)
 
 
-def evaluated_in_one_pass(queries: Sequence[PlannedQuery]) -> DataFrame:
+def evaluated_in_one_pass(queries: Sequence[PlannedQuery], *, has_begun: bool = False) -> DataFrame:
     """Return the whole output of streaming queries that read one input, as blobs.
 
     Args:
         queries: One query, or several with one input each, which are of the same DataFrame.
+        has_begun: True if their checkpoint is known to have states of their buckets.
     """
     session = queries[0].source.df.sparkSession
     check_session(session)
@@ -139,7 +140,7 @@ def evaluated_in_one_pass(queries: Sequence[PlannedQuery]) -> DataFrame:
     else:
         rows = shared([query.source for query in queries])
         exchanged = rows.df.mapInArrow(SharedDistributor(tasks, rows.owned), schema)
-    processor = BucketProcessor(_by_bucket(described, tasks))
+    processor = BucketProcessor(_by_bucket(described, tasks), has_begun=has_begun)
     blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
     for query, of_query in zip(queries, described, strict=True):
         totals = F.col("totals")

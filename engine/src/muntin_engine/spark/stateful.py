@@ -7,11 +7,17 @@ evaluates is imported where rows are: importing it takes longer than all else th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
+from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+if TYPE_CHECKING:
+    from muntin_engine.exchange.task_payload import TaskPayload
+    from muntin_engine.state.cells import Origin
 
 OUTPUT: Final = spark_types.StructType(
     [
@@ -52,19 +58,35 @@ class MapCells:
         self._state.removeKey((name,))
 
 
+REPARTITIONED: Final = "spark.muntin.repartitioned"
+"""The setting that names a micro-batch in which Spark gave the state another number of partitions, and ran no query."""
+
+IDLE: Final = "idle"
+"""The cell in which a partition keeps since when none of its buckets was evaluated."""
+
+_NO_BUCKET: Final = -1
+"""The key of that cell, in every partition."""
+
+
 class BucketProcessor(StatefulProcessor):
     """Runs the buckets of a streaming query, or of several in one pass.
 
     It is pickled, sent and made anew for each partition of each micro-batch; what lasts is in the state store.
+
+    A bucket's state is of the micro-batch before, or something is wrong with the checkpoint. All buckets hear of each
+    micro-batch that has a row; of one without any, the partition itself keeps a note, from its first to its last.
     """
 
-    def __init__(self, tasks: Mapping[int, bytes]) -> None:
-        """Take the packed task of each bucket."""
+    def __init__(self, tasks: Mapping[int, bytes], *, has_begun: bool = False) -> None:
+        """Take the packed task of each bucket, and whether the checkpoint is known to have their states."""
         self._tasks = tasks
+        self._has_begun = has_begun
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state. The tasks stay closed: this runs where its modules may not be importable."""
         self._cells = MapCells(handle.getMapState("cells", _NAME, _DATA))
+        (self._client,) = vars(handle).values()  # sets the key of what the cells are of
+        self._is_idle = True
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Evaluate one bucket."""
@@ -72,11 +94,75 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.exchange.shuffle import collect
         from muntin_engine.spark.shipping.packed_task import open_task
 
-        task = open_task(self._tasks[key[0]])
-        found = run_bucket(task, key[0], self._cells, collect(rows, len(task.inputs)))
+        self._is_idle = False
+        bucket = key[0]
+        task, now = open_task(self._tasks[bucket]), _now(bucket)
+
+        def was_idle(first: int) -> bool:
+            return now is not None and self._was_idle(first, now, task)
+
+        found = run_bucket(task, bucket, self._cells, collect(rows, len(task.inputs)), now, was_idle)
         for blob in with_totals(found):
             own = {"stream": blob.stream, "rows": blob.rows, "data": blob.data, "totals": blob.totals}
-            yield Row(bucket=key[0], place=task.place, **own)
+            yield Row(bucket=bucket, place=task.place, **own)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Keep that no bucket was evaluated, if none was."""
+        now = _now(_NO_BUCKET) if self._is_idle else None
+        if now is None:
+            return
+        from muntin_engine.state.cells import seal
+
+        with self._cells_of(_NO_BUCKET, now):
+            first = self._idle_since(now)
+            self._cells.put(IDLE, seal(IDLE, str(now.batch if first is None else first).encode(), now))
+
+    def _was_idle(self, first: int, now: Origin, task: TaskPayload) -> bool:
+        """True if no bucket was evaluated from a micro-batch on, as far as Spark's repartition lets us know.
+
+        Raises:
+            StateMismatchError: A bucket has no state because the state is another query's, which has other buckets.
+        """
+        from muntin_engine.state.bucket_state import BucketMetadata
+        from muntin_engine.state.cells import METADATA, split, unseal
+
+        context = TaskContext.get()
+        repartitioned = None if context is None else context.getLocalProperty(REPARTITIONED)
+        if repartitioned and int(repartitioned) >= first:
+            return True
+        with self._cells_of(_NO_BUCKET, now):
+            since = self._idle_since(now)
+        if since is not None and since <= first:
+            return not (first == 0 and self._has_begun)
+        for bucket in self._tasks if first == 0 else ():
+            with self._cells_of(bucket, now):
+                sealed = self._cells.get(METADATA)
+            if sealed is not None:
+                BucketMetadata.from_bytes(split(unseal(METADATA, sealed))[1], task.compatibility, task.codec)
+        return False
+
+    def _idle_since(self, now: Origin) -> int | None:
+        """Return since when no bucket was evaluated, until the micro-batch before; None if one was in that."""
+        from muntin_engine.state.cells import unseal
+
+        sealed = self._cells.get(IDLE)
+        found = sealed and unseal(IDLE, sealed, "a partition")
+        return int(found.data) if found and found.origin == (now.query, _NO_BUCKET, now.batch - 1) else None
+
+    @contextmanager
+    def _cells_of(self, bucket: int, now: Origin) -> Iterator[None]:
+        """Have the cells be those of another bucket for a while."""
+        self._client.set_implicit_key((bucket,))
+        yield
+        self._client.set_implicit_key((now.bucket,))
+
+
+def _now(bucket: int) -> Origin | None:
+    """Return the origin of what a task writes; None on the driver, which only asks what state there is."""
+    context = TaskContext.get()
+    batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    if context is None or batch is None:
+        return None
+    from muntin_engine.state.cells import Origin
+
+    return Origin(context.getLocalProperty("sql.streaming.queryId") or "", bucket, int(batch))

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateError
-from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.cells import METADATA, Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility, SchemaVersion
 from muntin_engine.state.kept_stores import KeptStores
@@ -23,10 +23,7 @@ Store = TypeVar("Store")
 random_version: Final = partial(os.urandom, 16)
 """Makes a version of a state that was never used before."""
 
-METADATA: Final = "metadata"
-"""The name of the cell that holds a bucket's metadata."""
-
-LAYOUT: Final = 11
+LAYOUT: Final = 12
 """Version of the layout of the state in a checkpoint."""
 
 
@@ -196,8 +193,7 @@ class BucketState:
         self._kept = kept
         self._name = name
         self._make_version = make_version
-        self._stored = cells.get(METADATA)
-        self.metadata = BucketMetadata.from_bytes(self._stored, compatibility, codec)
+        self.metadata = BucketMetadata.from_bytes(cells.get(METADATA), compatibility, codec)
         self.log = StateLog(cells, self.metadata.log, self.metadata.schema_versions)
 
     def open(self, read: Callable[[Sequence[StoredEntry]], Store]) -> Store:
@@ -216,9 +212,8 @@ class BucketState:
         return self._kept.put(self._name, self.metadata.version, store, size)
 
     def write(self) -> int:
-        """Write the metadata, if anything in it has changed; return the bytes of the state."""
+        """Write the metadata, which tell the micro-batch that was last; return the bytes of the state."""
         self.metadata.log, size = self.log.to_data(), self.log.size
         data = self.metadata.to_bytes(self._codec)
-        if data != self._stored:
-            self._cells.put(METADATA, data)
+        self._cells.put(METADATA, data)
         return size + len(data)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
+from struct import Struct
 from typing import Final, NamedTuple, Protocol
+
+import msgpack
 
 from muntin_engine.errors import StateError
 
@@ -43,63 +47,158 @@ class MemoryCells:
         self.cells.pop(name, None)
 
 
-CHECKSUM_BYTES: Final = 4
-"""A cell begins with so many bytes: a CRC-32 of its name and of what follows."""
+METADATA: Final = "metadata"
+"""The name of the cell that holds a bucket's metadata; it is read first and written last, in every micro-batch."""
+
+_HEAD: Final = Struct("<I36siq")
+"""A cell begins with a CRC-32 of its name and of what follows, and its origin."""
+
+_CHECKSUM: Final = Struct("<I")
+
+
+class Origin(NamedTuple):
+    """The place and the time that a cell belongs to.
+
+    Attributes:
+        query: The id that Spark gave the query, which it keeps in the checkpoint wherever that is copied to.
+        bucket: The id of the bucket.
+        batch: The micro-batch that wrote the cell.
+    """
+
+    query: str = ""
+    bucket: int = -1
+    batch: int = -1
+
+    def __str__(self) -> str:
+        return f"of bucket {self.bucket} in micro-batch {self.batch} of the Spark query {self.query or '(none)'}"
+
+
+class SealedCell(NamedTuple):
+    """A cell as it was written.
+
+    Attributes:
+        checksum: The checksum of its name, origin and bytes.
+        origin: Its origin.
+        data: Its bytes.
+    """
+
+    checksum: int
+    origin: Origin
+    data: bytes
 
 
 class CheckedCells:
-    """Other cells, with a checksum each.
+    """Other cells, each with a checksum and its origin.
+
+    The metadata list all other cells by their checksums, so one that is of another time or place is told by them, and
+    the metadata themselves by their origin: they are written in every micro-batch in which the bucket is evaluated.
 
     Cost: a pass of CRC-32 over what is read and written, about a millisecond per megabyte, and a copy of it.
 
     Attributes:
-        written: How many bytes were written since these were made, without checksums.
+        written: How many bytes were written since these were made, without checksums and origins.
     """
 
-    def __init__(self, cells: Cells, owner: str = "") -> None:
+    def __init__(
+        self,
+        cells: Cells,
+        owner: str = "",
+        origin: Origin | None = None,
+        was_idle: Callable[[int], bool] = lambda first: False,
+    ) -> None:
         """Check some cells.
 
         Args:
             cells: They.
             owner: Whose they are, for an error to say.
+            origin: That of what is written now; None where there are no micro-batches, and so nothing to compare.
+            was_idle: Says of a micro-batch whether the bucket was evaluated neither in it nor in one since. It is
+                asked if the metadata are not of the micro-batch before.
         """
         self.written = 0
         self._cells = cells
         self._owner = owner
+        self._origin = origin
+        self._was_idle = was_idle
+        self._listed: dict[str, int] = {}
 
     def get(self, name: str) -> bytes | None:
         """Return a cell's bytes, or None if it is empty.
 
         Raises:
-            StateError: They are not what was put there.
+            StateError: They are not what was put there, or are of another time or place.
         """
         sealed = self._cells.get(name)
-        return None if sealed is None else unseal(name, sealed, self._owner)
+        if name == METADATA:
+            return self._get_metadata(sealed)
+        if sealed is None:
+            if name in self._listed:
+                raise damaged(name, "the metadata lists it, and it is empty", self._owner)
+            return None
+        cell = unseal(name, sealed, self._owner)
+        if cell.checksum != self._listed.get(name):
+            raise damaged(name, f"the metadata lists another one than this, which is {cell.origin}", self._owner)
+        return cell.data
+
+    def _get_metadata(self, sealed: bytes | None) -> bytes | None:
+        cell = None if sealed is None else unseal(METADATA, sealed, self._owner)
+        now, origin = self._origin, None if cell is None else cell.origin
+        if now is not None:
+            last = -1 if origin is None else origin.batch
+            is_its_own = origin is None or origin[:2] == now[:2]
+            if last >= now.batch or not is_its_own or (last < now.batch - 1 and not self._was_idle(last + 1)):
+                raise out_of_place(self._owner, origin, now)
+        if cell is None:
+            return None
+        self._listed, metadata = split(cell)
+        return metadata
 
     def put(self, name: str, data: bytes) -> None:
-        """Set a cell, with a checksum in which its name counts: a cell is not another's."""
+        """Set a cell."""
         self.written += len(data)
-        self._cells.put(name, _checksum(name, data) + data)
+        if name == METADATA:
+            listing: bytes = msgpack.packb(self._listed)
+            data = _CHECKSUM.pack(len(listing)) + listing + data
+        sealed = seal(name, data, self._origin or Origin())
+        if name != METADATA:
+            (self._listed[name],) = _CHECKSUM.unpack_from(sealed)
+        self._cells.put(name, sealed)
 
     def remove(self, name: str) -> None:
         """Empty a cell."""
+        self._listed.pop(name, None)
         self._cells.remove(name)
 
 
-def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
-    """Return the bytes of a cell without their checksum.
+def seal(name: str, data: bytes, origin: Origin) -> bytes:
+    """Return the bytes of a cell with their origin, and a checksum in which its name counts."""
+    head = _HEAD.pack(0, origin.query.encode(), origin.bucket, origin.batch)[_CHECKSUM.size :]
+    return b"".join((_CHECKSUM.pack(_checksum(name, head, data)), head, data))
+
+
+def unseal(name: str, sealed: bytes, owner: str = "") -> SealedCell:
+    """Return a cell as it was sealed.
 
     Raises:
         StateError: They are not what was put there under this name.
     """
-    data = sealed[CHECKSUM_BYTES:]
-    if sealed[:CHECKSUM_BYTES] != _checksum(name, data):
-        raise damaged(name, f"its {len(sealed):,} bytes do not have the checksum that they were written with", owner)
-    return data
+    head, data = sealed[_CHECKSUM.size : _HEAD.size], sealed[_HEAD.size :]
+    if len(sealed) >= _HEAD.size:
+        checksum, query, bucket, batch = _HEAD.unpack_from(sealed)
+        if checksum == _checksum(name, head, data):
+            return SealedCell(checksum, Origin(query.rstrip(b"\0").decode(), bucket, batch), data)
+    raise damaged(name, f"its {len(sealed):,} bytes do not have the checksum that they were written with", owner)
 
 
-def _checksum(name: str, data: bytes) -> bytes:
-    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little")
+def split(metadata: SealedCell) -> tuple[dict[str, int], bytes]:
+    """Return the checksums of all other cells by name, which the metadata begin with, and the metadata themselves."""
+    (size,) = _CHECKSUM.unpack_from(metadata.data)
+    first = _CHECKSUM.size + size
+    return msgpack.unpackb(metadata.data[_CHECKSUM.size : first]), metadata.data[first:]
+
+
+def _checksum(name: str, head: bytes, data: bytes) -> int:
+    return zlib.crc32(data, zlib.crc32(head, zlib.crc32(name.encode())))
 
 
 def damaged(name: str, reason: str, owner: str = "") -> StateError:
@@ -108,6 +207,23 @@ def damaged(name: str, reason: str, owner: str = "") -> StateError:
         f"the state in the checkpoint is damaged: the cell {name!r}{f' of {owner}' if owner else ''}: {reason}\n"
         "  nothing was computed from it: restore the checkpoint from a copy, or start with a new checkpoint;\n"
         "  look at the disk, or whatever keeps the checkpoint, before"
+    )
+
+
+def out_of_place(owner: str, found: Origin | None, now: Origin) -> StateError:
+    """Return the error that says that a bucket's state is of another time or place.
+
+    Args:
+        owner: The bucket.
+        found: The origin of its state; None if it has none.
+        now: That of what would be written now.
+    """
+    return StateError(
+        f"{owner} has {'no state' if found is None else f'the state {found}'}\n"
+        f"  expected: that {now._replace(batch=now.batch - 1)}\n"
+        "  nothing was computed from it: in the checkpoint's folder `state`, files are gone, or in the place of\n"
+        "  those of another partition, micro-batch or checkpoint; query.check_checkpoint(...) says which.\n"
+        "  put back all files of the checkpoint as they were at one time, or start with a new checkpoint"
     )
 
 

@@ -133,7 +133,7 @@ class BatchWriter:
         Args:
             queries: The sinks of each query, in the order of the pass.
             query_id: What says what Spark calls the query.
-            record: What the first micro-batch keeps in the checkpoint, if anything.
+            record: What the first micro-batch that has a row keeps in the checkpoint, if anything.
         """
         self._record = record
         self._query_id = query_id
@@ -148,8 +148,9 @@ class BatchWriter:
             is_blob = F.col("data").isNotNull().alias("is_blob")
             for row in kept.select("place", "stream", "rows", is_blob, "totals").collect():
                 told[row.place].append(row)
-            if self._record is not None and not self._is_open:
+            if self._record is not None and any(told):  # else no bucket has state yet
                 self._record.keep(kept.sparkSession, batch_id)
+                self._record = None
             for place, of_query in enumerate(told):
                 self._write_query(place, kept, of_query, batch_id)
             self._is_open = True

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
@@ -24,7 +23,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from muntin_engine.errors import Difference, SessionEndedError, StateError, StateMismatchError
-from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.plan import Plan
 from muntin_engine.plan.code import as_it_began
 from muntin_engine.plan.continuing import check_plans
@@ -32,9 +30,7 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
-from muntin_engine.state.bucket_state import identity_of
-from muntin_engine.state.cells import unseal
-from muntin_engine.state.codec import Codec
+from muntin_engine.spark.writing.stored_state import StoredState, buckets_of
 from muntin_engine.writing.local_folder import TO_GO_ON
 from muntin_engine.writing.places import is_elsewhere, local_path, unpatterned
 
@@ -46,7 +42,7 @@ _CLOSED: Final = "closed"
 """Files that say that the stream is being closed, and that it is."""
 
 _FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
-_PLAIN_PATH: Final = re.compile(r"[\w./:@+=~-]*", re.ASCII)
+_PARTITIONS: Final = re.compile(r'"spark\.sql\.shuffle\.partitions":"(\d+)"')
 _NOT_FOUND: Final = "PATH_NOT_FOUND"
 
 _Q = TypeVar("_Q")
@@ -99,15 +95,19 @@ class Checkpoint:
 
         Raises:
             StateMismatchError: It cannot.
-            StateError: Its record is damaged, or its state cannot be read.
+            StateError: Its record is damaged; or, at the last chance, its state cannot be read, or is of another time
+                or place.
         """
         if self._recorded is not None:
             self._check_names(names)
-            return check_plans(plans, self._recorded, self._path, names)
-        found: list[list[Mapping[str, object]]] = []
+        found: list[list[Mapping[str, Any]]] = [[*self._recorded]] if self._recorded is not None else []
         with suppress(*[] if is_last_chance else [StateError]):
-            found = self._in_state(plans, names)
-        return list({text: 0 for written in found for text in check_plans(plans, written, self._path, names)})
+            found = found or self._in_state(plans, names)
+        changed = list({text: 0 for written in found for text in check_plans(plans, written, self._path, names)})
+        if is_last_chance and self._last_commit >= 0:
+            last = None if self.repartitioned else self._last_commit
+            self.state.check_places(buckets_of(plans, names), self.query_id, last)
+        return changed
 
     def in_order(self, queries: Mapping[str, _Q]) -> Mapping[str, _Q]:
         """Return the queries of one pass in the order that the checkpoint has them in, by which it numbers buckets."""
@@ -208,18 +208,25 @@ class Checkpoint:
         """The record that its last windows have been written."""
         return CheckpointNote(self._path, "{}", _CLOSED)
 
-    @contextmanager
-    def cells(self) -> Iterator[DataFrame]:
-        """Lend the cells of the one query in it: the columns `bucket`, `name` and `data`.
+    @cached_property
+    def state(self) -> StoredState:
+        """The state in it."""
+        return StoredState(self._spark, self._path)
 
-        Raises:
-            StateError: They cannot be read.
+    @property
+    def has_begun(self) -> bool:
+        """True if it is known that a micro-batch was committed in which buckets were evaluated."""
+        return self._note is not None
+
+    @property
+    def repartitioned(self) -> int | None:
+        """The last micro-batch, if in it Spark gave the state another number of partitions instead of running a query.
+
+        Spark writes down with each micro-batch how many partitions there are.
         """
-        with self._readable() as path:
-            with self._reading():
-                (operator,) = self._operators(path)
-                cells = self._cells(path, operator)
-            yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
+        last = self._last_commit
+        found = [_PARTITIONS.findall(self._text(f"offsets/{number}")) for number in (last - 1, last) if last > 0]
+        return last if all(found) and len({some[-1] for some in found}) > 1 else None
 
     def record(
         self, plans: Sequence[Plan], names: Sequence[str] = (), folders: Iterable[Path] = ()
@@ -288,80 +295,7 @@ class Checkpoint:
         Cost: the state of each query is read once. The result is empty if there are more queries than wanted, since
         another one's DataFrame may be their input.
         """
-        if self._last_commit < 0:
-            return []
-        with self._readable() as path, self._reading():
-            operators = self._operators(path)
-            inner, asked = plans[: len(plans) - (len(names) or 1)], plans[-(len(names) or 1) :]
-            if len(operators) != len(inner) + 1:
-                return []
-            found = [self._identities(path, operator) for operator in operators[:-1]]
-            for place, plan in enumerate(asked):
-                buckets = bucket_ids(plan.buckets, place) if names else ()
-                found.append(self._identities(path, operators[-1], buckets))
-        most = max(map(len, found), default=0)
-        return [[some[min(place, len(some) - 1)] for some in found] for place in range(most)] if all(found) else []
-
-    @contextmanager
-    def _readable(self) -> Iterator[str]:
-        """Lend a path under which Spark can read the state.
-
-        Its reader of states looks for `a%20b` where a path is `a b`. Where the driver's disk is the workers' as well,
-        another name for the folder helps.
-        """
-        master = "" if is_connect(self._spark) else self._spark.sparkContext.master or ""
-        if self._has_plain_path or not master.startswith("local") or is_elsewhere(self._path):
-            yield self._path
-            return
-        with TemporaryDirectory(prefix="muntin-checkpoint-") as folder:
-            link = Path(folder) / "link"
-            link.symlink_to(local_path(self._path), target_is_directory=True)
-            yield str(link)
-
-    @property
-    def _has_plain_path(self) -> bool:
-        return _PLAIN_PATH.fullmatch(self._path) is not None
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Say what it means that the state cannot be read.
-
-        Raises:
-            StateError: It cannot.
-        """
-        try:
-            yield
-        except (PySparkException, Py4JError) as error:
-            if is_cut_off(error):
-                raise
-            odd = "  Spark reads no state where a path has spaces, accents or other such characters\n"
-            advice = "" if self._has_plain_path else odd
-            raise StateError(
-                f"the state in the checkpoint {self._path} cannot be read: {root_cause(error)}\n{advice}"
-                "  expected: all files of a checkpoint in which a micro-batch was committed, as Spark wrote them\n"
-                "  restore them from a copy, or start the query with a new checkpoint"
-            ) from error
-
-    def _operators(self, path: str) -> list[int]:
-        """Return the stateful operators that are queries of Muntin's, the first one that rows come through first."""
-        operators = self._spark.read.format("state-metadata").load(path)
-        ours = operators.where(F.col("operatorProperties").contains('"stateName":"cells"'))
-        rows = ours.select("operatorId").distinct().collect()
-        return sorted((row[0] for row in rows), reverse=True)
-
-    def _cells(self, path: str, operator: int) -> DataFrame:
-        reader = self._spark.read.format("statestore").option("operatorId", operator).option("stateVarName", "cells")
-        return reader.load(path)
-
-    def _identities(self, path: str, operator: int, buckets: Sequence[int] = ()) -> list[Mapping[str, Any]]:
-        """Return the identities of the queries in some buckets of an operator, or in all."""
-        cells = self._cells(path, operator).where(F.col("user_map_key.name") == "metadata")
-        cells = cells.where(F.col("key.bucket").isin(*buckets)) if buckets else cells
-        found: dict[str, Mapping[str, Any]] = {}
-        for row in cells.select("user_map_value.data").collect():
-            identity = identity_of(unseal("metadata", bytes(row[0])), Codec())
-            found[json.dumps(identity, sort_keys=True)] = identity
-        return list(found.values())
+        return [] if self._last_commit < 0 else self.state.identities(buckets_of(plans, names))
 
     @cached_property
     def _last_commit(self) -> int:
@@ -392,6 +326,13 @@ class Checkpoint:
         files = self._kept_files if folder == FOLDER else self._files(folder)
         found = (_FILE.search(file) for file in files)
         return [int(match[1] or match[2]) for match in found if match is not None]
+
+    def _text(self, path: str) -> str:
+        """Return what a file says, without asking Spark where the driver sees it itself; nothing if it is gone."""
+        if not is_connect(self._spark) and not is_elsewhere(self._path):
+            file = local_path(self._path) / path
+            return file.read_text(errors="replace") if file.exists() else ""
+        return "\n".join(row["value"] for row in self._lines(path).collect()) if self._files(path) else ""
 
     def _lines(self, path: str) -> DataFrame:
         """Return the lines of a file, or of all files in a folder."""

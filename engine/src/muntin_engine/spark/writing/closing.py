@@ -87,7 +87,7 @@ def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> Non
             "  expected: that all that was read is in the state\n"
             "  start the query once more, with trigger='available_now' and on_end='close'"
         )
-    with known.cells() as cells:
+    with known.state.cells() as cells:
         batches = BatchWriter(written.sinks, StoredQueryId(fspath(checkpoint)), known.closing_begins)
         batches(closed(written.queries, cells), batch_id)
     known.closing_ends.keep(session, batch_id)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PySparkPicklingError
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -20,6 +21,7 @@ from muntin_engine.spark.pipeline import evaluated_in_one_pass, keeping_late_row
 from muntin_engine.spark.session.ended import in_session, is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.shipping.by_value import by_value
+from muntin_engine.spark.stateful import REPARTITIONED
 from muntin_engine.spark.writing.batch_writer import BatchWriter, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.closing import ClosingQuery, check_end, write_last_windows
@@ -62,7 +64,7 @@ def write(  # what is asked, and how it runs
     pace_of(trigger)
     known = Checkpoint(source.sparkSession, checkpoint)
     written = written_to(known.in_order(queries), wanted, checkpoint)
-    blobs = evaluated_in_one_pass(written.queries)
+    blobs = evaluated_in_one_pass(written.queries, has_begun=known.has_begun)
     for changed in known.check(written.plans, written.names, is_last_chance=False):
         _LOG.warning("%s", changed)
     known.check_open()
@@ -72,7 +74,8 @@ def write(  # what is asked, and how it runs
         known.check_folders(written.folders)
     record = known.record(written.plans, written.names, written.folders.values())
     batches = BatchWriter(written.sinks, query_id, record)
-    streaming = _start(blobs, batches, checkpoint, pace_of(trigger), name)
+    with _repartitioned(source.sparkSession, known.repartitioned):
+        streaming = _start(blobs, batches, checkpoint, pace_of(trigger), name)
     started.name(str(streaming.id))
     if on_end == "leave":
         return streaming
@@ -140,6 +143,16 @@ def _start(
         if not is_cut_off(error):  # Spark has no words for metadata that it cannot read, such as cut JSON
             Checkpoint(blobs.sparkSession, checkpoint).check_metadata()
         raise
+
+
+@contextmanager
+def _repartitioned(spark: SparkSession, batch: int | None) -> Iterator[None]:
+    """Have the workers of a query that is started know of a micro-batch in which Spark repartitioned its state."""
+    if batch is not None:
+        spark.conf.set(REPARTITIONED, batch)
+    yield
+    if batch is not None:
+        spark.conf.unset(REPARTITIONED)
 
 
 def _handing(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter:
