@@ -10,6 +10,7 @@ from muntin import INFINITY, HoppingWindows, Window, WindowSpecification
 from muntin_engine.core.lifetimes import (
     Align,
     Extend,
+    LengthColumn,
     LifetimeChange,
     PointsAtEnd,
     PointsAtStart,
@@ -39,15 +40,26 @@ class Row(NamedTuple):
     payload: int | None = None
 
 
+def length_said(column: LengthColumn, payload: int) -> int:
+    """Return the length that an event of these streams says, which is no less than the least one."""
+    return column.least + payload * 7 % 11
+
+
 def changed(change: LifetimeChange, life: Life) -> Life | None:
     """Return an event under a change, by definition; None if it has no lifetime then."""
     start, end, payload = life
+    length = change.length
+    if isinstance(length, LengthColumn):
+        length = length_said(length, payload)
     if isinstance(change, Shift):
-        return Life(start + change.shift, INFINITY if end == INFINITY else end + change.shift, payload)
+        assert length is not None
+        return Life(start + length, INFINITY if end == INFINITY else end + length, payload)
     if isinstance(change, SetDuration):
-        return Life(start, start + change.duration, payload)
+        assert length is not None
+        return Life(start, start + length, payload)
     if isinstance(change, Extend):
-        return Life(start, INFINITY if end == INFINITY else end + change.extension, payload)
+        assert length is not None
+        return Life(start, INFINITY if end == INFINITY else end + length, payload)
     if isinstance(change, Shorten):
         return Life(start, INFINITY if end == INFINITY else max(start + 1, end - change.reduction), payload)
     if isinstance(change, PointsAtStart):
@@ -74,7 +86,7 @@ def watermark(changes: Sequence[LifetimeChange], tick: int, *, event_ends_move: 
     """Return what a watermark of the events as they come says of the changed ones."""
     for change in changes:
         if isinstance(change, Shift):
-            tick += change.shift
+            tick += change.shift if isinstance(change.shift, int) else change.shift.least
         elif isinstance(change, Shorten):
             tick -= change.reduction * event_ends_move
         elif isinstance(change, Align):

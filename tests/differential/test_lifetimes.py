@@ -20,6 +20,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import (
     Align,
     Extend,
+    LengthColumn,
     LifetimeChange,
     LifetimeChanges,
     PointsAtEnd,
@@ -29,19 +30,21 @@ from muntin_engine.core.lifetimes import (
     Shift,
     Shorten,
     ToEdges,
+    length_columns,
 )
 from muntin_engine.errors import Difference
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.distribute import distribute, read_rows
+from muntin_engine.exchange.problems import PROBLEMS
 from muntin_engine.exchange.shuffle import collect, from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.plan import LATEST
+from muntin_engine.plan import LATEST, NamedColumn
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.progress import Observation
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.differences import differences_between
-from tests.differential.lifetimes import Life, Row, changed, random_lives, random_stream, watermark
+from tests.differential.lifetimes import Life, Row, changed, length_said, random_lives, random_stream, watermark
 from tests.spark.modules import Members
 from tests.spark_units.tasks import rows, task_of
 
@@ -62,6 +65,20 @@ CHANGES: dict[str, tuple[LifetimeChange, ...]] = {
     "shorten what was extended": (Extend(4), Shorten(11), Shift(2)),
     "align, then shorten": (Align(tumbling(10)), Shorten(4), Align(tumbling(3))),
     "lasting from the end": (PointsAtEnd(is_repeated=True), SetDuration(6), Shorten(2), Shift(-1)),
+    "shift by a column": (Shift(LengthColumn("length_0", "wait", 0)),),
+    "shift by a column, back": (Shift(LengthColumn("length_0", "wait", -9)),),
+    "duration of a column": (SetDuration(LengthColumn("length_0", "wait", 1)),),
+    "extend by a column": (Extend(LengthColumn("length_0", "wait", 0)),),
+    "shift and extend by columns": (
+        Shift(LengthColumn("length_0", "wait", -4)),
+        Extend(LengthColumn("length_1", "more", 2)),
+        Shorten(3),
+    ),
+    "ends of a duration of a column": (
+        SetDuration(LengthColumn("length_0", "wait", 1)),
+        PointsAtEnd(is_repeated=True),
+        Shift(LengthColumn("length_1", "more", -5)),
+    ),
     "ends of a duration": (Shift(5), SetDuration(9), PointsAtEnd(is_repeated=True)),
 }
 
@@ -76,10 +93,19 @@ def task(
     return replace(task, plan=replace(task.plan, inputs=(replace(plain, lifetime_changes=tuple(changes), **given),)))
 
 
-def batch(given: Iterable[Row], *, are_revised: bool = True) -> pa.RecordBatch:
+def batch(
+    given: Iterable[Row], *, are_revised: bool = True, lengths: Iterable[LengthColumn] = (), **more: Any
+) -> pa.RecordBatch:
+    """Return rows as they are projected, with the lengths that they say, and more columns."""
+    given = list(given)
+    more |= {
+        column.name: [None if row.payload is None else length_said(column, row.payload) for row in given]
+        for column in lengths
+    }
     names = ("change", "id", "start", "end", "new_end", "i0")
     columns = {name: list(values) for name, values in zip(names, zip(*given, strict=True), strict=True)}
-    return rows(**{name: columns[name] for name in names if are_revised or name not in ("id", "new_end")})
+    taken = {name: columns[name] for name in names if are_revised or name not in ("id", "new_end")}
+    return rows(**taken, **more)
 
 
 Result = tuple[int, int, list[int]]
@@ -124,11 +150,11 @@ def check(changes: Sequence[LifetimeChange], window: WindowKind, seed: int, *, a
     run = Run(task(changes, window, are_revised=are_revised))
     reached = -(10**6)
     for some in random_stream(random, [said for _, said in made]):
-        run.take(batch(some, are_revised=are_revised))
+        run.take(batch(some, are_revised=are_revised, lengths=length_columns(changes)))
         punctuation = max(row.start for row in some if row.change == "punctuate" and row.start is not None)
         reached = max(reached, watermark(changes, punctuation, event_ends_move=are_revised))
         assert sorted(run.results) == expected(window, lives, reached, reached), (seed, some)
-    run.take(batch([Row("close")], are_revised=are_revised))
+    run.take(batch([Row("close")], are_revised=are_revised, lengths=length_columns(changes)))
     assert sorted(run.results) == expected(window, lives, INFINITY, reached), seed
     assert run.refused == []
 
@@ -169,6 +195,27 @@ def test_a_lifetime_beyond_the_axis_is_rejected_as_it_came() -> None:
     assert [code is None for code in found["problem"]] == [False, True]
     twice = (Shift(-LATEST // 2), Shift(-LATEST // 2))
     assert read(twice, Row("insert", 1, -1, 5, None, 1))["start"] == [-1]
+
+
+def test_a_length_that_is_null_or_too_small_is_rejected_unless_the_filter_leaves_the_event_out() -> None:
+    shifted = (Shift(LengthColumn("length_0", "wait", -2)),)
+    given = [Row("insert", n, 10, 15, None, n) for n in range(4)] + [Row("punctuate", start=30)]
+    waits = [-2, None, -3, 5, None]
+    found = read_rows(task(shifted, tumbling(10)).input, batch(given, length_0=waits))
+    assert found.rows.column("start").to_pylist() == [8, 10, 10, 15]
+    codes = found.rows.column("problem").to_pylist()
+    assert [code if code is None else PROBLEMS[code].reason for code in codes] == [
+        *(None, "null length", "length too small", None)
+    ]
+    assert found.progress.watermark == 28
+    filtered = task(shifted, tumbling(10), are_revised=False)
+    (plain,) = filtered.plan.inputs
+    columns = replace(plain.columns, conditions=(NamedColumn("wait > -3", "boolean"),))
+    filtered = replace(filtered, plan=replace(filtered.plan, inputs=(replace(plain, columns=columns),)))
+    is_kept = pa.array([True, None, False, True, None])
+    left = read_rows(filtered.input, batch(given, are_revised=False, length_0=waits, kept=is_kept))
+    assert (left.rows.column("start").to_pylist(), left.filtered) == ([8, 15], 2)
+    assert left.rows.column("problem").to_pylist() == [None, None]
 
 
 def test_what_has_a_problem_of_its_own_keeps_it() -> None:
@@ -262,6 +309,12 @@ def test_a_checkpoint_remembers_the_changes() -> None:
         assert found == Difference("changes of the lifetimes of events", "shift(5)", words)
 
 
+def test_a_checkpoint_remembers_the_column_of_a_length() -> None:
+    plans = [task((Shift(LengthColumn("length_0", text, -5)),), tumbling(10)).plan for text in ("wait", "2 * wait")]
+    (found,) = differences_between(plan_identity(plans[0]), plan_identity(plans[1]))
+    assert (found.checkpoint, found.query) == ("shift(wait, at least -5)", "shift(2 * wait, at least -5)")
+
+
 def test_explain_says_what_becomes_of_the_watermark() -> None:
     def told(*changes: LifetimeChange) -> str:
         return dict(topics_of(task(changes, tumbling(10)).plan))["events"]
@@ -278,6 +331,12 @@ def test_explain_says_what_becomes_of_the_watermark() -> None:
     assert told(Extend(1), Align(tumbling(10))) == (
         "each ends 1 ticks later, then each lasts as long as its windows of tumbling(10); "
         "the watermark stays at the start of the earliest of these that has not ended"
+    )
+    back = Shift(LengthColumn("length_0", "wait", -5))
+    assert told(back) == "shifted by wait, at least -5 ticks; the watermark is shifted by -5 ticks"
+    assert told(Shift(LengthColumn("length_0", "wait", 0))) == "shifted by wait, at least 0 ticks; the watermark stays"
+    assert told(SetDuration(LengthColumn("length_0", "wait", 1))) == (
+        "each lasts wait, at least 1 ticks; the watermark stays"
     )
     assert told(ShareWindows(hopping(12, 5))) == (
         "each lasts from the start of its first window of hopping(12, 5) to that of the next one after its last, so "

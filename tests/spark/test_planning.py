@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from muntin import ClipPolicy, PolicyError, QueryError, TimestampPolicy, TypeMismatchError, calendar, snapshot, tumbling
 from muntin_engine import EventStream, Query, events, from_stream, module, union
-from muntin_engine.core.lifetimes import Shift
+from muntin_engine.core.lifetimes import LengthColumn, Shift
 from muntin_engine.exchange.task_payload import bucket_ids, murmur3
 from tests.spark.modules import Count, Members, Total
 from tests.spark.running import collect
@@ -201,6 +201,12 @@ def test_changes_of_lifetimes_are_in_ticks_of_the_axis(
         (lambda stream: stream.shift("1 hour"), "the length of a shift is 1 hour, and the times in at are integers"),
         (lambda stream: stream.set_duration("1 hour"), "the duration is 1 hour, and the times in at are integers"),
         (lambda stream: stream.align_to(tumbling("1 hour")), "the size of a window is 1 hour, and the times in at are"),
+        (
+            lambda stream: stream.shift(F.expr("INTERVAL '1' HOUR")),
+            r"the length INTERVAL '1' HOUR is interval hour, and times are int\n  expected: a column that is of whole",
+        ),
+        (lambda stream: stream.extend(F.col("y")), "extend reads 'y', and the input has no such column"),
+        (lambda stream: stream.shift(F.col("x"), at_least="1 hour"), "the least length of a shift is 1 hour, and the"),
         (lambda stream: stream.shift(2**61), "shift.. takes lengths of up to 1152921504606846976 ticks, got 2305"),
     ],
 )
@@ -209,6 +215,27 @@ def test_lengths_of_lifetimes_that_mean_nothing_on_the_axis_are_refused(
 ) -> None:
     with pytest.raises(QueryError, match=message):
         change(events(df, at="at")).window(snapshot()).aggregate(n=module(Count))
+
+
+def test_lengths_in_columns_are_like_the_times_and_in_every_row(df: DataFrame) -> None:
+    minutes = F.expr("x * INTERVAL '1' MINUTE")
+    timed = events(df, at="t").set_duration(minutes).extend(minutes).shift(minutes, at_least="-1 hour")
+    plan = timed.select("x").window(snapshot()).aggregate(n=module(Count)).plan
+    assert plan.input.lifetime_changes[2:] == (Shift(LengthColumn("length_2", str(minutes)[8:-2], -3_600_000_000)),)
+    with pytest.raises(
+        QueryError, match=r"the length x is int, and times are timestamp\n  expected: .* an interval: F"
+    ):
+        events(df, at="t").shift(F.col("x")).window(snapshot()).aggregate(n=module(Count))
+    prices = events(df.withColumn("price", F.col("at").cast("decimal(9, 2)")), at="price")
+    with pytest.raises(
+        QueryError, match=r"is decimal\(9,3\), .*\n  expected: a column that is of 2 places, as the times"
+    ):
+        prices.shift(F.col("x").cast("decimal(9, 3)")).window(snapshot()).aggregate(n=module(Count))
+    with pytest.raises(QueryError, match=r"needs the payload in every row.*\n.*say so: shift\(..., repeated=True\)"):
+        events(df, at="at", id="x").shift(F.col("x"))
+    assert events(df, at="at", id="x").shift(F.col("x"), repeated=True).lifetimes == "point"
+    with pytest.raises(QueryError, match=r"extend\(\) reads the ends of events"):
+        events(df, at="at", edge=True).extend(F.col("x"))
 
 
 def test_windows_by_the_clock_of_a_zone_do_not_align_local_times(df: DataFrame) -> None:

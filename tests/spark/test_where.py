@@ -58,7 +58,11 @@ def queries(df: Any) -> dict[str, Query]:
     busy = by_window.named("input").as_events(buckets=1).where("n > 1")
     doubled = rides.where("km > 2").with_columns(twice="km * 2", count=F.lit(1)).select("twice").shift(10)
     both = union(one=points.where("km < 4"), two=points.where("km >= 4").shift(10))
+    lasting = by_window.named("lasting").as_events(buckets=1).set_duration(F.col("total").cast("bigint"))
+    later = points.shift(F.col("km").cast("bigint"), at_least=2)
+    by_value = union(results=lasting, later=later).select("total").window(tumbling(5))
     return {
+        "by value": by_value.aggregate(n=module(Count), total=module(Total, "total")),
         "united": both.window(hopping(20, 10)).aggregate(
             n=module(Count),
             total=module(Total, "km"),
@@ -72,6 +76,8 @@ def queries(df: Any) -> dict[str, Query]:
 
 
 EXPECTED = {
+    # windows of 6, 7 and 3 km last from 0, 2 and 4 for as many ticks; rides of 5, 7 and 3 km are at 6, 10 and 7
+    "by value": [(0, 3, 16.0), (5, 5, 16.0), (10, 1, None)],
     "revised": [(0, 2, 8.0), (10, 1, 5.0)],  # ride 1 until 14 and ride 5
     "changed": [(10, 2, 16.0), (20, 1, 10.0)],  # of all twice, ten later
     "united": [(-10, 2, 4.0), (0, 4, 16.0), (10, 2, 12.0)],  # rides 2 and 5, and rides 1 and 4 ten later

@@ -10,6 +10,7 @@ from muntin import hopping, snapshot, tumbling
 from muntin_engine.core.lifetimes import (
     Align,
     Extend,
+    LengthColumn,
     LifetimeChange,
     PointsAtEnd,
     PointsAtStart,
@@ -29,7 +30,7 @@ def lifetimes(seed: int, folder: Path) -> Figures:
     """Change lifetimes several times, and unite two streams: the output is as if events had come so."""
     del folder
     random = Random(seed)
-    changes = [_change(random) for _ in range(random.randint(1, 4))]
+    changes = [_change(random, place) for place in range(random.randint(1, 4))]
     if random.random() < _RARE:
         changes.append(random.choice((PointsAtStart(), PointsAtEnd(is_repeated=True))))
     check(changes, random.choice((tumbling(10), snapshot(), hopping(9, 4))), seed, are_revised=random.random() < 2 / 3)
@@ -37,14 +38,15 @@ def lifetimes(seed: int, folder: Path) -> Figures:
     return {"streams": 3}
 
 
-def _change(random: Random) -> LifetimeChange:
+def _change(random: Random, place: int) -> LifetimeChange:
     length = random.randint(1, 15)
+    said, back = (LengthColumn(f"length_{place}", "said", least) for least in (1, -length))
     grid = random.choice((tumbling(length, 2), hopping(length + 4, 4)))
     return random.choice(
         (
-            Shift(random.randint(-15, 15)),
-            SetDuration(length),
-            Extend(length),
+            Shift(random.choice((random.randint(-15, 15), back))),
+            SetDuration(random.choice((length, said))),
+            Extend(random.choice((length, said))),
             Shorten(length),
             Align(grid),
             ShareWindows(grid),

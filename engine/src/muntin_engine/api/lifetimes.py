@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from datetime import timedelta
+from decimal import Decimal
+from itertools import count
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+
+from typing_extensions import TypeIs
 
 from muntin import Duration, QueryError, WindowSpecification
 from muntin.axis import spell_given, ticks
-from muntin_engine.api.arguments import check_flag, check_specification
-from muntin_engine.api.request import InputRequest
+from muntin_engine.api.arguments import check_column, check_flag, check_specification
+from muntin_engine.api.payload import ChangesPayload
 from muntin_engine.core.lifetimes import (
     Align,
     Extend,
+    LengthColumn,
     LifetimeChange,
     PointsAtEnd,
     PointsAtStart,
@@ -21,9 +28,14 @@ from muntin_engine.core.lifetimes import (
     ToEdges,
 )
 
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    LengthOrColumn: TypeAlias = Duration | Column
+
 
 @dataclass(frozen=True)
-class ChangesLifetimes(InputRequest):
+class ChangesLifetimes(ChangesPayload):
     """The part of an event stream that gives its events other lifetimes.
 
     A change follows from one event alone. Revisions and retractions are changed as their events are, and the watermark
@@ -33,49 +45,67 @@ class ChangesLifetimes(InputRequest):
     Policies that derive the watermark, `with_heartbeat` and rows of punctuation speak of the events as they come;
     readings of a clock are not changed. An event whose changed lifetime leaves the axis is rejected. `explain()` says
     what becomes of the watermark. A checkpoint stores the changes.
+
+    `shift`, `set_duration` and `extend` also take a column of the payload, which says the length for each event: an
+    interval where times are timestamps, else a number like the times. Every row of an event then needs the payload: so
+    where rows are revisions or retractions, and not results of another query, which have it, `repeated=True` has to say
+    that they repeat that of their event. An event whose length is null, or less than it may be, is rejected.
     """
 
-    def shift(self, by: Duration) -> Self:
+    def shift(self, by: LengthOrColumn, *, at_least: Duration = 0, repeated: bool = False) -> Self:
         """Move the events along the axis, and the watermark with them.
 
         Args:
-            by: How far: `"1 hour"` to the future, `"-1 hour"` to the past.
+            by: How far: `"1 hour"` to the future, `"-1 hour"` to the past; or a column.
+            at_least: By a column, how far every event is shifted at least, below zero to the past: the watermark is
+                shifted by this, and an event that says less is rejected.
+            repeated: By a column, True says that revisions and retractions repeat the payload of their event.
 
         Raises:
             DurationError: The length cannot be read.
+            QueryError: It is a column that cannot be computed, or that not every row has.
 
         Example:
             >>> yesterday = rides.shift("1 day")  # beside today's  # doctest: +SKIP
         """
+        if not _is_length(by):
+            return self._by_column("shift", by, ticks(at_least), Shift, repeated=repeated)
         return self._changed(Shift(ticks(by)))
 
-    def set_duration(self, length: Duration) -> Self:
+    def set_duration(self, length: LengthOrColumn, *, repeated: bool = False) -> Self:
         """Let each event last for a time from its start on, whatever its end; the watermark stays.
 
         Revisions of ends change nothing any more, retractions still do. Points and samples become events with ends.
 
         Args:
-            length: How long.
+            length: How long; or a column, which is above zero.
+            repeated: As for `shift`.
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: It is not above zero.
+            QueryError: It is not above zero, or a column as `shift` refuses it.
 
         Example:
             >>> clicks.set_duration("5 minutes").window(snapshot())  # the last five minutes  # doctest: +SKIP
+            >>> offers.set_duration(F.expr("hours * INTERVAL '1' HOUR"))  # doctest: +SKIP
         """
+        if not _is_length(length):
+            return self._by_column("set_duration", length, 1, SetDuration, repeated=repeated)
         return self._changed(SetDuration(_above_zero("set_duration", length)))
 
-    def extend(self, by: Duration) -> Self:
+    def extend(self, by: LengthOrColumn, *, repeated: bool = False) -> Self:
         """Let each event end later; the watermark stays. One without an end has none.
 
         Args:
-            by: How much later.
+            by: How much later; or a column, which is zero or more.
+            repeated: As for `shift`.
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: It is not above zero, or events are samples.
+            QueryError: It is not above zero, or a column as `shift` refuses it; or events are samples.
         """
+        if not _is_length(by):
+            return self._by_column("extend", by, 0, Extend, repeated=repeated)
         return self._with_ends("extend", Extend(_above_zero("extend", by)))
 
     def shorten(self, by: Duration) -> Self:
@@ -160,6 +190,22 @@ class ChangesLifetimes(InputRequest):
         """
         return self._aligned(Align(windows))
 
+    def _by_column(
+        self, call: str, column: Column, least: int, change: Callable[[LengthColumn], LifetimeChange], *, repeated: bool
+    ) -> Self:
+        check_column(call, column)
+        check_flag("repeated", repeated)
+        if self.id is not None and not repeated and (self.rules or not self.inner):
+            raise QueryError(
+                f"{call}() by a column needs the payload in every row, and rows of revisions and retractions may have "
+                f"none\n  if those of this stream repeat the payload of their event, say so: {call}(..., repeated=True)"
+            )
+        name = next(name for number in count() if (name := f"length_{number}") not in self.df.columns)
+        text = str(column).removeprefix("Column<'").removesuffix("'>")
+        named = self._computed(call, {}, {name: column}, keeps_others=True)
+        made = change(LengthColumn(name, text, least))
+        return named._with_ends(call, made) if isinstance(made, Extend) else named._changed(made)
+
     @property
     def _ends_are_revised(self) -> bool:
         return self.new_end is not None and not any(change.fixes_ends for change in self.lifetime_changes)
@@ -185,6 +231,10 @@ class ChangesLifetimes(InputRequest):
 
     def _changed(self, change: LifetimeChange) -> Self:
         return replace(self, lifetime_changes=(*self.lifetime_changes, change))
+
+
+def _is_length(given: object) -> TypeIs[Duration]:
+    return isinstance(given, int | str | timedelta | Decimal)
 
 
 def _above_zero(call: str, length: Duration) -> int:

@@ -31,7 +31,6 @@ from muntin_engine.api.arguments import (
 )
 from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
-from muntin_engine.api.payload import ChangesPayload
 from muntin_engine.api.request import JoinCondition, JoinRequest, ModuleCall, WindowRequest, plans_before
 from muntin_engine.api.spark_words import KnowsSparkWords
 from muntin_engine.api.timed_input import TimedInput
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class EventStream(ChangesLifetimes, ChangesPayload, TimedInput, KnowsSparkWords):
+class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
     """A DataFrame whose rows are events; made by `events`. Those of `Query.as_events` know the queries before them."""
 
     def where(self, condition: ColumnLike) -> EventStream:

@@ -22,7 +22,14 @@ from muntin import (
     TimestampPolicy,
     WindowSpecification,
 )
-from muntin_engine.core.lifetimes import LifetimeChange, Lifetimes, given_lifetimes, lifetimes_after
+from muntin_engine.core.lifetimes import (
+    LengthColumn,
+    LifetimeChange,
+    Lifetimes,
+    given_lifetimes,
+    length_columns,
+    lifetimes_after,
+)
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.plan import Plan
 
@@ -125,6 +132,12 @@ class InputRequest:
     unit: str | None = None
     inner: tuple[Plan, ...] = ()
     name: str = ""
+
+    @property
+    def length_columns(self) -> tuple[LengthColumn, ...]:
+        """The columns that say by how much lifetimes change."""
+        of_sources = (change for rule in self.rules for change in rule.lifetime_changes)
+        return length_columns((*of_sources, *self.lifetime_changes))
 
     @property
     def lifetimes(self) -> Lifetimes:

@@ -6,7 +6,7 @@ comes whose own sync time is `t` or later. `muntin_engine.exchange.changed_lifet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar, Final, Literal, TypeAlias
 
@@ -23,6 +23,25 @@ FARTHEST: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True)
+class LengthColumn:
+    """A length that each event says in a column of its payload.
+
+    Attributes:
+        name: The name of the column in the input.
+        text: The expression, as the query writer has it.
+        least: The least length in ticks; events that say less are rejected, so that the watermark can be moved by it.
+    """
+
+    name: str
+    text: str
+    least: int
+
+
+Length: TypeAlias = int | LengthColumn
+"""A length in ticks, of all events or of each."""
+
+
+@dataclass(frozen=True, slots=True)
 class LifetimeChange:
     """One change of the lifetimes of all events of a stream.
 
@@ -36,8 +55,16 @@ class LifetimeChange:
     becomes: ClassVar[Lifetimes | None] = None
     fixes_ends: ClassVar[bool] = False
 
+    @property
+    def length(self) -> Length | None:
+        """The length that it goes by; None if it goes by none."""
+        values = (getattr(self, part.name) for part in fields(self))
+        return next((value for value in values if isinstance(value, Length) and not isinstance(value, bool)), None)
+
     def identity(self) -> list[object]:
         """Return the part of a checkpoint's identity that it is, as plain data."""
+        if isinstance(self.length, LengthColumn):
+            return [self.call, f"{self.length.text}, at least {self.length.least}"]
         values = [getattr(self, part.name) for part in fields(self)]
         return [self.call, *(to_dict(value) if isinstance(value, WindowSpecification) else value for value in values)]
 
@@ -51,7 +78,7 @@ class Shift(LifetimeChange):
     """
 
     call = "shift"
-    shift: int
+    shift: Length
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +90,7 @@ class SetDuration(LifetimeChange):
     """
 
     call = "set_duration"
-    duration: int
+    duration: Length
     becomes = "interval"
     fixes_ends = True
 
@@ -77,7 +104,7 @@ class Extend(LifetimeChange):
     """
 
     call = "extend"
-    extension: int
+    extension: Length
     becomes = "interval"
 
 
@@ -181,7 +208,7 @@ class LifetimeChanges:
             return tick
         for change, event_ends_move in self._each():
             if isinstance(change, Shift):
-                tick += change.shift
+                tick += least_of(change.shift)
             elif isinstance(change, Shorten) and event_ends_move:
                 tick -= change.reduction
             elif isinstance(change, Align):
@@ -198,14 +225,19 @@ class LifetimeChanges:
             spell_window: Returns windows as they are written.
         """
         told, effects = list[str](), list[str]()
+
+        def said(length: Length) -> str:
+            return spell(length) if isinstance(length, int) else f"{length.text}, at least {spell(length.least)}"
+
         for change, event_ends_move in self._each():
             if isinstance(change, Shift):
-                told.append(f"shifted by {spell(change.shift)}")
-                effects.append(f"the watermark is shifted by {spell(change.shift)}")
+                told.append(f"shifted by {said(change.shift)}")
+                if least := least_of(change.shift):
+                    effects.append(f"the watermark is shifted by {spell(least)}")
             elif isinstance(change, SetDuration):
-                told.append(f"each lasts {spell(change.duration)}")
+                told.append(f"each lasts {said(change.duration)}")
             elif isinstance(change, Extend):
-                told.append(f"each ends {spell(change.extension)} later")
+                told.append(f"each ends {said(change.extension)} later")
             elif isinstance(change, Shorten):
                 told.append(f"each ends {spell(change.reduction)} earlier, but keeps its first tick")
                 behind = f"the watermark stays {spell(change.reduction)} behind, as revisions count that much earlier"
@@ -232,6 +264,17 @@ class LifetimeChanges:
         for change in self.changes:
             yield change, event_ends_move
             event_ends_move = event_ends_move and not change.fixes_ends
+
+
+def least_of(length: Length) -> int:
+    """Return the least length that an event may have, in ticks."""
+    return length if isinstance(length, int) else length.least
+
+
+def length_columns(changes: Iterable[LifetimeChange]) -> tuple[LengthColumn, ...]:
+    """Return the columns that some changes read, each once."""
+    found = (change.length for change in changes)
+    return tuple({column.name: column for column in found if isinstance(column, LengthColumn)}.values())
 
 
 def lifetimes_after(before: Lifetimes, changes: Sequence[LifetimeChange]) -> Lifetimes:

@@ -18,6 +18,7 @@ from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.lifetimes import (
     Align,
     Extend,
+    LengthColumn,
     LifetimeChange,
     LifetimeChanges,
     PointsAtEnd,
@@ -33,13 +34,17 @@ from muntin_engine.exchange.problems import (
     CHANGED_TOO_FAR,
     CHANGES,
     INSERT,
+    NO_LENGTH,
     NO_OLD_END,
     PUNCTUATE,
     PUNCTUATE_KEY,
     RETRACT,
+    SHORT_LENGTH,
+    UNKNOWN,
     RowTimes,
 )
 from muntin_engine.exchange.task_payload import InputTask
+from muntin_engine.exchange.times import as_ticks
 from muntin_engine.exchange.value_flags import flags
 from muntin_engine.plan import LATEST
 
@@ -89,8 +94,7 @@ class _Lives:
         end: The ends so far.
         is_said: True where a row says the end so far; an insertion does.
         new_end: The next ends, of all but insertions.
-        lacks_end: True where the end so far would be needed, and is not said.
-        is_far: True where a change left the axis.
+        fault: The first problem that a change found, as a place among `PROBLEMS`; `UNKNOWN` where there is none.
     """
 
     place: IntArray
@@ -99,8 +103,7 @@ class _Lives:
     end: IntArray
     is_said: BoolArray
     new_end: IntArray
-    lacks_end: BoolArray
-    is_far: BoolArray
+    fault: IntArray
 
     @property
     def is_new(self) -> BoolArray:
@@ -115,9 +118,12 @@ class _Lives:
             self.end[chosen],
             self.is_said[chosen],
             self.new_end[chosen],
-            self.lacks_end[chosen],
-            self.is_far[chosen],
+            self.fault[chosen],
         )
+
+    def with_fault(self, code: int, is_wrong: BoolArray) -> _Lives:
+        """Return the same with a problem where there was none before."""
+        return replace(self, fault=np.where((self.fault == UNKNOWN) & is_wrong, code, self.fault))
 
 
 def with_changed_lifetimes(
@@ -150,11 +156,10 @@ def _after(changes: LifetimeChanges, rows: ChangedRows) -> ChangedRows:
     given = _lives(kind, times, np.flatnonzero(is_event))
     lives = given
     for change in changes.changes:
-        lives = _changed(change, lives)
+        lives = _changed(change, *_with_lengths(change, lives, batch))
     is_idle = ~lives.is_new & lives.is_said & (lives.end == lives.new_end)
     lives = lives.take(~is_idle)
-    code = np.where(lives.lacks_end, NO_OLD_END, CHANGED_TOO_FAR)
-    is_wrong = lives.lacks_end | lives.is_far
+    is_wrong = lives.fault != UNKNOWN
     if is_wrong.any():  # which are shown as they came
         came = _lives(kind, times, lives.place)
         lives = replace(
@@ -188,7 +193,7 @@ def _after(changes: LifetimeChanges, rows: ChangedRows) -> ChangedRows:
             united(taken["end"], lives.end, ~lives.is_said),
             united(taken["new_end"], lives.new_end, lives.is_new),
         ),
-        united(problem.take(pa.array(others)), code.astype(np.int16), ~is_wrong),
+        united(problem.take(pa.array(others)), lives.fault.astype(np.int16), ~is_wrong),
         left_out + int(np.count_nonzero(given.is_new)) - int(np.count_nonzero(kind[lives.place] == INSERT)),
     )
 
@@ -197,48 +202,62 @@ def _lives(kind: IntArray, times: RowTimes, place: IntArray) -> _Lives:
     """Return some rows of events; what a null stands for is not read."""
     start, end, new_end = (ticks.fill_null(0).to_numpy()[place] for ticks in times)
     is_said = flags(times.end.is_valid())[place]
-    return _Lives(place, kind[place], start, end, is_said, new_end, *np.zeros((2, len(place)), np.bool_))
+    return _Lives(place, kind[place], start, end, is_said, new_end, np.full(len(place), UNKNOWN))
 
 
-def _changed(change: LifetimeChange, lives: _Lives) -> _Lives:
+def _with_lengths(change: LifetimeChange, lives: _Lives, batch: pa.RecordBatch) -> tuple[_Lives, int | IntArray]:
+    """Return the rows with the problems of what they say of a length, and that length, which is another for each.
+
+    What the query's filter leaves out needs no length.
+    """
+    length = change.length
+    if not isinstance(length, LengthColumn):
+        return lives, length or 0
+    said = as_ticks(batch.column(length.name))
+    is_met = flags(batch.column("kept")) if "kept" in batch.schema.names else np.ones(len(batch), np.bool_)
+    ticks = said.fill_null(length.least).to_numpy()
+    is_null, is_short = (is_met & wrong for wrong in (flags(said.is_null()), ticks < length.least))
+    lives = lives.with_fault(NO_LENGTH, is_null[lives.place]).with_fault(SHORT_LENGTH, is_short[lives.place])
+    return lives, _clipped(np.maximum(ticks, length.least))[lives.place]
+
+
+def _changed(change: LifetimeChange, lives: _Lives, length: int | IntArray) -> _Lives:
     """Return the rows after one change."""
     if isinstance(change, PointsAtEnd):
         return _points_at_end(change, lives)
-    start = _clipped(_start(change, lives.start))
+    start = _clipped(_start(change, lives.start, length))
 
     def moved(end: IntArray) -> IntArray:
-        alive = _end(change, lives.start, end)
+        alive = _end(change, lives.start, end, length)
         deleted = start + (end - lives.start)  # or further back than that, which no row may say
         return np.where(end > lives.start, np.where(alive == INFINITY, INFINITY, _clipped(alive)), deleted)
 
     found = replace(lives, start=start, end=moved(lives.end), new_end=moved(lives.new_end))
     is_far = _is_far(start) | (lives.is_said & _is_far(found.end)) | (~lives.is_new & _is_far(found.new_end))
-    found = replace(found, is_far=lives.is_far | is_far)
+    found = found.with_fault(CHANGED_TOO_FAR, is_far)
     if not change.fixes_ends:
         return found
     if not isinstance(change, ToEdges):  # the end so far is known now, whether it is said or not
-        fixed = _clipped(_end(change, lives.start, lives.end))
+        fixed = _clipped(_end(change, lives.start, lives.end, length))
         found = replace(found, end=np.where(lives.is_said, found.end, fixed), is_said=np.ones_like(lives.is_said))
     revives = lives.is_said & (lives.end <= lives.start)
     return found.take(lives.is_new | (lives.new_end <= lives.start) | revives)
 
 
-def _start(change: LifetimeChange, start: IntArray) -> IntArray:
+def _start(change: LifetimeChange, start: IntArray, length: int | IntArray) -> IntArray:
     if isinstance(change, Shift):
-        return start + change.shift
+        return start + length
     return _window_starts(change, start) if isinstance(change, Align) else start
 
 
-def _end(change: LifetimeChange, start: IntArray, end: IntArray) -> IntArray:
+def _end(change: LifetimeChange, start: IntArray, end: IntArray, length: int | IntArray) -> IntArray:
     """Return the ends after a change, where they lie after the starts."""
     if isinstance(change, ToEdges):
         return np.full(len(start), INFINITY, np.int64)
     if isinstance(change, SetDuration):
-        return start + change.duration
-    if isinstance(change, Shift):
-        return np.where(end == INFINITY, INFINITY, end + change.shift)
-    if isinstance(change, Extend):
-        return np.where(end == INFINITY, INFINITY, end + change.extension)
+        return start + length
+    if isinstance(change, Shift | Extend):
+        return np.where(end == INFINITY, INFINITY, end + length)
     if isinstance(change, Shorten):
         return np.where(end == INFINITY, INFINITY, np.maximum(end - change.reduction, start + 1))
     if isinstance(change, Align):
@@ -263,17 +282,16 @@ def _points_at_end(change: PointsAtEnd, lives: _Lives) -> _Lives:
             start=gone.end,
             end=gone.end + 1,
             new_end=gone.end,
-            lacks_end=gone.lacks_end | ~gone.is_said,
-            is_far=gone.is_far | (gone.is_said & _is_far(gone.end + 1)),
-        ),
+        )
+        .with_fault(NO_OLD_END, ~gone.is_said)
+        .with_fault(CHANGED_TOO_FAR, gone.is_said & _is_far(gone.end + 1)),
         replace(
             come,
             kind=np.full(len(come.kind), INSERT, come.kind.dtype),
             start=at,
             end=at + 1,
             is_said=np.ones(len(at), np.bool_),
-            is_far=come.is_far | _is_far(at + 1),
-        ),
+        ).with_fault(CHANGED_TOO_FAR, _is_far(at + 1)),
     )
 
 

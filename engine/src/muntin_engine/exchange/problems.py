@@ -26,6 +26,8 @@ UNKNOWN: Final = -1
 
 CHANGED_TOO_FAR: Final = 10
 NO_OLD_END: Final = 11
+NO_LENGTH: Final = 12
+SHORT_LENGTH: Final = 13
 """Problems of a changed lifetime, as places among `PROBLEMS`."""
 
 
@@ -58,6 +60,8 @@ PROBLEMS: Final = (
     Problem("unreadable value", "it holds a value that Python has no counterpart for"),
     Problem("time out of range", f"its lifetime, as the query changes it, is {LATEST} ticks or more away from 0"),
     Problem("null time", "its old end is null, so it does not say which point at an end it deletes"),
+    Problem("null length", "the length by which the query changes its lifetime is null"),
+    Problem("length too small", "the length by which the query changes its lifetime is below the least one it allows"),
 )
 """The faults that there are of the times, the key, the source, the change or a value of a row."""
 

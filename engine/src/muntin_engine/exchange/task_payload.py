@@ -134,6 +134,7 @@ class InputTask:
             *(role for role in roles if getattr(named, role) is not None),
             *(["change"] if self.columns.has_changes else []),
             *(["kept"] if named.conditions else []),
+            *(column.name for column in self.given.length_columns),
             *self.key_names,
             *self.own_payload_names,
         )

@@ -14,7 +14,15 @@ from muntin import (
     QueryError,
 )
 from muntin.progress import identity_of
-from muntin_engine.core.lifetimes import LifetimeChange, LifetimeChanges, Lifetimes, given_lifetimes, lifetimes_after
+from muntin_engine.core.lifetimes import (
+    LengthColumn,
+    LifetimeChange,
+    LifetimeChanges,
+    Lifetimes,
+    given_lifetimes,
+    length_columns,
+    lifetimes_after,
+)
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.columns import Columns
 from muntin_engine.state.query_identity import QueryIdentity
@@ -73,6 +81,12 @@ class Input:
     def changes(self) -> LifetimeChanges:
         """The changes of lifetimes, and what they do to the watermark."""
         return LifetimeChanges(self.lifetime_changes, event_ends_move=self.columns.new_end is not None)
+
+    @property
+    def length_columns(self) -> tuple[LengthColumn, ...]:
+        """The columns that say by how much lifetimes change."""
+        of_sources = (change for rule in self.rules for change in rule.lifetime_changes)
+        return length_columns((*of_sources, *self.lifetime_changes))
 
     @property
     def changes_lifetimes(self) -> bool:

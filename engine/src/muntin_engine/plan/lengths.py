@@ -31,6 +31,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "shift": "length of a shift",
     "extension": "length by which events end later",
     "reduction": "length by which events end earlier",
+    "least": "least length of a shift",
 }
 
 

@@ -95,6 +95,7 @@ class _Stream:
                 "a source that is idle follows a clock, and integer or decimal times do not\n"
                 "  give events() timestamps, for example F.timestamp_millis('at'), or leave the lag out"
             )
+        self._check_lengths()
         columns = Columns(
             **{name: _named(part) for name, part in self.roles.items()},
             keys=tuple(map(_named, self.keys)),
@@ -116,6 +117,31 @@ class _Stream:
             rules=scale.resolve(request.rules),
             is_chained=bool(request.inner) and not request.rules,
         )
+
+    def _check_lengths(self) -> None:
+        """Refuse columns of lengths that are not like the times.
+
+        Raises:
+            QueryError: One is not.
+        """
+        request, start = self.request, self.roles["start"].dataType
+        read = {length.name: F.col(length.name) for length in request.length_columns}
+        for length, part in zip(request.length_columns, fields_of(request.df, read, {}).values(), strict=True):
+            kind = part.dataType
+            if self.axis is Axis.TIME:
+                fits, wanted = (
+                    isinstance(kind, spark_types.DayTimeIntervalType),
+                    "an interval: F.expr(\"minutes * INTERVAL '1' MINUTE\")",
+                )
+            elif self.places is not None:
+                fits, wanted = places_of(kind) == self.places, f"of {self.places} places, as the times: cast it"
+            else:
+                fits, wanted = isinstance(kind, spark_types.IntegralType), "of whole numbers, as the times"
+            if not fits:
+                raise QueryError(
+                    f"the length {length.text} is {kind.simpleString()}, and times are {start.simpleString()}\n"
+                    f"  expected: a column that is {wanted}"
+                )
 
     def projected(self, buckets: int, scale: AxisScale) -> Projection:
         """Return its columns that the query reads."""
@@ -333,6 +359,7 @@ def _projected_columns(events: InputRequest, inputs: ReadColumns) -> tuple[dict[
     given |= {f"k{place}": key for place, key in enumerate(events.keys)}
     columns = {name: as_column(column) for name, column in given.items()}
     columns |= {name: columns[name].cast("string") for name in _TEXTS if name in columns}
+    columns |= {length.name: F.col(length.name) for length in events.length_columns}
     if events.conditions:
         columns["kept"] = reduce(and_, events.conditions)
     columns |= {f"i{place}": column for place, column in enumerate(inputs.columns)}

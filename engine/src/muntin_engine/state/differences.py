@@ -161,6 +161,8 @@ def _changed(value: Any, identity: QueryIdentity) -> str:
     def spell(call: str, given: Any = None) -> str:
         if isinstance(given, Mapping):
             return f"{call}({_window(given, identity)})"
+        if isinstance(given, str):
+            return f"{call}({given})"
         return call if given is None else f"{call}({_length(given, identity)})"
 
     return ", ".join(spell(*change) for change in value)
