@@ -82,7 +82,7 @@ class TestAverageOfDecimals(IncrementalAggregateLaws):
     tolerance = EXACTLY
 
 
-class TestCollectList(TimeSensitiveIncrementalAggregateLaws):
+class TestCollectList(IncrementalAggregateLaws):
     module = CollectList[Any]()
     payloads = TIED
 
@@ -145,12 +145,12 @@ class TestDistinctCount(IncrementalAggregateLaws):
     payloads = TIED
 
 
-class TestFirst(TimeSensitiveIncrementalAggregateLaws):
+class TestFirst(IncrementalAggregateLaws):
     module = First[Any]()
     payloads = TIED
 
 
-class TestLast(TimeSensitiveIncrementalAggregateLaws):
+class TestLast(IncrementalAggregateLaws):
     module = Last[Any]()
     payloads = TIED
 
@@ -236,6 +236,11 @@ class TestTopKOfTies(IncrementalOperatorLaws):
 
 class TestTopBy(IncrementalOperatorLaws):
     module = TopBy[Any, Any](2)
+    payloads = st.none() | st.builds(Ranked, TIED, TIED)
+
+
+class TestTopByInOrder(IncrementalOperatorLaws):
+    module = TopBy[Any, Any](2).with_order()
     payloads = st.none() | st.builds(Ranked, TIED, TIED)
 
 

@@ -74,33 +74,26 @@ def test_only_full_clipping_gives_an_average_over_the_window() -> None:
 
 
 @pytest.mark.parametrize(
-    ("events", "first", "last"),
+    ("script", "first", "last"),
     [
         # 0    5    10
         # [-a--)
         #   [--b----)
         #     [c)
-        ([Event(0, 5, "a"), Event(2, 10, "b"), Event(4, 6, "c")], "a", "c"),
+        (Script().insert(0, 0, 5, "a").insert(1, 2, 10, "b").insert(2, 4, 6, "c"), "a", "c"),
         # nulls have no value to give
-        ([Event(0, 5, None), Event(2, 3, "b"), Event(4, 5, None)], "b", "b"),
-        # [-b)      one start: the end decides
+        (Script().insert(0, 0, 5).insert(1, 2, 3, "b").insert(2, 4, 5), "b", "b"),
+        # [b)       one start: the order decides, which is that of the steps
         # [--a-)
-        ([Event(1, 5, "a"), Event(1, 4, "b")], "b", "a"),
-        # one lifetime: the value decides
-        ([Event(1, 5, "b"), Event(1, 5, "c"), Event(1, 5, "a")], "a", "c"),
-        ([Event(3, 4, None)], None, None),
-        ([Event(-5, 40, "only")], "only", "only"),
+        (Script().insert(0, 1, 2, "b").insert(1, 1, 5, "a"), "b", "a"),
+        (Script().insert(0, 3, 4), None, None),
+        (Script().insert(0, -5, 40, "only"), "only", "only"),
     ],
 )
-def test_first_and_last_go_by_start_then_end_then_value(events: list[Event[Any]], first: Any, last: Any) -> None:
-    assert (result(First(), events), result(Last(), events)) == (first, last)
-    assert (result(First(), events[::-1]), result(Last(), events[::-1])) == (first, last)
-
-
-def test_nan_comes_after_numbers_of_the_same_lifetime() -> None:
-    events = [Event(1, 5, nan), Event(1, 5, inf)]
-    assert result(First(), events) == inf
-    assert isnan(result(Last(), events))
+def test_first_and_last_go_by_start_and_then_by_order(script: Script, first: Any, last: Any) -> None:
+    query = WindowedQuery(tumbling(100, -50), [Computation(module) for module in (First[str](), Last[str]())])
+    ((row,),) = script.close().run(query).values()
+    assert row.value == (first, last)
 
 
 @given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.integers(1, 2**62)), min_size=1, max_size=4))

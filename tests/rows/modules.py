@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import ClassVar
 
 from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveOperator, Window
 
@@ -12,6 +13,7 @@ class Listed(Aggregate[int, list[int]]):
     """The payloads of a window, in the order in which they are given."""
 
     name, version = "rows.listed", "1.0.0"
+    reads_order = True
 
     def compute_result(self, payloads: Sequence[int]) -> list[int]:
         return list(payloads)
@@ -35,10 +37,33 @@ class Sliding(IncrementalAggregate[int, int, int]):
         return state
 
 
+class Kept(IncrementalAggregate[int, list[int], list[int]]):
+    """The payloads in order, of which the oldest are removed; counts those that are added to any state."""
+
+    name, version = "rows.kept", "1.0.0"
+    reads_order = True
+    added: ClassVar[list[int]] = []
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        self.added.extend(payloads)
+        return [*state, *payloads]
+
+    def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        assert state[: len(payloads)] == list(payloads), "what leaves is the oldest"
+        return state[len(payloads) :]
+
+    def compute_result(self, state: list[int]) -> list[int]:
+        return list(state)
+
+
 class Changes(TimeSensitiveOperator[int, int]):
     """Each change from a row to the next, at the time of the later one."""
 
     name, version = "rows.changes", "1.0.0"
+    reads_order = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:
         for before, after in pairwise(events):

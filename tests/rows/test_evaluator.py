@@ -22,7 +22,7 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from tests.rows.engine import Given, Result, Step, evaluated, payload_of, plan_of_rows
-from tests.rows.modules import Changes, Listed, Sliding
+from tests.rows.modules import Changes, Kept, Listed, Sliding
 from tests.rows.random_rows import BY, LIMITED, rows_for, sliding, tumbling
 from tests.rows.tracing import Trace
 
@@ -215,11 +215,19 @@ def test_a_module_that_slides_gives_what_its_members_give(
     history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject
 ) -> None:
     windows, rows = history
-    slides = plan_module("m", Sliding, {}, [X], lambda place, _: place)
+    slides, keeps = (plan_module("m", cls, {}, [X], lambda place, _: place) for cls in (Sliding, Kept))
     steps = cut(data, rows)
     sums = evaluated(plan_of_rows(windows, slides), steps)
     lists = evaluated(plan_of_rows(windows), steps)
     assert [result.value[0] for result in sums] == [sum(result.value[0]) for result in lists]
+    kept = evaluated(plan_of_rows(windows, keeps), steps, restarts=data.draw(st.booleans()), said=said_in(steps))
+    assert sorted(kept, key=repr) == sorted(lists, key=repr)
+
+
+def test_a_state_in_order_is_added_to_behind_and_removed_from_before() -> None:
+    keeps, Kept.added[:] = plan_module("m", Kept, {}, [X], lambda place, _: place), []
+    assert listed(straight(last(3), of_times(*range(1, 101)), modules=(keeps,)))[-1] == [98, 99, 100]
+    assert Kept.added == [*range(1, 101)]
 
 
 @SETTINGS

@@ -99,7 +99,8 @@ def test_a_report_says_who_breaks_what_on_which_stream_and_what_to_do() -> None:
             "            0",
             "    member  [)    ''",
             "    member   [)   'a'",
-            "  to do: use nothing of their order; sort by a key that has no ties, or keep all that tie",
+            "  to do: use nothing of their order: sort by a key that has no ties, keep all that tie, or say "
+            "reads_order = True",
         ]
     )
     assert (report.law, report.module) == ("order does not matter", "demo.mode 1.0.0")

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import WindowSpecification, hopping, session, tumbling
+from muntin import WindowSpecification, hopping, last, session, tumbling
 from muntin.combinators import all_of, grouping_by
 from muntin_engine import events, module
 from tests.spark.running import collect
@@ -55,6 +55,34 @@ def test_statistics_are_those_of_spark(spark: SparkSession) -> None:
             value = found[row["k"]][name]
             told = sorted(value) if name == "listed" else value
             assert told == pytest.approx(row[name], rel=1e-12), name
+
+
+def test_values_of_one_time_follow_one_another_by_the_order_of_the_query(spark: SparkSession) -> None:
+    """
+                  7
+    price         5.0, 3.0, 4.0    in the order of seq
+    """
+    df = spark.createDataFrame([(7, 3, 4.0), (7, 1, 5.0), (7, 2, 3.0)], "at bigint, seq bigint, price double")
+    calls = {name: module(f"stats.{name}", "price") for name in ("first", "last", "collect_list")}
+    ordered, plain = (events(df, at="at", order=order) for order in ("seq", None))
+    for given, expected in ((ordered, (5.0, 4.0, [5.0, 3.0, 4.0])), (plain, (3.0, 5.0, [3.0, 4.0, 5.0]))):
+        (row,) = collect(given.window(tumbling(10)).aggregate(**calls).results())
+        assert (row["first"], row["last"], row["collect_list"]) == expected
+    found = collect(ordered.window(last(9)).aggregate(**calls).results())
+    row = max(found, key=lambda row: len(row["collect_list"]))
+    assert (row["first"], row["last"], row["collect_list"]) == (5.0, 4.0, [5.0, 3.0, 4.0])
+
+    best: dict[str, object] = {}
+    for name, given in (("ordered", ordered), ("plain", plain)):
+        query = given.window(tumbling(10)).apply(module("stats.top_by", "price", F.lit(1), k=2))
+        best[name] = [row["value"] for row in sorted(collect(query.results()), key=lambda row: row["rank"])]
+        best[f"{name} runs"] = next(line.split()[1] for line in query.explain().splitlines() if "evaluator" in line)
+    assert best == {
+        "ordered": [5.0, 3.0],
+        "ordered runs": "general:",
+        "plain": [5.0, 4.0],
+        "plain runs": "sliced:",
+    }
 
 
 def test_the_first_rows_are_those_of_sql_whatever_computes_them(spark: SparkSession) -> None:

@@ -50,8 +50,9 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         key: One column to group by, or several; windows, modules and results are per key. Null is a key like any
             other. None: all rows are one group.
         id: Identifies an event within its key, so that it can be revised and duplicates are rejected.
-        order: Orders rows of the same time, for row windows such as `last(10)`: an offset, a sequence number. Null
-            comes first. Other windows do not read it.
+        order: Orders rows of the same time, for row windows such as `last(10)`, stream operators, and modules that read
+            the order, such as `stats.last`: an offset, a sequence number. Null comes first. Other queries do not read
+            it.
         start: The start of an event's lifetime.
         end: The end of the lifetime; null while it is not known. In a revision, the old end, or null for any.
         at: Instead of `start` and `end`, the time of a point event.

@@ -363,7 +363,7 @@ class Query(Outputs, KnowsSparkWords):
 
         Args:
             key: Columns of the results to group by, as in `events`.
-            order: Orders events of the same time, as in `events`: for row windows and stream operators.
+            order: Orders events of the same time, as in `events`.
             buckets: The number of buckets over which the other query's keys are spread.
             output: `"results"`, or `"evicted"` for the second output of a `RowOperator`: points at the ticks at which
                 rows left their windows, with the watermark of this query's input.

@@ -259,6 +259,11 @@ class EvaluatorQuery(MakesOnce):
         is_kept = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
         return self.is_cut_at_changes or is_kept
 
+    def place(self, event: Any) -> tuple[Any, ...]:
+        """Return the sort key of an event among those of its key: its time, and its order at that time, null first."""
+        order = None if self.order is None else self.order(event.payload)
+        return (event.start,) if order is None else (event.start, order)
+
     @cached_property
     def waits_for_ends(self) -> bool:
         """True if a window's result depends on ends that lie after it and may still move."""

@@ -62,7 +62,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
         ("window", f"{windows}, {emit}"),
         *([("lifetimes", _DISCARDED)] if _discards_lifetimes(plan) else []),
         ("key", _explain_key(plan)),
-        *([("order", _explain_order(plan))] if any(given.order is not None for given in plan.inputs) else []),
+        *([("order", told)] if (told := _explain_order(plan)) else []),
         *of_inputs,
         *([("join", _explain_join(plan.join, plan.inputs))] if plan.join is not None else []),
         *([("forgetting", _explain_forgetting(plan))] if plan.forget_keys_after is not None else []),
@@ -159,7 +159,14 @@ _JOINS: Final = {
 
 
 def _explain_order(plan: Plan) -> str:
+    """Say in which order events come; nothing where they come in none."""
     columns = [given.columns.payload[given.order].name for given in plan.inputs if given.order is not None]
+    if plan.is_windowed and plan.rows is None:
+        readers = ", ".join(module.label for module in plan.modules if module.module.reads_order)
+        told = " and ".join(columns) or "what it reads of them: events(..., order='offset') says another order"
+        return f"{readers}: events by time, and at one time by {told}" if readers else ""
+    if not columns:
+        return ""
     what, done = ("a row", "released") if plan.rows is not None else ("an event", "handed over")
     return f"by time, and at one time by {', '.join(columns)}; {what} is {done} when the watermark passes it"
 

@@ -108,6 +108,11 @@ class Plan:
         return bool(self.modules) and self.modules[0].module.is_operator
 
     @property
+    def reads_order(self) -> bool:
+        """True if a module reads the order of events, over windows of any kind."""
+        return any(module.module.reads_order for module in self.modules)
+
+    @property
     def module_labels(self) -> list[str]:
         """The labels of the modules in the query's metrics: their result columns, or the operator's name."""
         return [module.output or module.module.name for module in self.modules]

@@ -187,10 +187,13 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     )
     expressions = _plan_trigger(first.inputs, request.emit.trigger) if isinstance(request.emit, EarlyEmission) else {}
     join = None if request.join is None else plan_join([stream.inputs for stream in streams], request.join)
+    if events.order is not None:
+        modules = tuple(replace(module, module=module.module.with_order()) for module in modules)
     order = None
     if isinstance(request.specification, RowWindows):
         expressions = _plan_rows(first.inputs, request.specification)
-    if isinstance(request.specification, RowWindows | Unwindowed):
+    follows = isinstance(request.specification, RowWindows | Unwindowed)
+    if follows or any(module.module.reads_order for module in modules):
         order = _plan_order(first.inputs, events.order)
     made = [module.module for module in modules]
     clip = None if request.clip else clip_of(made)

@@ -123,7 +123,7 @@ def _meant(tested: QueryUnderTest, key: Hashable, events: list[Event[Any]], prog
 
 def _in_order(tested: QueryUnderTest, found: Mapping[tuple[Hashable, int], Event[Any]]) -> list[Event[Any]]:
     """Return events as they came; rows of one time follow one another in the order of their ids."""
-    if not tested.is_ordered:
+    if not tested.has_order:
         return list(found.values())
     return [found[name] for name in sorted(found, key=lambda name: tested.ids[name[0]])]
 

@@ -132,8 +132,13 @@ class QueryUnderTest:
 
     @property
     def is_ordered(self) -> bool:
-        """True if rows are followed: by time, and at one time by their ids, in the order in which these came."""
+        """True if rows are followed."""
         return isinstance(self.query.window, RowWindows | Unwindowed)
+
+    @property
+    def has_order(self) -> bool:
+        """True if rows have an order: by time, and at one time by their ids, in the order in which these came."""
+        return self.is_ordered or any(computation.module.reads_order for computation in self.query.computations)
 
     def plan(self, evaluator: str) -> Plan:
         """Return its plan, as a new process has it: with modules that nobody has used yet.
@@ -144,7 +149,7 @@ class QueryUnderTest:
         chosen = BY_NAME[evaluator]
         has_ids = self._is_revised if chosen.lifts_rows else self.has_ids and chosen.takes_revisions
         reads = () if self.rows is None else self.rows.reads
-        inputs, of_rows = len(self.inputs), ("order", *reads) if self.is_ordered else ()
+        inputs, of_rows = len(self.inputs), ("order", *reads) if self.has_order else ()
         columns = Columns(
             start=NamedColumn("start", _TICKS),
             end=None if self.is_point else NamedColumn("end", _TICKS),
@@ -175,8 +180,8 @@ class QueryUnderTest:
         )
 
     def read_by_windows(self, change: Insertion[Any] | Revision[Any]) -> tuple[Any, ...]:
-        """Return the order of a row, and what row windows read of its payload; nothing where windows are others."""
-        if not self.is_ordered:
+        """Return the order of a row, and what row windows read of its payload; nothing where rows have no order."""
+        if not self.has_order:
             return ()
         reads = () if self.rows is None else self.rows.reads
         return (self.ids[change.id], *(value_read(change.event.payload, name) for name in reads))

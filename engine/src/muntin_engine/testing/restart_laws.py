@@ -56,8 +56,8 @@ def _wants_other_windows(module: Any) -> str | None:
 
 
 def _is_never_sliced(module: Any) -> str | None:
-    if module.is_time_sensitive:
-        return f"{module.name} is time-sensitive"
+    if module.is_time_sensitive or module.reads_order:
+        return f"{module.name} {'is time-sensitive' if module.is_time_sensitive else 'reads the order of events'}"
     if isinstance(module, SupportsCombine | SupportsColumns):
         return None
     return f"{module.name} has no combine and no columnar_form"

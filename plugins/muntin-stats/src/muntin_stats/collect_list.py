@@ -1,48 +1,53 @@
-"""All values, in the order of their times."""
+"""All values, in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muntin import Event, TimeSensitiveIncrementalAggregate, Window
-from muntin_stats.order import T, unsigned
-from muntin_stats.timed import Timed, timed
+from muntin import IncrementalAggregate
+from muntin_stats.order import P, present, unsigned
 
 
-class CollectList(TimeSensitiveIncrementalAggregate[T | None, list[Timed[T]], list[T]]):
+class CollectList(IncrementalAggregate[P | None, list[P], list[P]]):
     """List the payloads of a window in the order in which their events start.
 
-    Of events that start together, the one that ends first comes first; of those, the smaller payload. So the list
-    is the same whatever the order in which rows arrive, which Spark's `collect_list` does not guarantee.
+    Events that start together come in the order of the query's `events(order=...)`; those that are alike in it too, or
+    without it, by payload, the smaller one first. So the list is the same whatever the order in which rows arrive,
+    which Spark's `collect_list` does not guarantee.
 
-    Types: any ordered type to a list of it.
+    Types: any type to a list of it.
     Nulls: skipped; the list is empty where there is nothing else.
-    NaN: larger than any number; this matters for events of one lifetime only.
+    NaN: larger than any number; this matters for events of one place in the order only.
 
-    Laws: order means nothing. There is no removing: the engine rebuilds.
+    Laws: it reads the order, and removes the oldest.
 
-    Cost: memory for every member, and a sort per result.
+    Cost: memory for every member; the members of a window are sorted for each result.
 
     Example:
-        >>> listed, window = CollectList[str](), Window(0, 10)
-        >>> events = [Event(5, 6, "b"), Event(2, 9, "a"), Event(1, 3, None)]
-        >>> listed.compute_result(listed.add_events([], events, window), window)
-        ['a', 'b']
+        >>> listed = CollectList[str]()
+        >>> listed.compute_result(listed.add_events([], ["b", None, "a"]))
+        ['b', 'a']
     """
 
     name, version = "stats.collect_list", "0.1.0"
     aliases = ("array_agg", "collect")
     decimal_digits = 0
+    reads_order = True
 
-    def create_state(self, window: Window) -> list[Timed[T]]:
+    def create_state(self) -> list[P]:
         """Return an empty list."""
         return []
 
-    def add_events(self, state: list[Timed[T]], events: Sequence[Event[T | None]], window: Window) -> list[Timed[T]]:
-        """Return the list with more events."""
-        state += timed(events, None)
+    def add_events(self, state: list[P], payloads: Sequence[P | None]) -> list[P]:
+        """Return the list with more payloads."""
+        state += present(payloads)
         return state
 
-    def compute_result(self, state: list[Timed[T]], window: Window) -> list[T]:
+    def remove_events(self, state: list[P], payloads: Sequence[P | None]) -> list[P]:
+        """Return the list without its oldest payloads."""
+        del state[: len(present(payloads))]
+        return state
+
+    def compute_result(self, state: list[P]) -> list[P]:
         """Return the payloads in order."""
-        return [unsigned(entry[-1]) for entry in sorted(state)]
+        return [unsigned(payload) for payload in state]

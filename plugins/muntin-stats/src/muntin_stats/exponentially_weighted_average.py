@@ -9,7 +9,6 @@ from muntin import Event, TimeSensitiveAggregate, Window
 from muntin.axis import Duration, ticks
 from muntin_stats.exact import nearest, whole
 from muntin_stats.parameters import positive_share
-from muntin_stats.timed import timed
 from muntin_stats.total import Total
 
 
@@ -21,7 +20,8 @@ class ExponentiallyWeightedAverage(TimeSensitiveAggregate[float | None, float | 
     however far they are apart. The result is the sum of the weighted payloads by the sum of the weights, as by
     `ewm(halflife=..., times=...)` and `ewm(alpha=...)` of pandas.
 
-    Of members that start together, the one that ends first comes first; of those, the smaller payload.
+    Of members that start together, the first by the query's `events(order=...)` comes first; of those that are alike in
+    it too, or without it, the one that ends first, then the smaller payload.
 
     Args:
         half_life: A duration, in ticks or as text such as `"10 minutes"`.
@@ -31,7 +31,8 @@ class ExponentiallyWeightedAverage(TimeSensitiveAggregate[float | None, float | 
     Nulls: skipped, as if there were no such member; the result is null where there is nothing else.
     NaN: the average is NaN. Infinities of both signs also give NaN.
 
-    Laws: a function of the members alone: weighted payloads are rounded one by one, the quotient of their sums once.
+    Laws: it reads the order, and nothing but the members: weighted payloads are rounded one by one, the quotient of
+        their sums once.
 
     Cost: all members of a window, sorted, for each result.
 
@@ -43,6 +44,7 @@ class ExponentiallyWeightedAverage(TimeSensitiveAggregate[float | None, float | 
 
     name, version = "stats.exponentially_weighted_average", "0.1.0"
     aliases = ("ewma", "ema", "ewm")
+    reads_order = True
 
     def __init__(self, half_life: Duration | None = None, alpha: float | None = None) -> None:
         if (half_life is None) == (alpha is None):
@@ -55,16 +57,16 @@ class ExponentiallyWeightedAverage(TimeSensitiveAggregate[float | None, float | 
 
     def compute_result(self, events: Sequence[Event[float | None]], window: Window) -> float | None:
         """Return the average."""
-        members = sorted(timed(events, None))
+        members = [(event.start, event.payload) for event in events if event.payload is not None]
         if not members:
             return None
         if self.half_life is not None:
             newest = members[-1][0]
-            weights = [exp2((start - newest) / self.half_life) for start, *_ in members]
+            weights = [exp2((start - newest) / self.half_life) for start, _ in members]
         else:
             assert self.alpha is not None
             weights = [(1.0 - self.alpha) ** before for before in range(len(members) - 1, -1, -1)]
-        weighted = [(value * weight, weight) for (*_, value), weight in zip(members, weights, strict=True) if weight]
+        weighted = [(value * weight, weight) for (_, value), weight in zip(members, weights, strict=True) if weight]
         total = Total.of([value for value, _ in weighted])
         if total.nans or total.highs or total.lows:
             return total.rounded

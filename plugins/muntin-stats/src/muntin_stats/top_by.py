@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Generic
@@ -31,8 +32,9 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         k: How many.
         largest: Whether the largest come first; False for the smallest.
         ties: `"exact"`: exactly `k` rows, or as many as there are if fewer, with the ranks 1, 2, 3. Of rows with equal
-            `by` the one with the larger value comes first (with the smaller one if the smallest come first).
-            `"all"`: also the rows that tie with the `k`-th. Rows with equal `by` have equal ranks, as `RANK()` of SQL.
+            `by` the earlier one comes first, by time and the query's `events(order=...)`; in a query without an order,
+            the one with the larger value (with the smaller one if the smallest come first). `"all"`: also the rows that
+            tie with the `k`-th. Rows with equal `by` have equal ranks, as `RANK()` of SQL.
 
     Types: `Ranked(value, by)` of any type and an ordered one, to rows of `rank`, `value` and `by`. A query binds two
         columns.
@@ -40,10 +42,11 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         comes last among equals.
     NaN: larger than any number.
 
-    Laws: combining is exact, and the order in which rows come means nothing. There is no removing: what follows the
-        `k`-th is not in the state, so the engine uses slices, or rebuilds.
+    Laws: combining is exact, and the order in which rows come means nothing, unless the query names one. There is no
+        removing: what follows the `k`-th is not in the state, so the engine uses slices, or rebuilds.
 
-    Cost: up to `k` rows per window, and those that tie with the last; a call sorts them with what is new.
+    Cost: up to `k` rows per window, and those that tie with the last; a call sorts them with what is new. In a query
+        that names an order, the members of a window are kept, and sorted for each result.
 
     Example:
         >>> best: TopBy[str, int] = TopBy(2)
@@ -62,6 +65,12 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         self.k = whole_number("k", k, least=1)
         self.largest = flag("largest", largest)
         self.ties = one_of("ties", ties, ("exact", "all"))
+
+    def with_order(self) -> TopBy[R, K]:
+        """Return the module that breaks ties by the order of rows."""
+        own = copy(self)
+        own.reads_order = True
+        return own
 
     def create_state(self) -> list[Ranked[R, K]]:
         """Return no rows."""
@@ -95,5 +104,7 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         return rows if self.ties == "all" else rows[: self.k]
 
     def _place(self, row: Ranked[R, K]) -> tuple[Any, ...]:
+        if self.reads_order:  # equal rows stay as they come
+            return place_of(row.by)
         is_last = row.value is None
         return (place_of(row.by), not is_last if self.largest else is_last, place_of(row.value))

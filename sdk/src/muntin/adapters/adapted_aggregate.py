@@ -155,6 +155,7 @@ def adapt(
             "name": options["name"],
             "version": options["version"],
             "continues_since": options.get("continues_since"),
+            "reads_order": options.get("reads_order", False),
             "__doc__": foreign.cls.__doc__,
             "__init__": constructor(AdaptedAggregate.__init__, foreign.signature),
             "_make": staticmethod(make),

@@ -69,9 +69,10 @@ class _SeriesAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
 
 @maker
 def from_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
-    """Return the module class of a function of a list: all payloads of a window, in no particular order.
+    """Return the module class of a function of a list: all payloads of a window.
 
-    The function's other parameters are those of the module.
+    They are in no particular order, unless the options say `reads_order=True`. The function's other parameters are
+    those of the module.
 
     Args:
         function: Takes a list and returns a value.
@@ -156,6 +157,7 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
             "name": name,
             "version": options["version"],
             "continues_since": options.get("continues_since"),
+            "reads_order": options.get("reads_order", False),
             "__doc__": function.__doc__,
             "__init__": constructor(FunctionAggregate.__init__, inspect.Signature(others)),
             "_function": staticmethod(function),

@@ -19,6 +19,7 @@ class FunctionOptions(TypedDict, total=False):
         input: The type of one payload; by default what the foreign code's annotations say.
         result: The type of the result; by default what they say.
         continues_since: The oldest version whose checkpoints this one goes on with, as `Module.continues_since`.
+        reads_order: True if the result depends on the order of the payloads, as `Module.reads_order`.
     """
 
     name: Required[str]
@@ -26,6 +27,7 @@ class FunctionOptions(TypedDict, total=False):
     input: Any
     result: Any
     continues_since: str
+    reads_order: bool
 
 
 class AdapterOptions(FunctionOptions, total=False):
@@ -49,7 +51,7 @@ class AdapterOptions(FunctionOptions, total=False):
 
 
 _KNOWN: Final = {
-    *("name", "version", "input", "result", "continues_since"),
+    *("name", "version", "input", "result", "continues_since", "reads_order"),
     *("state", "serialize", "deserialize", "without", "upgrade_state"),
 }
 _CAPABILITIES: Final = ("remove_events", "combine", "deduct")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import is_dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar, get_args, get_origin
@@ -83,6 +84,14 @@ class _AllModules(Made):
         """The combined needs of the aggregates."""
         needed: list[Needs] = [module.needs for module in self._modules]
         return reduce(Needs.together_with, needed)
+
+    def with_order(self) -> Module:
+        """Return an aggregate of those that each aggregate is where there is an order."""
+        own: Any = copy(self)
+        own._modules = [module.with_order() for module in self._modules]
+        own.reads_order = any(module.reads_order for module in own._modules)
+        found: Module = own
+        return found
 
     @property
     def state_bytes(self) -> int | None:
@@ -191,6 +200,7 @@ def _all_of(**parts: type[Module]) -> type[Any]:
             "version": ", ".join(f"{name}: {cls.name} {cls.version}" for name, cls in parts.items()),
             "requires_same_code": any(cls.requires_same_code for cls in parts.values()),
             "accepted_clips": reduce(frozenset.intersection, (cls.accepted_clips for cls in parts.values())),
+            "reads_order": any(cls.reads_order for cls in parts.values()),
             "reads_times": any(cls.reads_times for cls in parts.values()),
             "_parts": dict(parts),
             **_methods(parts, is_incremental=is_incremental),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar, Final
 
 from muntin.catalog import installed
@@ -28,7 +29,10 @@ METHODS: Final = (
 )
 """The methods that the engine calls; a wrapping module has those that the wrapped one has."""
 
-SAID: Final = ("accepted_clips", "contract", "decimal_digits", "decimal_places", "reads_times", "requires_same_code")
+SAID: Final = (
+    *("accepted_clips", "contract", "decimal_digits", "decimal_places", "reads_times", "reads_order"),
+    "requires_same_code",
+)
 """Class attributes that hold for a class and for any class that wraps it."""
 
 
@@ -63,6 +67,14 @@ class Wrapping(Made):
         """The wrapped module's state size."""
         size: int | None = getattr(self._module, "state_bytes", None)
         return size
+
+    def with_order(self) -> Module:
+        """Return a module that wraps the wrapped one's."""
+        own: Any = copy(self)
+        own._module = self._module.with_order()
+        own.reads_order = own._module.reads_order
+        found: Module = own
+        return found
 
     def continues_from(self, version: str) -> bool:
         """Ask the wrapped module about its part of the version; the part that this one adds must be the same."""

@@ -21,11 +21,12 @@ class Aggregate(Module, ABC, Generic[In, Out]):
 
     The plainest module there is: a function over a set. You never see times, disorder, revisions or state. The
     engine calls `compute_result` with the members of one window, in no particular order, whenever it needs that
-    window's value; never for an empty window.
+    window's value; never for an empty window. Where the value depends on their order, say `reads_order = True`: they
+    then come by time and, at one time, by the query's `order`.
 
     Laws (checked by `muntin.testing.AggregateLaws`):
 
-    1. *Order does not matter.* Any permutation of the payloads gives an equal result.
+    1. *Order does not matter*, unless the module reads it. Any permutation of the payloads gives an equal result.
     2. *Same payloads, same result*, in any process and at any time.
     3. *Payloads are read-only.*
 
@@ -48,7 +49,7 @@ class Aggregate(Module, ABC, Generic[In, Out]):
         """Return the value of a window.
 
         Args:
-            payloads: One per member, at least one; in any order. Read-only.
+            payloads: One per member, at least one; in any order, unless `reads_order`. Read-only.
         """
 
 
@@ -81,6 +82,6 @@ class TimeSensitiveAggregate(Module, ABC, Generic[In, Out]):
         """Return the value of a window.
 
         Args:
-            events: The members with clipped lifetimes, at least one; in any order. Read-only.
+            events: The members with clipped lifetimes, at least one; in any order, unless `reads_order`. Read-only.
             window: The window's extent.
         """

@@ -112,9 +112,14 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
         """Raise unless the class can be used in a query.
 
         Raises:
-            ModuleDefinitionError: As `Module.check_definition`; or it reads several inputs.
+            ModuleDefinitionError: As `Module.check_definition`; or it reads several inputs, or the order of events.
         """
         super().check_definition()
+        if cls.reads_order:
+            raise ModuleDefinitionError(
+                f"{cls.name} reads the order, and the rows of an array are in none\n"
+                "  subclass Aggregate or IncrementalAggregate, which get payloads in order"
+            )
         if several := cls.input_fields():
             raise ModuleDefinitionError(
                 f"{cls.name} reads {len(several)} inputs, and arrays are of one\n"

@@ -38,7 +38,7 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
 
     Laws (checked by `muntin.testing.IncrementalAggregateLaws`):
 
-    1. *Order does not matter*, nor does how payloads are split into calls of `add_events`.
+    1. *Order does not matter*, unless the module reads it, nor does how payloads are split into calls of `add_events`.
     2. *Removing undoes adding*, if `remove_events` is defined.
     3. *Combining equals adding*, is associative and commutative and has `create_state()` as its identity, if
        `combine` is defined; *deducting undoes combining*, if `deduct` is.
@@ -46,6 +46,11 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
     5. *Payloads are read-only*, and so is the second state of `combine` and `deduct`.
     6. *The state survives its codec.*
     7. *The columnar form gives the same result*, if there is one; floats but for rounding.
+
+    With `reads_order = True` payloads come in order: those of a call of `add_events` come after all in the state, those
+    of `remove_events` are its oldest, and the second state of `combine` is of later payloads. States are then used over
+    windows that follow rows alone, and `combine` nowhere: the rows of a slice come in several micro-batches, in any
+    order.
 
     Cost: one call of `add_events` per window and micro-batch, with all that is new.
 
@@ -108,7 +113,7 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
 
         Args:
             state: Yours to change and return.
-            payloads: The new ones, at least one; in any order. Read-only.
+            payloads: The new ones, at least one; in any order, unless `reads_order`. Read-only.
         """
 
     @abstractmethod
@@ -174,7 +179,7 @@ class TimeSensitiveIncrementalAggregate(Module, ABC, Generic[In, State, Out]):
 
         Args:
             state: Yours to change and return.
-            events: The new ones with clipped lifetimes, at least one; in any order. Read-only.
+            events: The new ones with clipped lifetimes, at least one; in any order, unless `reads_order`. Read-only.
             window: The window's extent.
         """
 

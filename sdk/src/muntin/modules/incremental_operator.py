@@ -74,7 +74,7 @@ class IncrementalOperator(Module, ABC, Generic[In, State, Row]):
 
         Args:
             state: Yours to change and return.
-            payloads: The new ones, at least one; in any order. Read-only.
+            payloads: The new ones, at least one; in any order, unless `reads_order`. Read-only.
         """
 
     @abstractmethod
@@ -133,7 +133,7 @@ class TimeSensitiveIncrementalOperator(Module, ABC, Generic[In, State, Row]):
 
         Args:
             state: Yours to change and return.
-            events: The new ones with clipped lifetimes, at least one; in any order. Read-only.
+            events: The new ones with clipped lifetimes, at least one; in any order, unless `reads_order`. Read-only.
             window: The window's extent.
         """
 

@@ -48,6 +48,9 @@ class Module:
         is_incremental: True for those that keep a state of a window.
         reads_times: True if the result depends on the lifetimes of the events. A time-sensitive module that only
             *writes* times may say False; its windows then close as early as a time-insensitive one's.
+        reads_order: True if the result depends on the order of the events. The module is then given them by time and,
+            at one time, by the query's `events(order=...)`; in windows over time, those alike in both by what it reads
+            of them. Such windows are computed from their events each time: states of partial windows have no order.
         contract: Its guarantee about the lifetimes that it returns.
         exact_up_to: For a module whose results are approximations beyond some number of members: up to how many its
             laws hold, and are tried. None, the default, if they hold for any number.
@@ -67,6 +70,7 @@ class Module:
     is_operator: ClassVar[bool] = False
     is_incremental: ClassVar[bool] = False
     reads_times: ClassVar[bool] = False
+    reads_order: bool = False
     contract: ClassVar[OutputContract] = OutputContract.WINDOW_BASED
     exact_up_to: ClassVar[int | None] = None
     needs: ClassVar[Needs] = Needs()
@@ -115,6 +119,14 @@ class Module:
             return False
         own, other = self.version.removesuffix(self._preset), version.removesuffix(self._preset)
         return continues(own, other, self.continues_since, upgrades=hasattr(self, "upgrade_state"))
+
+    def with_order(self) -> Module:
+        """Return the module as a query has it that names an order; by default, as it is.
+
+        Override it where the module can do without an order, and breaks ties by it where there is one: return a module
+        that `reads_order`. Called once, when the query is planned.
+        """
+        return self
 
     @classmethod
     def own_aliases(cls) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class Operator(Module, ABC, Generic[In, Row]):
         """Return the rows of a window.
 
         Args:
-            payloads: One per member, at least one; in any order. Read-only.
+            payloads: One per member, at least one; in any order, unless `reads_order`. Read-only.
         """
 
 
@@ -78,6 +78,6 @@ class TimeSensitiveOperator(Module, ABC, Generic[In, Row]):
         """Return the rows of a window, bare or with lifetimes.
 
         Args:
-            events: The members with clipped lifetimes, at least one; in any order. Read-only.
+            events: The members with clipped lifetimes, at least one; in any order, unless `reads_order`. Read-only.
             window: The window's extent.
         """

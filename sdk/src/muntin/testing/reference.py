@@ -60,6 +60,8 @@ class WindowedQuery:
         event_ends_move: True if events may be revised, or are samples that last until the next one.
         forget_keys_after: For how long a key may be silent before its next event begins a new life, in ticks; None if
             a key is never forgotten.
+        order: Returns the order of an event among those of its time, of a payload; null comes first. Events that are
+            alike in it, or all of one time if it is None, come as they are given.
 
     Raises:
         QueryError: The window is none, or an operator is not alone or not for such a query.
@@ -74,6 +76,7 @@ class WindowedQuery:
     keeps: Callable[[Any], bool] = lambda payload: True
     event_ends_move: bool = True
     forget_keys_after: int | None = None
+    order: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
         self.check_events(())
@@ -110,6 +113,15 @@ class WindowedQuery:
             accepts: True of a payload whose input the operator is given.
         """
         return cls(Unwindowed(), [Computation(operator, select, accepts)])
+
+    def in_order(self, events: Iterable[Event[Any]]) -> list[Event[Any]]:
+        """Return events by time and, at one time, by the query's order."""
+
+        def place(event: Event[Any]) -> tuple[Any, ...]:
+            order = None if self.order is None else self.order(event.payload)
+            return (event.start,) if order is None else (event.start, order)
+
+        return sorted(events, key=place)
 
     @property
     def kind(self) -> WindowKind:
@@ -162,6 +174,8 @@ def evaluate(
     query.check_events(whole)
     limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
     history = [event for event in whole if query.keeps(event.payload)]
+    if not isinstance(query.window, WindowKind):
+        history = query.in_order(history)
     output: list[OutputEvent] = []
     if isinstance(query.computations[0].module, RowOperator):
         given = [each for each in _followed(query, history, complete_to, limit) if not each.is_evicted]
@@ -215,7 +229,7 @@ def evaluate_evicted(
     """
     whole = list(events)
     limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
-    history = [event for event in whole if query.keeps(event.payload)]
+    history = query.in_order(event for event in whole if query.keeps(event.payload))
     given = _followed(query, history, complete_to, limit)
     return [OutputEvent(window, window.start, window.end, row) for is_evicted, window, row in given if is_evicted]
 
@@ -335,6 +349,8 @@ def _call(query: WindowedQuery, computation: Computation, window: Window, member
     module: Any = computation.module
     arguments = (window,) if module.is_time_sensitive else ()
     accepted = [event for event in members if computation.accepts(event.payload)]
+    if module.reads_order:
+        accepted = query.in_order(accepted)
     if not accepted:
         empty = getattr(module, "empty_result", None)
         if module.is_operator:

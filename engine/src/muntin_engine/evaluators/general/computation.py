@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from muntin import (
@@ -21,6 +22,7 @@ from muntin.query_checks import check_start
 from muntin.safe_text import safe_cause
 from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.core.sequence import in_sequence
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_id, by_since, by_until
 from muntin_engine.evaluators.general.window_entry import OutputRow
@@ -48,16 +50,32 @@ class ModuleComputation:
 
     Attributes:
         module: The module.
-        is_incremental: True if it keeps a state.
-        can_remove: True if events can be taken out of a state again.
+        is_incremental: True if it keeps a state from one result to the next. One that reads the order of events does
+            only where they come in it: over windows of time a late one may lie before those that are in the state.
+        can_remove: True if events can be taken out of a state again; of one that reads the order, the oldest.
         can_slide: True if the state of a window can be updated to that of the next, at least if no event leaves. That
             is so if the module's view of an event does not depend on the window.
     """
 
-    def __init__(self, binding: Binding, clip: ClipPolicy, extent: Extent | None = None) -> None:
+    def __init__(
+        self,
+        binding: Binding,
+        clip: ClipPolicy,
+        extent: Extent | None = None,
+        place: Callable[[StoredEvent], tuple[Any, ...]] | None = None,
+    ) -> None:
+        """Prepare to call a module.
+
+        Args:
+            binding: The module.
+            clip: The part of lifetimes that it sees.
+            extent: The function from windows to their extents; None if each window is its own extent.
+            place: Returns the place of an event in their order; None where events come in it.
+        """
         self.module: Any = binding.module
         self._called = binding.called
-        self.is_incremental = binding.module.is_incremental
+        self._place = place if binding.module.reads_order else None
+        self.is_incremental = binding.module.is_incremental and self._place is None
         self.can_remove = self.is_incremental and isinstance(binding.module, SupportsRemove)
         self.can_slide = self.is_incremental and not binding.module.is_time_sensitive
         self._label = f"{binding.module.name} {binding.module.version}"
@@ -74,9 +92,12 @@ class ModuleComputation:
     def see(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
         """Return members as the module sees them: their payloads, or events with clipped lifetimes.
 
-        Members whose input it skips, such as a null, are left out.
+        Members whose input it skips, such as a null, are left out. A module that reads the order gets them in it; of
+        those at one place, what it sees decides, which is the same whatever else is known of them.
         """
         select = self._select
+        if self._place is not None:
+            return self._see_in_order(events, window, self._place)
         if not self._is_time_sensitive:
             if type(select) is Present:
                 place = select.place
@@ -86,6 +107,15 @@ class ModuleComputation:
         if self._clip is ClipPolicy.NONE:
             return [Event(event.start, event.end, payload) for event, payload in seen]
         return [Event(*self.lifetime(event.start, event.end, window), payload) for event, payload in seen]
+
+    def _see_in_order(
+        self, events: Iterable[StoredEvent], window: Window, place: Callable[[StoredEvent], tuple[Any, ...]]
+    ) -> list[object]:
+        select = self._select
+        seen = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
+        if self._is_time_sensitive:
+            seen = [(event, Event(*self.lifetime(event.start, event.end, window), payload)) for event, payload in seen]
+        return [each for _, each in in_sequence(seen, lambda pair: place(pair[0]), itemgetter(1))]
 
     def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
         """Return a member's lifetime as the module sees it.
@@ -129,7 +159,7 @@ class ModuleComputation:
 
     def result_of_members(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a result from all members of a window."""
-        if self.is_incremental:
+        if self.module.is_incremental:
             return self.result_of_state(self.build(members, key, window), key, window)
         return self._call("compute_result", key, window, self._compute, (self.see(members, window),))
 
@@ -268,7 +298,9 @@ class Slide:
         """Return the module's result for a step that has members."""
         if not self._computation.can_slide:
             return self._computation.result_of_members(step.members.values(), self._key, step.window)
-        must_forget = bool(step.left) and not self._computation.can_remove
+        must_forget = bool(step.left) and not (
+            self._computation.can_remove and (not self._computation.module.reads_order or _are_oldest(step))
+        )
         if not self._is_at_step or must_forget or len(step.left) > len(step.members):
             self._state = self._computation.build(step.members.values(), self._key, step.window)
         else:
@@ -284,6 +316,12 @@ class Slide:
         self._state, self._is_at_step = None, False
 
 
+def _are_oldest(step: SweptWindow) -> bool:
+    """True if the rows that left came before all that are left, of rows that are numbered as they came."""
+    oldest: Any = next(iter(step.members), INFINITY)
+    return all(oldest > event.id for event in step.left)
+
+
 class WindowResults:
     """Computes the results of windows and gives them lifetimes.
 
@@ -293,9 +331,11 @@ class WindowResults:
         stamper: Gives results their lifetimes.
     """
 
-    def __init__(self, query: EvaluatorQuery) -> None:
+    def __init__(self, query: EvaluatorQuery, *, in_order: bool = False) -> None:
+        """Prepare to compute the windows of a query, whose events come in order or not."""
         self.extent = extent_of(query)
-        self.computations = [ModuleComputation(binding, query.clip, self.extent) for binding in query.bindings]
+        place = None if in_order else query.place
+        self.computations = [ModuleComputation(binding, query.clip, self.extent, place) for binding in query.bindings]
         self.stamper = Timestamper(query)
 
     def slides(self, key: object) -> list[Slide]:

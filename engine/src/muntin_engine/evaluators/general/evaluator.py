@@ -35,6 +35,8 @@ class GeneralEvaluator(Evaluator):
             return "computed from the members that came since the window was last emitted"
         if not module.module.is_incremental:
             return "computed from the members of each window, as it is not incremental"
+        if module.module.reads_order:
+            return "computed from the members of each window in their order, which a late one may change"
         can_remove = isinstance(module.module, SupportsRemove)
         if plan.emission in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER):
             updates = "is updated with each change" if can_remove else "is rebuilt when a member goes"
@@ -128,4 +130,5 @@ class GeneralEvaluator(Evaluator):
 
 def _slides(planned: ModulePlan) -> bool:
     module = planned.module
-    return module.is_incremental and not module.is_time_sensitive and isinstance(module, SupportsRemove)
+    follows = module.is_incremental and not module.is_time_sensitive and not module.reads_order
+    return follows and isinstance(module, SupportsRemove)

@@ -62,6 +62,9 @@ stored_event: Final = cast("Callable[[tuple[Any, ...]], StoredEvent]", partial(t
 by_id: Final = itemgetter(0)
 """The id of an event, which is its first field."""
 
+by_payload: Final = attrgetter("payload")
+"""What an event holds."""
+
 by_start: Final = attrgetter("start")
 """Sort key: the start of the lifetime."""
 

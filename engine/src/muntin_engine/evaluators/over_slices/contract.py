@@ -102,6 +102,11 @@ def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
         for module in plan.modules
         if module.module.is_time_sensitive and not (plan.is_spanned and module.form is not None)
     )
+    yield from (
+        f"{module.label} reads the order of events, and the rows of a partial state come in any"
+        for module in plan.modules
+        if module.module.reads_order
+    )
     if plan.keeps_late_rows and not plan.is_revised:
         yield "late rows are wanted, and partial states have no rows in them"
     if any(given.most_held is not None for given in plan.inputs):

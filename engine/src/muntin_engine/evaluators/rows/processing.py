@@ -33,7 +33,7 @@ class RowsRun(BatchRun):
         super().__init__(replace(of_ticks, clip=ClipPolicy.FULL), codec, metadata, now, signals)
         self._windows = cast(RowWindows, query.window)
         self._is_aligned = query.timestamps is not TimestampPolicy.POINT_AT_END
-        results = WindowResults(of_ticks)
+        results = WindowResults(of_ticks, in_order=True)
         if isinstance(query.bindings[0].module, RowOperator):
             self.emission = RowOperatorEmission(query, self._windows, results, self._serializer)
         else:

@@ -57,6 +57,8 @@ def _complaints(module: type[Module]) -> list[str]:
     found = [f"it defines {name}, which nothing calls; did you mean {meant}?" for name, meant in _misspelt(module)]
     if hasattr(module, "deduct") and not hasattr(module, "combine"):
         found.append("it defines deduct, which undoes combine, but no combine")
+    if module.reads_order and hasattr(module, "columnar_form"):
+        found.append("it reads the order, and defines columnar_form, for which rows are in none")
     if not module.accepted_clips or not module.accepted_clips <= set(ClipPolicy):
         found.append(f"accepted_clips is {set(module.accepted_clips)}, expected at least one ClipPolicy")
     return found

@@ -110,6 +110,11 @@ def lacks(*methods: str) -> Reason:
     return reason
 
 
+def reads_order(module: Any) -> str | None:
+    """Say of a module that it reads the order of events."""
+    return f"{module.name} says that it reads the order" if module.reads_order else None
+
+
 def first_of(strategy: SearchStrategy[object], count: int) -> list[object]:
     """Return the first values of a strategy, the same ones every time: fewer where it has fewer.
 

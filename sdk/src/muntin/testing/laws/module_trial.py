@@ -10,7 +10,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from muntin.axis import INFINITY
+from muntin.axis import EARLIEST, INFINITY
 from muntin.events import Event
 from muntin.policies import ClipPolicy
 from muntin.testing import strategies
@@ -63,6 +63,7 @@ class ModuleTrial(Trial):
         self._payloads = payloads
         self._many = many
         self.clip = ClipPolicy.NONE
+        self._newest = EARLIEST
         self.subject = Subject(module, Window(0, _MOST_MEMBERS))
         if module.is_time_sensitive and law.is_random:
             self.place(self.draw(_WINDOWS), self.draw(_clips(module.accepted_clips)))
@@ -70,14 +71,17 @@ class ModuleTrial(Trial):
     def place(self, window: Window, policy: ClipPolicy) -> None:
         """Continue in another window and under another clip."""
         self.clip = policy
-        self.subject = Subject(self.subject.module, window)
+        self.subject, self._newest = Subject(self.subject.module, window), EARLIEST
         self.stream = [Bar("window", window.start, window.end, f"clip {policy}")]
 
     def members(self, label: str = "member", at_least: int = 1) -> list[Event[Any]]:
-        """Return members of the window, with lifetimes as the module sees them."""
+        """Return members of the window, with lifetimes as the module sees them.
+
+        For a module that reads the order each comes after all that were returned before.
+        """
         if self.subject.module.is_time_sensitive:
             drawn = self.draw(_events(self._payloads, self.subject.window, not self.clip.clips_right, at_least))
-            members = [clip(event, self.subject.window, self.clip) for event in drawn]
+            members = self._in_order([clip(event, self.subject.window, self.clip) for event in drawn])
         else:
             payloads = self.draw(_payloads(self._payloads, at_least))
             members = [Event.point(place, payload) for place, payload in enumerate(payloads)]
@@ -104,6 +108,15 @@ class ModuleTrial(Trial):
         is_open = any(isinstance(bar, Bar) and bar.end == INFINITY for bar in self.stream)
         return super().broken(facts, f"{remedy or self.law.remedy}{_ABOUT_OPEN_EVENTS if is_open else ''}")
 
+    def _in_order(self, members: list[Event[Any]]) -> list[Event[Any]]:
+        """Let members follow one another, and all before them, if the module reads the order."""
+        if not self.subject.module.reads_order:
+            return members
+        members = [Event(max(e.start, self._newest), max(e.end, self._newest + 1), e.payload) for e in members]
+        members.sort(key=lambda event: event.start)
+        self._newest = members[-1].start if members else self._newest
+        return members
+
     def _crowd(self) -> list[Event[object]]:
         """Return more members than anyone draws one by one; often there are none."""
         crowd = self.draw(crowds(self.law.crowd, len(self._many)))
@@ -112,7 +125,7 @@ class ModuleTrial(Trial):
         window, is_timed = self.subject.window, self.subject.module.is_time_sensitive
         if is_timed:
             drawn = crowd.events(self._many, window, open_ends=not self.clip.clips_right)
-            members = [clip(event, window, self.clip) for event in drawn]
+            members = self._in_order([clip(event, window, self.clip) for event in drawn])
         else:
             members = [Event.point(0, payload) for payload in crowd.payloads(self._many)]
         self.stream.append(told(members, with_times=is_timed))

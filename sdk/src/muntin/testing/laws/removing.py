@@ -17,13 +17,14 @@ class RemovingLaws(ModuleLaws):
         does_not_apply=lacks("remove_events"),
     )
     def test_removing_undoes_adding(self, trial: ModuleTrial) -> None:
-        """Members that were added and removed again leave no trace in the result."""
-        subject = trial.subject
-        kept, gone = trial.members("kept"), trial.members("removed")
+        """Members that were added and removed again leave no trace; where the order is read, the oldest are removed."""
+        subject, order = trial.subject, ("kept", "removed")
+        groups = {label: trial.members(label) for label in (order[::-1] if subject.module.reads_order else order)}
+        kept, gone = groups["kept"], groups["removed"]
         is_empty_between = trial.draw(st.booleans())
         if is_empty_between:
             state = subject.add(subject.remove(subject.state_of(gone), gone), kept)
         else:
-            state = subject.remove(subject.state_of(kept, gone), gone)
-        order = "removed before the others came" if is_empty_between else "removed at last"
-        trial.expect_same((order, subject.result_of(state)), ("never added", subject.result(kept)))
+            state = subject.remove(subject.state_of(*groups.values()), gone)
+        when = "removed before the others came" if is_empty_between else "removed at last"
+        trial.expect_same((when, subject.result_of(state)), ("never added", subject.result(kept)))

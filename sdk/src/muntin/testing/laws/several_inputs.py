@@ -9,14 +9,14 @@ from typing import Any
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
 from muntin.schemas import OneOf
-from muntin.testing.laws.law import Reason, law
+from muntin.testing.laws.law import Reason, law, reads_order
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
 from muntin.testing.laws.subject import CallError
 
 
-def _reads_one_or_lacks(*methods: str) -> Reason:
-    """Say of a module that it reads one input, or which of some optional methods it has not defined."""
+def _reads_one_or_lacks(*methods: str, in_any_order: bool = True) -> Reason:
+    """Say of a module that it reads one input or the order, or which of some optional methods it has not defined."""
 
     def reason(module: Any) -> str | None:
         try:
@@ -26,7 +26,9 @@ def _reads_one_or_lacks(*methods: str) -> Reason:
         if not several:
             return f"{module.name} reads one input"
         missing = [method for method in methods if not hasattr(module, method)]
-        return f"{module.name} has no {missing[0]}" if missing else None
+        if missing:
+            return f"{module.name} has no {missing[0]}"
+        return reads_order(module) if in_any_order else None
 
     return reason
 
@@ -39,7 +41,7 @@ class SeveralInputsLaws(ModuleLaws):
 
     @law(
         "give a result, for example None, where an input has no event",
-        does_not_apply=_reads_one_or_lacks(),
+        does_not_apply=_reads_one_or_lacks(in_any_order=False),
         is_for_some=True,
     )
     def test_a_silent_input_is_handled(self, trial: ModuleTrial) -> None:

@@ -86,10 +86,11 @@ def _change(subject: Subject, state: object, members: list[Event[object]], later
 
 
 def _step(trial: ModuleTrial, state: object, present: list[Event[object]]) -> object:
-    """Remove a member if the module can and another one is left; else add some."""
+    """Remove a member if the module can and another is left, the oldest if it reads the order; else add some."""
     can_remove = hasattr(trial.subject.module, "remove_events") and len(present) > 1
     if can_remove and trial.draw(st.booleans()):
-        gone = present.pop(trial.draw(st.integers(0, len(present) - 1)))
+        is_oldest = trial.subject.module.reads_order
+        gone = present.pop(0 if is_oldest else trial.draw(st.integers(0, len(present) - 1)))
         trial.stream.append(f"then {gone} is removed")
         return trial.subject.remove(state, [gone])
     more = trial.members("then")

@@ -1,0 +1,153 @@
+"""Modules that read the order: the same output however rows arrive, by time, then by order, then by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+from random import Random
+from typing import Any
+
+import pytest
+
+from muntin import (
+    ClipPolicy,
+    EarlyEmission,
+    EmitPolicy,
+    TimestampPolicy,
+    batch,
+    early,
+    hopping,
+    last,
+    snapshot,
+    tumbling,
+)
+from muntin.testing import Computation, Script, WindowedQuery
+from muntin.triggers import every_count
+from muntin_engine.core.changes import InputChange
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.testing import RestartLaws, crash_everywhere
+from muntin_stats import CollectList, First, Last, Ranked, TopBy
+from tests.core.build import Feed, output
+from tests.differential.cases import BY_NAME
+from tests.differential.drive import check, run
+from tests.differential.ordered import ORDERED, Joined, OrderedCase, Spelled, without_order
+from tests.differential.test_inputs import insertions
+from tests.differential.test_time_bound import run_every_tick
+
+SAMPLED = sorted({*list(BY_NAME)[::3], "overlapping", "snapshot", "session", "gaps with reach"})
+
+
+@pytest.mark.parametrize("emit", EmitPolicy)
+@pytest.mark.parametrize("shape", ORDERED)
+def test_the_output_is_that_of_the_reference_after_every_batch(shape: str, emit: EmitPolicy) -> None:
+    for window in Random(f"{shape} {emit}").sample(SAMPLED, 3):
+        for number, clip in enumerate((ClipPolicy.NONE, ClipPolicy.FULL)):
+            case = OrderedCase(window, shape, clip, emit=emit)
+            check(case, case.another_stream(number), run)
+            anonymous = replace(case, has_ids=False)
+            check(anonymous, insertions(anonymous), run)
+
+
+@pytest.mark.parametrize("shape", ORDERED)
+def test_output_that_never_changes_the_past_is_that_of_the_reference(shape: str) -> None:
+    for number, window in enumerate(("overlapping", "count by start 2", "reach")):
+        case = OrderedCase(window, shape, ClipPolicy.NONE, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
+        check(case, case.another_stream(number), run_every_tick)
+
+
+PRICES = ((5.0, 1), (3.0, 2), (4.0, 3))
+"""Prices of one time, each with its order."""
+
+BINDINGS = tuple(
+    Binding(module, lambda payload: payload[0]) for module in (First[float](), Last[float](), CollectList[float]())
+)
+
+
+def prices_in(arrival: Sequence[tuple[float, int]], query: EvaluatorQuery) -> list[Any]:
+    """Return the last results of prices of the tick 7 that arrive one by one, and of an earlier one that comes last."""
+    feed, live = Feed(query), dict[int, Any]()
+    rows = [InputChange(number, 7, 8, pair) for number, pair in enumerate(arrival)]
+    for rest in ([rows[0]], rows[1:], [InputChange(9, 6, 7, (2.0, 9))], []):
+        for change in output(feed.batch(*rest, watermark=6 if rest else 100)):
+            if change.kind == "insert":
+                live[change.id] = change.value
+            else:
+                del live[change.id]
+    return list(live.values())
+
+
+@pytest.mark.parametrize(
+    "emit", [*EmitPolicy, early(every_count(1), refinement="retract")], ids=lambda emit: str(emit)[:12]
+)
+def test_prices_of_one_time_follow_one_another_by_their_order(emit: EmitPolicy | EarlyEmission) -> None:
+    """
+                  0         6    7    10
+    price                   2.0  5.0, 3.0, 4.0 in this order, which is neither that of arrival nor that of the prices
+    """
+    query = EvaluatorQuery(tumbling(10), BINDINGS, emit=emit, order=lambda payload: payload[1])
+    for arrival in permutations(PRICES):
+        assert prices_in(arrival, query) == [(2.0, 4.0, [2.0, 5.0, 3.0, 4.0])]
+    by_value = replace(query, order=None)
+    assert {repr(prices_in(arrival, by_value)) for arrival in permutations(PRICES)} == {
+        "[(2.0, 5.0, [2.0, 3.0, 4.0, 5.0])]"
+    }
+
+
+def test_events_without_an_order_are_told_apart_by_what_each_module_reads() -> None:
+    found = set()
+    for seed in range(6):
+        case = OrderedCase("tumbling", "time-sensitive aggregate")
+        feed, random = Feed(without_order(case)), Random(seed)
+        rows = [
+            InputChange(n, 1, end, ((n * 7 % 5, value),)) for n, (end, value) in enumerate([(3, 10), (3, 9), (2, 11)])
+        ]
+        feed.batch(*random.sample(rows, 3))
+        found.add(repr([change.value[0] for change in output(feed.batch(watermark=100))]))
+    assert found == {"['11@1-2,9@1-3,10@1-3']"}
+
+
+def test_ties_of_a_ranking_go_by_order_where_there_is_one_and_by_value_elsewhere() -> None:
+    """Three rows of the rank 7 come as b, c, a."""
+    rows = [Ranked(value, 7) for value in "bca"]
+    best, ordered = TopBy[str, int](2), TopBy[str, int](2).with_order()
+    for module, expected in ((best, "cb"), (ordered, "bc")):
+        state = module.add_events(module.add_events([], rows[:2]), rows[2:])
+        assert "".join(str(row.value) for row in module.compute_result(state)) == expected
+    assert (best.reads_order, ordered.reads_order) == (False, True)
+
+
+class Text(Joined):
+    """The payloads in their order, one after the other."""
+
+    name = "test.text"
+
+    def compute_result(self, payloads: Sequence[Any]) -> str:
+        return "".join(payloads)
+
+
+class TestJoinedRestarts(RestartLaws):
+    module = Joined()
+
+
+class TestSpelledRestarts(RestartLaws):
+    module = Spelled()
+
+
+class TestListRestarts(RestartLaws):
+    module = CollectList[int]()
+
+
+@pytest.mark.parametrize("windows", [tumbling(3), hopping(4, 2), snapshot(), last(10).trigger(2), batch(3)], ids=str)
+def test_a_join_of_strings_has_an_order_over_windows_of_every_kind(windows: Any) -> None:
+    """
+                  0  1  2  3
+    letters          a  b  d
+                        c  e     at one time in the order in which they are inserted
+    """
+    script = Script().point(0, 1, "a").point(1, 2, "b").point(2, 2, "c").point(3, 3, "d").point(4, 3, "e").close()
+    query = WindowedQuery(windows, [Computation(Text()), Computation(First[str]())])
+    found = [row.value for row in script.run(query)[None]]
+    assert all(text == "".join(sorted(text)) and first == text[0] for text, first in found)
+    assert any("bc" in text for text, _ in found)
+    crash_everywhere(script, query)

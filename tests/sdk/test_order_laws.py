@@ -1,0 +1,182 @@
+"""The laws of modules that read the order: how payloads are split means nothing, their order does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveIncrementalAggregate, Window
+from muntin.adapters import from_function
+from muntin.combinators import all_of, filtering, preset
+from muntin.testing import AggregateLaws, LawError, laws_for
+from muntin_stats import CollectList, First, Last, Ranked, Sum, TopBy
+
+
+class Joined(Aggregate[str, str]):
+    name, version = "demo.joined", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[str]) -> str:
+        return "".join(payloads)
+
+
+class OrderedJoin(Joined):
+    reads_order = True
+
+
+class Route(IncrementalAggregate[str, list[str], str]):
+    """Each stop once for as long as it lasts: a, a, b, a is a-b-a."""
+
+    name, version = "demo.route", "1.0.0"
+    reads_order = True
+
+    def create_state(self) -> list[str]:
+        return []
+
+    def add_events(self, state: list[str], payloads: Sequence[str]) -> list[str]:
+        for stop in payloads:
+            if state[-1:] != [stop]:
+                state.append(stop)
+        return state
+
+    def combine(self, state: list[str], other: list[str]) -> list[str]:
+        return self.add_events(state, other)
+
+    def compute_result(self, state: list[str]) -> str:
+        return "-".join(state)
+
+
+class Newest(CollectList[str]):
+    """Removes from the wrong end."""
+
+    def remove_events(self, state: list[str], payloads: Sequence[str | None]) -> list[str]:
+        return state[: len(state) - len([payload for payload in payloads if payload is not None])]
+
+
+class Counted(Route):
+    """Counts calls, not payloads."""
+
+    def add_events(self, state: list[str], payloads: Sequence[str]) -> list[str]:
+        return [*state, payloads[0]]
+
+
+class Swapped(Route):
+    """Puts the later state before the earlier one."""
+
+    def combine(self, state: list[str], other: list[str]) -> list[str]:
+        return super().combine(list(other), state)
+
+
+class Lasting(TimeSensitiveIncrementalAggregate[int, list[tuple[int, int]], int]):
+    """The payload of the last event, and fails if events go back in time."""
+
+    name, version = "demo.lasting", "1.0.0"
+    reads_order = True
+
+    def create_state(self, window: Window) -> list[tuple[int, int]]:
+        return []
+
+    def add_events(
+        self, state: list[tuple[int, int]], events: Sequence[Event[int]], window: Window
+    ) -> list[tuple[int, int]]:
+        for event in events:
+            if state and state[-1][0] > event.start:
+                raise ValueError("events go back in time")
+            state = [*state, (event.start, event.payload)]
+        return state
+
+    def compute_result(self, state: list[tuple[int, int]], window: Window) -> int:
+        return state[-1][1]
+
+
+def broken_by(module: Any, payloads: Any = None) -> dict[str, str]:
+    """Return the laws that a module breaks, with the first line of what is said of each."""
+    laws: Any = type("TestOrdered", (laws_for(module),), {"module": module, "payloads": payloads})()
+    found = {}
+    for name in dir(laws):
+        test = getattr(laws, name)
+        if name.startswith("test_") and test is not None:
+            try:
+                test()
+            except LawError as error:
+                found[name.removeprefix("test_").replace("_", " ")] = str(error)
+            except pytest.skip.Exception:
+                continue
+    return found
+
+
+LETTERS = st.sampled_from("abc")
+
+
+def test_a_join_of_strings_breaks_a_law_until_it_says_that_it_reads_the_order() -> None:
+    (report,) = broken_by(Joined(), LETTERS).values()
+    assert report.endswith("keep all that tie, or say reads_order = True")
+    assert broken_by(OrderedJoin(), LETTERS) == {}
+    laws: Any = type("TestJoin", (AggregateLaws,), {"module": OrderedJoin()})()
+    with pytest.raises(pytest.skip.Exception, match="says that it reads the order"):
+        laws.test_order_does_not_matter()
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        Route(),
+        Lasting(),
+        CollectList[str](),
+        First[str](),
+        Last[str](),
+        filtering(Route, "b".__lt__)(),
+        preset(Route)(),
+        all_of(route=Route, first=First)(),
+    ],
+    ids=lambda module: module.name,
+)
+def test_a_module_that_reads_the_order_keeps_the_other_laws(module: Any) -> None:
+    assert module.reads_order
+    assert broken_by(module, None if isinstance(module, Lasting) else LETTERS) == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "law"),
+    [
+        (Newest(), "removing undoes adding"),
+        (Counted(), "splitting does not matter"),
+        (Swapped(), "combining equals adding"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+@pytest.mark.usefixtures("tried_as_by_users")
+def test_a_broken_one_is_found(module: Any, law: str) -> None:
+    assert law in broken_by(module, LETTERS)
+
+
+def test_a_columnar_form_has_no_order() -> None:
+    class Both(Route):
+        def columnar_form(self, reads: object) -> Any:
+            return None
+
+    (report,) = broken_by(Both(), LETTERS).values()
+    assert "it reads the order, and defines columnar_form, for which rows are in none" in report
+
+
+def test_combinators_pass_on_what_a_module_is_where_there_is_an_order() -> None:
+    best = filtering(TopBy, lambda value, by: by > 0)(1)
+    ordered = best.with_order()
+    assert (best.reads_order, ordered.reads_order) == (False, True)
+    rows = [Ranked("b", 1), Ranked("a", 1), Ranked("c", 0)]
+    assert [row.value for row in ordered.compute_result(ordered.add_events(ordered.create_state(), rows))] == ["b"]
+    plain = all_of(total=Sum, again=Sum)()
+    assert not plain.with_order().reads_order
+
+
+def test_a_function_of_a_list_may_read_the_order() -> None:
+    def joined(payloads: list[str]) -> str:
+        return "".join(payloads)
+
+    cls = from_function(joined, name="demo.text", version="1.0.0", reads_order=True)
+    assert broken_by(cls(), LETTERS) == {}
+    assert broken_by(from_function(joined, name="demo.text", version="1.0.0")(), LETTERS).keys() == {
+        "order does not matter"
+    }
