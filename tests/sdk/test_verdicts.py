@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
-from muntin import Aggregate, IncrementalAggregate, ModuleDefinitionError, function, testing
+from muntin import Aggregate, IncrementalAggregate, ModuleDefinitionError, RowOperator, function, testing
 from muntin.testing import Outcome, laws_applying_to, laws_for, laws_of, try_laws
 from muntin.testing.laws.conformance import Conformance
 from tests.hostile.muntin_hostile import HONEST, HOSTILE
@@ -149,3 +150,73 @@ def test_a_forgotten_return_is_told_with_what_to_write() -> None:
 
 def test_a_state_may_be_none_where_its_type_says_so() -> None:
     assert {verdict.outcome for verdict in try_laws(Largest())} == {Outcome.KEPT, Outcome.SKIPPED}
+
+
+class Nameless(Aggregate[float, float]):
+    version = "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float:
+        return max(payloads)
+
+
+class Rows(RowOperator[int, int, int, None]):
+    version = "1.0.0"
+
+    def create_state(self) -> int:
+        return 0
+
+
+def test_a_class_without_a_name_is_told_that_it_has_none() -> None:
+    for module in (Nameless(), Rows()):
+        broken = {verdict.law: verdict.reason for verdict in try_laws(module) if verdict.outcome is Outcome.BROKEN}
+        title = type(module).__name__
+        assert broken.keys() == {"definition is complete"}
+        assert broken["definition is complete"].startswith(f"{title} 1.0.0 breaks the law")
+        assert (
+            f"{title} has no name\n    set the class attribute: name = '<plugin>.<module>'"
+            in broken["definition is complete"]
+        )
+
+
+class Forgetful(Aggregate[float, float]):
+    """Has a path without return, for windows of one member."""
+
+    name, version = "demo.forgetful", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float:  # type: ignore[return]  # noqa: RET503
+        if len(payloads) > 1:
+            return max(payloads) - min(payloads)
+
+
+class Nullable(Aggregate[float, float | None]):
+    """The same, and says so."""
+
+    name, version = "demo.nullable", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float | None:
+        return max(payloads) - min(payloads) if len(payloads) > 1 else None
+
+
+def test_none_is_a_result_only_where_the_declared_type_has_it() -> None:
+    broken = {verdict.law: verdict.reason for verdict in try_laws(Forgetful()) if verdict.outcome is Outcome.BROKEN}
+    assert broken.keys() == {"result has declared type"}
+    assert "the result None does not fit: it is None, expected float\n" in broken["result has declared type"]
+    assert "declare None too: float | None" in broken["result has declared type"]
+    assert not [verdict for verdict in try_laws(Nullable()) if verdict.outcome is Outcome.BROKEN]
+
+
+def test_the_same_holds_of_functions_and_of_parts_of_a_record() -> None:
+    @function("demo.root", version="1.0.0")
+    def root(value: float) -> float:
+        return float(value) ** 0.5 if value >= 0 else None  # type: ignore[return-value]
+
+    class Pairs(Aggregate[float, dict[str, float]]):
+        name, version = "demo.pairs", "1.0.0"
+
+        def compute_result(self, payloads: Sequence[float]) -> Any:
+            return {"least": min(payloads), "second": sorted(payloads)[1] if len(payloads) > 1 else None}
+
+    for subject, wrong in ((root, "the value None"), (Pairs(), "['second'] is None")):
+        broken = {verdict.law: verdict.reason for verdict in try_laws(subject) if verdict.outcome is Outcome.BROKEN}
+        assert broken.keys() == {"result has declared type"}
+        assert wrong in broken["result has declared type"]

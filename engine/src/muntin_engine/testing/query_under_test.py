@@ -50,6 +50,7 @@ class QueryUnderTest:
     Raises:
         StreamError: The script has illegal steps.
         QueryError: The engine would not take the query.
+        ModuleDefinitionError: A module's class is not complete.
     """
 
     script: Script
@@ -57,6 +58,8 @@ class QueryUnderTest:
     emit: EmitPolicy | EarlyEmission
 
     def __post_init__(self) -> None:
+        for computation in self.query.computations:
+            type(computation.module).check_definition()
         if self.script.illegal():
             raise StreamError(
                 "a script with illegal steps has no output that must come\n  to do: leave them out",

@@ -30,7 +30,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin.testing.laws.law import Law, law
+from muntin.testing.laws.law import Law, law, named
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.triggers import every_count
 from muntin.windows import Unwindowed
@@ -41,26 +41,26 @@ _REMEDY: Final = "keep all that a result depends on in the state, as plain data"
 
 def _follows(module: Any) -> str | None:
     if isinstance(module, StreamOperator):
-        return f"{module.name} follows a stream"
-    return f"{module.name} follows rows" if isinstance(module, RowOperator) else None
+        return f"{named(module)} follows a stream"
+    return f"{named(module)} follows rows" if isinstance(module, RowOperator) else None
 
 
 def _is_windowed(module: Any) -> str | None:
-    return None if isinstance(module, StreamOperator) else f"{module.name} is for windows"
+    return None if isinstance(module, StreamOperator) else f"{named(module)} is for windows"
 
 
 def _wants_other_windows(module: Any) -> str | None:
     if ClipPolicy.NONE not in module.accepted_clips:
-        return f"{module.name} wants lifetimes clipped, and rows are points"
-    return f"{module.name} {lacking}" if (lacking := module.needs.lacks(last(2))) else None
+        return f"{named(module)} wants lifetimes clipped, and rows are points"
+    return f"{named(module)} {lacking}" if (lacking := module.needs.lacks(last(2))) else None
 
 
 def _is_never_sliced(module: Any) -> str | None:
     if module.is_time_sensitive or module.reads_order:
-        return f"{module.name} {'is time-sensitive' if module.is_time_sensitive else 'reads the order of events'}"
+        return f"{named(module)} {'is time-sensitive' if module.is_time_sensitive else 'reads the order of events'}"
     if isinstance(module, SupportsCombine | SupportsColumns):
         return None
-    return f"{module.name} has no combine and no columnar_form"
+    return f"{named(module)} has no combine and no columnar_form"
 
 
 class RestartLaws(ModuleLaws):

@@ -19,7 +19,7 @@ from muntin import (
     WindowSpecification,
 )
 from muntin.testing import Computation, LawError, WindowedQuery
-from muntin.testing.laws.law import Law
+from muntin.testing.laws.law import Law, labelled
 from muntin.testing.laws.trial import Trial
 from muntin.windows import Unwindowed
 from muntin_engine.testing.difference import OutputDifference
@@ -41,7 +41,7 @@ class RestartTrial(Trial):
         data: Any,
     ) -> None:
         """Prepare an attempt."""
-        super().__init__(law, f"{module.name} {module.version}", tolerance, data)
+        super().__init__(law, labelled(module), tolerance, data)
         self._module = module
         self._payloads = payloads
         self._windows = windows

@@ -16,7 +16,7 @@ from muntin.testing.equality import alike, parts_of
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.array_laws import ArrayLaws
 from muntin.testing.laws.array_subject import calling
-from muntin.testing.laws.law import lacks, law
+from muntin.testing.laws.law import lacks, law, named
 from muntin.testing.laws.module_trial import ModuleTrial
 
 _EPSILON: Final = 2.0**-52
@@ -57,11 +57,11 @@ class ColumnarFormLaws(ArrayLaws):
     def _form(self, trial: ModuleTrial) -> ColumnarAggregate[Any, Any]:
         module, reads = trial.subject.module, self.reads()
         if variables_in(reads):
-            pytest.skip(f"does not apply: the payloads of {module.name} are not of one type that a column has")
+            pytest.skip(f"does not apply: the payloads of {named(module)} are not of one type that a column has")
         with calling("columnar_form"):
             form = module.columnar_form(reads)
         if form is None:
-            pytest.skip(f"does not apply: {module.name} has no columnar form for {spell(reads)}")
+            pytest.skip(f"does not apply: {named(module)} has no columnar form for {spell(reads)}")
         trial.expect(isinstance(form, ColumnarAggregate), lambda: f"columnar_form returned {form!r}, no aggregate")
         return form  # type: ignore[no-any-return]  # it was just looked at
 

@@ -41,14 +41,16 @@ class DefinitionLaws(ModuleLaws):
         for complaint in [*_complaints(module), *_complaints_of_needs(trial.subject.module)]:
             raise trial.broken(complaint)
 
-    @law("return what the class declares, or declare what it returns; NumPy's numbers are numbers, None is null")
+    @law(
+        "return what the class declares, on every path, or declare None too: float | None; NumPy's numbers are numbers"
+    )
     def test_result_has_declared_type(self, trial: ModuleTrial) -> None:
         """Every result, and every row of an operator, fits the declared result type."""
         module = trial.subject.module
         result = trial.subject.result(trial.members())
         for value in result if module.is_operator else [result]:
             bare = value.payload if isinstance(value, Event) else value
-            reason = misfit(module.result_field(), bare, is_result=True)
+            reason = misfit(module.result_field(), bare)
             if reason:
                 raise trial.broken(f"the result {bare!r} does not fit: {reason}")
 

@@ -100,19 +100,29 @@ def law(
     return wrap
 
 
+def named(module: Any) -> str:
+    """Return the name of a module; that of its class, if it has none, which a law says."""
+    return getattr(module, "name", None) or type(module).__qualname__
+
+
+def labelled(module: Any) -> str:
+    """Return the name and the version of a module."""
+    return f"{named(module)} {getattr(module, 'version', None) or 'without a version'}"
+
+
 def lacks(*methods: str) -> Reason:
     """Say of a module which of some optional methods it has not defined."""
 
     def reason(module: Any) -> str | None:
         missing = [method for method in methods if not hasattr(module, method)]
-        return f"{module.name} has no {' and no '.join(missing)}" if missing else None
+        return f"{named(module)} has no {' and no '.join(missing)}" if missing else None
 
     return reason
 
 
 def reads_order(module: Any) -> str | None:
     """Say of a module that it reads the order of events."""
-    return f"{module.name} says that it reads the order" if module.reads_order else None
+    return f"{named(module)} says that it reads the order" if module.reads_order else None
 
 
 def first_of(strategy: SearchStrategy[object], count: int) -> list[object]:

@@ -11,18 +11,18 @@ from muntin.axis import EARLIEST
 from muntin.events import Event
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.testing.equality import same_bag
-from muntin.testing.laws.law import law
+from muntin.testing.laws.law import law, named
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
 
 
 def _is_unrestricted(module: Any) -> str | None:
     is_bound = module.contract is not OutputContract.UNRESTRICTED
-    return None if is_bound else f"{module.name} declares the contract {module.contract}"
+    return None if is_bound else f"{named(module)} declares the contract {module.contract}"
 
 
 def _reads_times(module: Any) -> str | None:
-    return f"{module.name} says that it reads times" if module.reads_times else None
+    return f"{named(module)} says that it reads times" if module.reads_times else None
 
 
 class ClipLaws(ModuleLaws):

@@ -11,7 +11,7 @@ from muntin.testing import columns
 from muntin.testing.equality import equal
 from muntin.testing.laws.array_laws import ArrayLaws
 from muntin.testing.laws.array_subject import ArraySubject
-from muntin.testing.laws.law import law
+from muntin.testing.laws.law import law, named
 from muntin.testing.laws.module_trial import ModuleTrial
 
 
@@ -20,7 +20,7 @@ def _lifts_nothing(module: Any) -> str | None:
         parts = module.components().values()
     except Exception:  # a law says so in better words
         return None
-    return None if any(part.is_lifted for part in parts) else f"{module.name} counts, and lifts nothing"
+    return None if any(part.is_lifted for part in parts) else f"{named(module)} counts, and lifts nothing"
 
 
 class LiftingLaws(ArrayLaws):

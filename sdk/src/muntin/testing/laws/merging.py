@@ -13,7 +13,7 @@ from muntin.schemas import Scalar, ScalarKind
 from muntin.testing.equality import equal
 from muntin.testing.laws.array_laws import ArrayLaws
 from muntin.testing.laws.array_subject import calling
-from muntin.testing.laws.law import Reason, law
+from muntin.testing.laws.law import Reason, law, named
 from muntin.testing.laws.module_trial import ModuleTrial
 
 
@@ -33,7 +33,7 @@ def _lacks(chosen: Callable[[Component], bool], what: str) -> Reason:
             parts = module.components().values()
         except Exception:  # a law says so in better words
             return None
-        return None if any(map(chosen, parts)) else f"{module.name} has no component {what}"
+        return None if any(map(chosen, parts)) else f"{named(module)} has no component {what}"
 
     return reason
 

@@ -18,7 +18,7 @@ from muntin.testing.drawings import Bar
 from muntin.testing.equality import same_bag
 from muntin.testing.laws.crowd import crowds, told
 from muntin.testing.laws.error import LawError
-from muntin.testing.laws.law import Law
+from muntin.testing.laws.law import Law, labelled
 from muntin.testing.laws.subject import Subject
 from muntin.testing.laws.trial import Trial
 from muntin.testing.reference import clip
@@ -59,7 +59,7 @@ class ModuleTrial(Trial):
             data: The source of Hypothesis' draws.
             many: Payloads for many members, if the law has a crowd.
         """
-        super().__init__(law, f"{module.name} {getattr(module, 'version', 'without a version')}", tolerance, data)
+        super().__init__(law, labelled(module), tolerance, data)
         self._payloads = payloads
         self._many = many
         self.clip = ClipPolicy.NONE

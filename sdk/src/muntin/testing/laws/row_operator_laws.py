@@ -82,7 +82,7 @@ class RowOperatorLaws(PayloadLaws):
         for is_evicted, _, row in trial.given(trial.rows()):
             field = evicted if is_evicted else module.result_field()
             trial.expect(field is not None, lambda row=row: f"on_evict returned {row!r}, and the class declares None")  # type: ignore[misc]
-            reason = None if field is None else misfit(field, row, is_result=True)
+            reason = None if field is None else misfit(field, row)
             trial.expect(not reason, lambda row=row, reason=reason: f"the row {row!r} does not fit: {reason}")  # type: ignore[misc]
 
     @law("build states from numbers, text and lists, dicts and records of these; name records in the state's type")

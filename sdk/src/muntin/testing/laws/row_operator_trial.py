@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from muntin.modules.row_operator import RowOperator
 from muntin.rows import RowWindows
 from muntin.testing.drawings import Bar
-from muntin.testing.laws.law import Law
+from muntin.testing.laws.law import Law, labelled
 from muntin.testing.laws.trial import Trial
 from muntin.testing.plain_data import records_in, restored
 from muntin.testing.row_operator_run import Given, RowOperatorRun
@@ -42,7 +42,7 @@ class RowOperatorTrial(Trial):
         data: object,
     ) -> None:
         """Prepare an attempt, and draw the windows."""
-        super().__init__(law, f"{module.name} {getattr(module, 'version', 'without a version')}", 0.0, data)
+        super().__init__(law, labelled(module), 0.0, data)
         self.subject = module
         self._payloads, self._values = payloads, values
         self._records = records_in(module.state_type()) if law.is_random else frozenset()

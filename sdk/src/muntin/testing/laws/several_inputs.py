@@ -9,7 +9,7 @@ from typing import Any
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
 from muntin.schemas import OneOf
-from muntin.testing.laws.law import Reason, law, reads_order
+from muntin.testing.laws.law import Reason, law, named, reads_order
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
 from muntin.testing.laws.subject import CallError
@@ -24,10 +24,10 @@ def _reads_one_or_lacks(*methods: str, in_any_order: bool = True) -> Reason:
         except ModuleDefinitionError as error:  # a law says so in better words
             return str(error)
         if not several:
-            return f"{module.name} reads one input"
+            return f"{named(module)} reads one input"
         missing = [method for method in methods if not hasattr(module, method)]
         if missing:
-            return f"{module.name} has no {missing[0]}"
+            return f"{named(module)} has no {missing[0]}"
         return reads_order(module) if in_any_order else None
 
     return reason

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.stream_operator import METHODS, StreamOperator
 from muntin.testing.fitting import misfit
-from muntin.testing.laws.law import Law, law
+from muntin.testing.laws.law import Law, law, named
 from muntin.testing.laws.payload_laws import PayloadLaws
 from muntin.testing.laws.stream_operator_trial import StreamOperatorTrial
 
@@ -21,7 +21,7 @@ _IN_A_ROW: Final = 64
 
 def _has_no_time(module: StreamOperator[Any, Any, Any]) -> str | None:
     is_asked = type(module).next_time is not StreamOperator.next_time
-    return None if is_asked else f"{module.name} asks for no wake-ups"
+    return None if is_asked else f"{named(module)} asks for no wake-ups"
 
 
 class StreamOperatorLaws(PayloadLaws):
@@ -77,7 +77,7 @@ class StreamOperatorLaws(PayloadLaws):
         """Every row fits the declared type."""
         field = trial.subject.result_field()
         for *_, row in trial.given(trial.events()):
-            reason = misfit(field, row, is_result=True)
+            reason = misfit(field, row)
             trial.expect(not reason, lambda row=row, reason=reason: f"the row {row!r} does not fit: {reason}")  # type: ignore[misc]
 
     @law("let rows start at the time of the call or after it: earlier output may be final")

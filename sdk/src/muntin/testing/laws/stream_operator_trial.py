@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from muntin.modules.stream_operator import StreamOperator
 from muntin.testing.drawings import Bar
-from muntin.testing.laws.law import Law
+from muntin.testing.laws.law import Law, labelled
 from muntin.testing.laws.trial import Trial
 from muntin.testing.plain_data import records_in, restored
 from muntin.testing.stream_operator_run import Emitted, StreamOperatorRun
@@ -39,7 +39,7 @@ class StreamOperatorTrial(Trial):
         data: object,
     ) -> None:
         """Prepare an attempt."""
-        super().__init__(law, f"{module.name} {getattr(module, 'version', 'without a version')}", 0.0, data)
+        super().__init__(law, labelled(module), 0.0, data)
         self.subject = module
         self._payloads, self._steps = payloads, steps
         self._records = records_in(module.state_type()) if law.is_random else frozenset()
