@@ -95,6 +95,7 @@ def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
         on=condition(is_for, left="km", right="fare", kind="day"),
     )
     assert chosen.plan.choice.evaluator == "pairing"
+    assert [(one.name, one.is_function, one.version[:5]) for one in unpaid.plan.code] == [("is_for", True, "code-")]
     united = union(begun=begun, known=five).window(tumbling(20)).aggregate(n=module("stats.count"))
     of_others = {"of results": of_results, "united": united, "clipped": clipped, "unpaid": unpaid, "chosen": chosen}
     return {"final": final, "counted": counted, "near": near, **of_others}

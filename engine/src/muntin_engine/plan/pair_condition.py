@@ -72,9 +72,9 @@ class PairCondition:
         return f"{self.function.name}({', '.join([*self.names, *parameters])})"
 
     def identity(self) -> list[object]:
-        """Return the part of the condition on which the state in a checkpoint depends, as plain data."""
+        """Return what a checkpoint knows of the condition, as plain data; versions are among those of all functions."""
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
-        return [self.function.name, self.function.version, parameters, *map(list, self.columns)]
+        return [self.function.name, parameters, *map(list, self.columns)]
 
 
 def plan_condition(

@@ -25,8 +25,10 @@ def remember_function(spark: AnySession, function: Function[..., Any]) -> None:
     _REGISTERED.setdefault(_session_id(spark), {})[function.sql_name] = function
 
 
-def code_in_use(modules: Iterable[Module], projections: Iterable[DataFrame]) -> tuple[CodeInUse, ...]:
-    """Return the modules of a query, and the functions that the DataFrames it reads call, by name.
+def code_in_use(
+    modules: Iterable[Module], projections: Iterable[DataFrame], called: Iterable[Function[..., Any]] = ()
+) -> tuple[CodeInUse, ...]:
+    """Return the modules of a query, the functions that it calls itself, and those that the DataFrames it reads call.
 
     Cost: nothing but a look-up for code that was hashed before, or that has to be parsed; a call of the JVM for each
     DataFrame, in sessions with registered functions.
@@ -37,6 +39,7 @@ def code_in_use(modules: Iterable[Module], projections: Iterable[DataFrame]) -> 
         for name, cls in classes.items()
     ]
     functions = {function.name: function for df in projections for function in _functions_in(df)}
+    functions |= {function.name: function for function in called}
     return (
         *found,
         *(

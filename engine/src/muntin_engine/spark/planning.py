@@ -220,7 +220,8 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
         )
     )
     projections = tuple(stream.projected(plan.buckets, scale) for stream in streams)
-    return projections, replace(plan, code=code_in_use(made, (projection.df for projection in projections)))
+    called = [] if join is None or join.on is None else [join.on.function]
+    return projections, replace(plan, code=code_in_use(made, (projection.df for projection in projections), called))
 
 
 def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
