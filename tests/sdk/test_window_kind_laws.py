@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from muntin import (
+    INFINITY,
     TrailingWindows,
     WindowKind,
     count_by_end,
@@ -110,6 +111,24 @@ def test_a_kind_that_counts_on_for_a_key_without_events_has_to_say_so() -> None:
             return False
 
     assert broken_by(Restarting(4, every=3)) == ["test_what_is_carried_replaces_what_is_forgotten"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "wrong"),
+    [
+        (trailing(6), "membership", lambda kind, start, end: (start, min(end + kind.length, INFINITY))),
+        (hopping(3, 8, reach=4), "membership", lambda kind, start, end: (start, min(end + kind.reach + 1, INFINITY))),
+        (cumulate(9, 3, 1), "extent_start", lambda kind, start: start // kind.size * kind.size),
+    ],
+    ids=["a tick too long", "a reach too long", "another offset"],
+)
+def test_a_kind_of_muntin_is_compared_with_its_definition(
+    kind: WindowKind, method: str, wrong: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Members that follow from the same membership as the windows of an event would agree with these."""
+    monkeypatch.setattr(type(kind), method, wrong)
+    with pytest.raises(LawError, match="members and windows are dual"):
+        laws_for(kind).test_members_and_windows_are_dual()
 
 
 def test_a_broken_law_shows_a_stream_and_what_to_do() -> None:

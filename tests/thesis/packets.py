@@ -13,6 +13,9 @@ from muntin.testing import KeyedChange, Script, band_disorder, block_disorder, s
 MINUTE = 60
 """Ticks are seconds."""
 
+EDGES = (0, 10, MINUTE, 4 * MINUTE, 5 * MINUTE, 10 * MINUTE)
+"""Times of packets that lie exactly a range of a query after the first one: on the edge of its extents."""
+
 
 class Packet(NamedTuple):
     """A packet of a link; `at` is its time, `row` its place in the order of arrival, `rank` that among its source's."""
@@ -31,9 +34,10 @@ class Packet(NamedTuple):
 
 
 def random_packets(seed: int, count: int = 120) -> list[Packet]:
-    """Return packets in order of arrival; no two have one time. The first has time 0, where the windows start."""
+    """Return packets in order of arrival; no two have one time, and some lie on the edges of extents."""
     random = Random(seed)
-    times = [0, *sorted(random.sample(range(1, 25 * MINUTE), count - 1))]
+    others = [at for at in range(25 * MINUTE) if at not in EDGES]
+    times = sorted([*EDGES, *random.sample(others, count - len(EDGES))])
     packets = [
         Packet(
             "control" if random.random() < 0.03 else random.choice(("main 1", "main 2")),

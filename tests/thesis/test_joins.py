@@ -63,6 +63,22 @@ def test_q5_7_finds_packets_to_the_source_of_another_in_each_five_minutes(seed: 
 
 
 @ALL_DISORDER
+def test_q3_1_finds_packets_at_most_two_minutes_before_and_three_after_another(seed: int) -> None:
+    """Find the pairs from where the other goes to, the first at most two minutes later, the second at most three.
+
+    RANGE says how long a packet stays in the window of its own link: three minutes on the first, two on the second.
+    """
+    flows = random_flows(seed, "12")
+    sides = [
+        Side("1", lambda flow: (flow.source,), (Extend(3 * MINUTE),)),
+        Side("2", lambda flow: (flow.target,), (Extend(2 * MINUTE),)),
+    ]
+    found = pairs(flows, sides, seed)
+    assert found == meant(flows, sides, lambda left, right: -2 * MINUTE <= right - left <= 3 * MINUTE)
+    assert {-2 * MINUTE, 3 * MINUTE} & {right.at - left.at for left, right in found}, "some are on the edge"
+
+
+@ALL_DISORDER
 def test_q5_8_finds_packets_that_follow_another_within_minutes(seed: int) -> None:
     """Find the pairs in which the first packet follows within two minutes, or the second one within three (TH-20).
 

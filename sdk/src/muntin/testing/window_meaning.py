@@ -55,6 +55,29 @@ def meaning_of(kind: WindowKind) -> WindowMeaning:
     return _DEFINED.get(type(kind)) or WindowMeaning(_asked, _membership, _extent, closes_late=kind.ends_move)
 
 
+def members_defined(
+    kind: WindowKind, lifetimes: Sequence[tuple[int, int]], horizon: int
+) -> set[tuple[tuple[int, int], Window]] | None:
+    """Return the pairs of an event and the extent of a window that it is in; None of a kind that is not defined here.
+
+    Args:
+        kind: The windows.
+        lifetimes: The start and end of each event.
+        horizon: As for the windows of a `WindowMeaning`.
+    """
+    meaning = _DEFINED.get(type(kind))
+    if meaning is None:
+        return None
+    events = [Event(start, end, None) for start, end in lifetimes]
+    counted = [(event, *meaning.counted(kind, event)) for event in events]
+    return {
+        ((event.start, event.end), window)
+        for window in meaning.windows(kind, events, horizon)
+        for event, since, until in counted
+        if since < until and since < window.end and until > window.start
+    }
+
+
 def _hopping(kind: HoppingWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     starts: set[int] = set()
     for event in events:

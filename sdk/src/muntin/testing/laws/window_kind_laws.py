@@ -14,6 +14,7 @@ from muntin.testing.laws.conformance import Conformance
 from muntin.testing.laws.law import Law, law
 from muntin.testing.laws.window_kind_trial import WindowKindTrial
 from muntin.testing.plain_data import restored
+from muntin.testing.window_meaning import members_defined
 from muntin.windows import Stretches, Window, WindowContext, WindowKind, next_frontier
 
 
@@ -199,6 +200,11 @@ class WindowKindLaws(Conformance):
             members = sorted(trial.ask("members", window, history))
             wanted = sorted(event for event in history if window in of[event])
             trial.expect(members == wanted, lambda: f"{window} has {members}, and is a window of {wanted}")  # noqa: B023
+        # by default both follow from membership and cut, so Muntin's own kinds are compared with a third definition
+        defined = members_defined(trial.kind, history, trial.last)
+        found = {(event, trial.kind.extent(window)) for event, own in of.items() for window in own}
+        if defined is not None and found != defined:
+            raise trial.broken(f"by definition {sorted(defined - found)} are in, and {sorted(found - defined)} are not")
 
     @law("say as context what the windows of an event depend on besides its own times")
     def test_windows_depend_on_no_more_than_the_context(self, trial: WindowKindTrial) -> None:
