@@ -27,6 +27,7 @@ from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
+from tests.core.progress.own_policies import Outvoted
 from tests.differential.cases import WINDOWS, Case, policies, under_one_emission
 from tests.differential.drive import by_key, check, follow
 from tests.differential.modules import SHAPES
@@ -60,6 +61,7 @@ def kept_policies(stream: Script, sources: Sequence[str]) -> list[ProgressPolicy
         bounded_disorder(greatest_disorder(stream, sources)),
         punctuate_every(rows=3, delay=delay),
         punctuate_every(span=5, delay=delay),
+        Outvoted(delay, of=3),
     ]
 
 
@@ -131,3 +133,15 @@ def test_late_insertions_are_adjusted_to_the_punctuation(window: str, emit: Emit
 def spelled(result: BatchResult) -> Counter[str]:
     """Return the changes of the output, whatever their ids."""
     return Counter(repr((key, change._replace(id=0))) for key, changes in result.output for change in changes)
+
+
+def test_a_script_may_be_given_the_watermark_of_a_policy() -> None:
+    moved = 0
+    for case in cases("tumbling", EmitPolicy.FINAL, every=3):
+        in_order = case.another_stream(0, in_order=True)
+        for policy in kept_policies(in_order, []):
+            stream = in_order.with_progress(policy)
+            assert stream.last_watermark() == derived(in_order, policy, []).last_watermark()
+            assert list(stream.batches()) == list(derived(in_order, policy, []).batches())
+            moved += any(isinstance(step, Punctuation) for step in stream.steps)
+    assert moved > 5

@@ -13,6 +13,7 @@ from muntin.testing import (
     FunctionLaws,
     LawError,
     Outcome,
+    ProgressPolicyLaws,
     RowOperatorLaws,
     RowWindowLaws,
     StreamOperatorLaws,
@@ -47,7 +48,15 @@ AS_BY_USERS = pytest.mark.usefixtures("tried_as_by_users")
 LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
 ]
-OTHERS = (FunctionLaws, TriggerLaws, WindowKindLaws, RowWindowLaws, RowOperatorLaws, StreamOperatorLaws)
+OTHERS = (
+    FunctionLaws,
+    TriggerLaws,
+    WindowKindLaws,
+    RowWindowLaws,
+    RowOperatorLaws,
+    StreamOperatorLaws,
+    ProgressPolicyLaws,
+)
 BY_EXAMPLE = "test_old_states_are_upgraded"
 """A law on states that its writer gives; `test_versions` has modules that keep it and that break it."""
 MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws) if law != BY_EXAMPLE]

@@ -27,6 +27,7 @@ from muntin import (
 )
 from muntin_engine import EventStream, Query, events, module
 from muntin_engine.spark.clock import ClockSource
+from tests.core.progress.own_policies import Outvoted
 from tests.spark.modules import Members
 from tests.spark.running import Outcome, plain, run, run_together, start, stream_of
 
@@ -70,6 +71,7 @@ def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> N
         "disorder": bounded_disorder(rows=1),
         "some rows": punctuate_every(rows=6, delay=2),
         "spans": punctuate_every(span=25),
+        "our own": Outvoted(1, of=3),
     }
     queries = {name: members(events(df, at="at", progress=policy)) for name, policy in policies.items()}
     found = run_together(queries, tmp_path / "checkpoint")
@@ -78,6 +80,7 @@ def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> N
         "disorder": [0],
         "some rows": [0],
         "spans": [],
+        "our own": [0],
     }
 
 

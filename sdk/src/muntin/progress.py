@@ -3,7 +3,7 @@
 An input is complete up to its *watermark*: no later row changes the axis before it, and one exactly at it may still
 come. Punctuation advances the watermark under every policy. A policy adds the watermark that the times of other rows
 imply (Li's thesis, chapter 8), and the rule for sources without rows. Each of several sources has a watermark of its
-own; that of the input is their minimum.
+own; that of the input is their minimum. A policy of one's own is a subclass of `ProgressPolicy`.
 """
 
 from __future__ import annotations
@@ -42,17 +42,84 @@ class Idle:
         return f"a source that is silent for {spell(self.after)} {then}"
 
 
+@dataclass(frozen=True, slots=True)
+class SourceProgress:
+    """The part of an input, or of one of its sources, that has come by the end of a micro-batch.
+
+    Attributes:
+        newest: The largest start of a row.
+        rows: The number of rows; only insertions count.
+        latest: The largest starts, the largest first: as many as the policy's `starts_kept`, or all if fewer rows came.
+        rows_before: The number of rows before this micro-batch.
+        clock: The last reading of the clock that the input brings, in microseconds; None if there is none.
+        last_heard: What `clock` was after the last micro-batch with rows of the source, or its first reading if none
+            came since; None if there is no reading.
+    """
+
+    newest: int
+    rows: int
+    latest: tuple[int, ...] = ()
+    rows_before: int = 0
+    clock: int | None = None
+    last_heard: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressPolicy(ABC):
     """The rule that advances the watermark of an input.
 
+    Subclass it for a rule of your own: a frozen dataclass whose fields are numbers and text, a length among them made
+    by `ticks("10 minutes")`. The engine asks `watermark` for each source after each micro-batch, from the first one
+    with rows of the source on. The watermark of the source is the largest answer so far, so it never goes back.
+
+    It runs in the tasks of the stateful operator, in each for itself, and again after a failure; so that all close the
+    same windows, an answer depends on the fields and the argument alone. What the policy needs of the past is in the
+    argument, and the engine keeps it in the checkpoint. A query goes on from a checkpoint with other values of the
+    fields, and from the same class and `starts_kept` alone.
+
+    Laws (checked by `muntin.testing.ProgressPolicyLaws`): 1. *Definition.* It is a frozen dataclass that can be
+    pickled, and says what it does. 2. *Answers.* They are whole numbers or None, also for fewer rows than it would
+    like. 3. *Cuts.* It makes no difference where micro-batches end. 4. *No memory.* Answers depend on the argument
+    alone: not on a clock of its own or randomness.
+
+    Cost: a call per source and bucket in each micro-batch; every task sends `starts_kept` numbers per source.
+
+    Source: Li's thesis, chapter 8; the clocks of Bytewax.
+
     Attributes:
         idle: The rule for sources without rows; None to wait for them.
         by_key: True if a row may punctuate its own key alone (group-wise punctuation in Li's thesis, chapter 2).
+
+    Example:
+        A delay that a row from the far future does not move beyond the clock:
+
+        >>> @dataclass(frozen=True)
+        ... class Guarded(ProgressPolicy):
+        ...     delay: int
+        ...     def watermark(self, seen):
+        ...         newest = seen.newest if seen.clock is None else min(seen.newest, seen.clock)
+        ...         return newest - self.delay
+        ...     def describe(self, spell):
+        ...         return f"{spell(self.delay)} behind the newest start, or behind the clock"
+        >>> Guarded(ticks("1 second")).watermark(SourceProgress(newest=9_000_000, rows=1, clock=5_000_000))
+        4000000
     """
 
     idle: Idle | None = None
     by_key: bool = False
+
+    @property
+    def starts_kept(self) -> int:
+        """The number of the largest starts of a source that `watermark` reads as `latest`; 0 by default."""
+        return 0
+
+    @abstractmethod
+    def watermark(self, seen: SourceProgress) -> int | None:
+        """Return the tick before which no later row of a source starts; None if that cannot be said yet.
+
+        Args:
+            seen: All rows of the source up to the end of a micro-batch, and the clock.
+        """
 
     @abstractmethod
     def describe(self, spell: Callable[[int], str]) -> str:
@@ -96,6 +163,9 @@ class ProgressPolicy(ABC):
 class Punctuated(ProgressPolicy):
     """Rows of punctuation alone say how complete the input is; made by `punctuated`."""
 
+    def watermark(self, seen: SourceProgress) -> None:
+        """Return None: rows imply nothing."""
+
     def describe(self, spell: Callable[[int], str]) -> str:
         """Return it in words."""
         return "punctuation rows"
@@ -111,6 +181,10 @@ class BoundedDelay(ProgressPolicy):
 
     delay: int
 
+    def watermark(self, seen: SourceProgress) -> int:
+        """Return the newest start less the delay."""
+        return seen.newest - self.delay
+
     def describe(self, spell: Callable[[int], str]) -> str:
         """Describe the rule; `spell` turns a number of ticks into words."""
         return f"{spell(self.delay)} behind the newest start"
@@ -125,6 +199,15 @@ class BoundedDisorder(ProgressPolicy):
     """
 
     rows: int
+
+    @property
+    def starts_kept(self) -> int:
+        """One start more than so many rows."""
+        return self.rows + 1
+
+    def watermark(self, seen: SourceProgress) -> int | None:
+        """Return the start that so many rows are not before."""
+        return seen.latest[self.rows] if len(seen.latest) > self.rows else None
 
     def describe(self, spell: Callable[[int], str]) -> str:
         """Return it in words."""
@@ -144,6 +227,13 @@ class Periodic(ProgressPolicy):
     delay: int
     rows: int | None = None
     span: int | None = None
+
+    def watermark(self, seen: SourceProgress) -> int | None:
+        """Return the newest start less the delay, if a step has been passed."""
+        bound = seen.newest - self.delay
+        if self.span is not None:
+            return bound // self.span * self.span
+        return bound if self.rows and seen.rows // self.rows > seen.rows_before // self.rows else None
 
     def describe(self, spell: Callable[[int], str]) -> str:
         """Describe the rule; `spell` turns a number of ticks into words."""
@@ -248,9 +338,9 @@ def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
 
     Example:
         >>> identity_of(bounded_disorder(3))
-        {'kind': 'BoundedDisorder', 'rows': 3, 'by_key': False}
+        {'kind': 'BoundedDisorder', 'starts': 4, 'by_key': False}
     """
-    kept = {"rows": policy.rows} if isinstance(policy, BoundedDisorder) else {}
+    kept = {"starts": policy.starts_kept} if policy.starts_kept else {}
     return {"kind": type(policy).__name__, **kept, "by_key": policy.by_key}
 
 

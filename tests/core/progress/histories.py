@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from muntin import EARLIEST, INFINITY, BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy
+from muntin import EARLIEST, INFINITY, BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy, SourceProgress
 from muntin_engine.progress import Observation, merged
-from muntin_engine.progress.tracker import starts_kept
+from tests.core.progress.own_policies import Elapsing, Guarded, Outvoted
 
 
 class Row(NamedTuple):
@@ -60,6 +60,12 @@ def _implied(policy: ProgressPolicy, source: str | None, history: History) -> in
     starts = _starts(source, history)
     if not starts:
         return EARLIEST
+    if isinstance(policy, Guarded | Elapsing | Outvoted):
+        clock = clock_of(history)
+        before, latest = _starts(source, history[:-1]), sorted(starts, reverse=True)[: policy.starts_kept]
+        reading, heard = None if clock == EARLIEST else clock, _last_heard(source, history)
+        said = policy.watermark(SourceProgress(max(starts), len(starts), tuple(latest), len(before), reading, heard))
+        return EARLIEST if said is None else said
     if isinstance(policy, BoundedDelay):
         return max(starts) - policy.delay
     if isinstance(policy, BoundedDisorder):
@@ -74,10 +80,15 @@ def _implied(policy: ProgressPolicy, source: str | None, history: History) -> in
 
 def _is_idle(policy: ProgressPolicy, source: str | None, history: History) -> bool:
     """True if the clock has gone on for long enough since the micro-batch in which a source spoke last."""
+    since = _last_heard(source, history)
+    return policy.idle is not None and since is not None and clock_of(history) - since >= policy.idle.after
+
+
+def _last_heard(source: str | None, history: History) -> int | None:
+    """Return the clock after the micro-batch in which a source spoke last, or its first reading since."""
     clocks = [clock_of(history[:count]) for count in range(1, len(history) + 1)]
     spoke = [place for place, batch in enumerate(history) if any(_speaks_for(row, source) for row in batch)]
-    since = [clock for clock in clocks[max(spoke, default=0) :] if clock > EARLIEST]
-    return policy.idle is not None and bool(since) and clocks[-1] - since[0] >= policy.idle.after
+    return next((clock for clock in clocks[max(spoke, default=0) :] if clock > EARLIEST), None)
 
 
 def _starts(source: str | None, history: History) -> list[int]:
@@ -97,7 +108,7 @@ def seen_by_tasks(policy: ProgressPolicy, batch: Sequence[Row], random: Random) 
     tasks: list[list[Row]] = [[] for _ in range(random.randint(1, 4))]
     for row in batch:
         random.choice(tasks).append(row)
-    keep = starts_kept(policy)
+    keep = policy.starts_kept
     seen = [some for task in tasks for some in merged((_seen(row, keep) for row in task if row.kind != "clock"), keep)]
     return random.sample(seen, len(seen))
 

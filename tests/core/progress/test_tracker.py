@@ -11,7 +11,11 @@ import pytest
 from muntin import (
     EARLIEST,
     INFINITY,
+    BoundedDelay,
+    ModuleContractError,
+    ModuleError,
     ProgressPolicy,
+    SourceProgress,
     bounded_delay,
     bounded_disorder,
     ordered,
@@ -21,8 +25,10 @@ from muntin import (
 )
 from muntin_engine.core.changes import Progress
 from muntin_engine.progress import Observation, ProgressTracker, Tracked
+from muntin_engine.progress.tracker import implied
 from muntin_engine.state.codec import Codec
 from tests.core.progress.histories import History, Row, clock_of, punctuations, random_history, seen_by_tasks
+from tests.core.progress.own_policies import Elapsing, Guarded, Outvoted
 
 NOTHING: Tracked = ()
 RULES = [
@@ -35,10 +41,14 @@ RULES = [
     punctuate_every(rows=1),
     punctuate_every(rows=5, delay=3),
     punctuate_every(span=10, delay=3),
+    Guarded(3),
+    Elapsing(4),
+    Outvoted(2),
 ]
 POLICIES = [idle for rule in RULES for idle in (rule, rule.with_idle(15), rule.with_idle(15, lag=9))]
-STEADY = [rule for rule in RULES if rule not in (punctuate_every(rows=1), punctuate_every(rows=5, delay=3))]
-"""Policies that only look at what came, and not at when micro-batches ended."""
+BY_BATCH = (punctuate_every(rows=1), punctuate_every(rows=5, delay=3), Guarded(3), Elapsing(4))
+STEADY = [rule for rule in RULES if rule not in BY_BATCH]
+"""Policies that look at the rows alone, and not at when micro-batches ended or clocks were read."""
 
 
 def tracked(
@@ -155,3 +165,28 @@ def test_what_is_kept_of_a_source_is_bounded() -> None:
         progress, kept = tracker.advance(progress, kept, Progress(), [Observation(None, tick, 1, (tick,))])
     assert len(Codec().pack(list(kept))) < 60
     assert progress.watermark == 96
+
+
+# a policy that follows the middle one of three starts
+#   5   9   90                      9 is the middle one: complete to 9
+#   12                              12 is:               complete to 12
+def test_a_row_from_the_far_future_does_not_move_a_policy_that_outvotes_it() -> None:
+    history = [[Row("insert", at) for at in (5, 9, 90)], [Row("insert", 12)]]
+    assert tracked(Outvoted(0, of=3), [], history, Random(1)) == [9, 12]
+
+
+def test_a_policy_that_fails_or_answers_with_no_time_is_named_with_what_it_was_given() -> None:
+    class Fails(BoundedDelay):
+        def watermark(self, seen: SourceProgress) -> int:
+            return seen.newest // self.delay
+
+    class Endless(BoundedDelay):
+        def watermark(self, seen: SourceProgress) -> int:
+            return INFINITY if self.delay else 1.5  # type: ignore[return-value]  # that is the point
+
+    seen = SourceProgress(newest=7, rows=1)
+    with pytest.raises(ModuleError, match=r"policy Fails failed in watermark: ZeroDivisionError.*\n.*newest=7, rows=1"):
+        implied(Fails(0), seen)
+    for policy in (Endless(0), Endless(1)):
+        with pytest.raises(ModuleContractError, match=r"policy Endless returned (1.5|922\d+) from watermark"):
+            implied(policy, seen)

@@ -11,23 +11,34 @@ from muntin import (
     EmitPolicy,
     LatePolicy,
     Module,
+    ModuleError,
     Needs,
     OutputContract,
     PolicyError,
+    ProgressPolicy,
     QueryError,
+    SourceProgress,
     TimestampPolicy,
     WindowSpecification,
 )
 from muntin.axis import DecimalAxis, DecimalLength
+from muntin.progress import MOST_ROWS
 from muntin.query_checks import LONGEST_WINDOW, QueryShape
+from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin_engine.core.lifetimes import Align, LifetimeChange
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.plan import Plan
+from muntin_engine.progress.tracker import implied
 
 MOST_BUCKETS: Final = 256
 """Buckets that a query may have."""
+
+_NO_VALUE: Final = (
+    "is no value: {}\n  make it a frozen dataclass: @dataclass(frozen=True), with fields for what it is given"
+)
+"""What is wrong with a policy that cannot be copied."""
 
 
 def check_needs(
@@ -146,6 +157,8 @@ def check_inputs(plan: Plan) -> None:
 def _check_input(given: Input) -> None:
     for change in (*(change for rule in given.rules for change in rule.lifetime_changes), *given.lifetime_changes):
         _check_change(change, given)
+    for policy in (given.progress, *(rule.progress for rule in given.rules)):
+        _check_policy(policy)
     has_rows_of_progress = given.columns.change is not None
     if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):
         raise PolicyError(
@@ -163,6 +176,29 @@ def _check_input(given: Input) -> None:
         raise PolicyError(
             "samples last from one to the next, so late ones cannot be adjusted\n  use late='side' or correct('1 hour')"
         )
+
+
+def _check_policy(policy: ProgressPolicy) -> None:
+    """Refuse a progress policy that would fail in the workers, by asking it about one row.
+
+    Raises:
+        PolicyError: It cannot be copied or asked, or answers with what is no time.
+    """
+    name = f"the progress policy {type(policy).__name__}"
+    try:
+        is_value, kept = replace(policy) == policy, policy.starts_kept
+    except Exception as error:
+        raise PolicyError(f"{name} {_NO_VALUE.format(safe_message(error))}") from safe_cause(error)
+    if not is_value:
+        raise PolicyError(f"{name} {_NO_VALUE.format('a copy is not equal to it')}")
+    if type(kept) is not int or not 0 <= kept <= MOST_ROWS + 1:
+        raise PolicyError(
+            f"{name} keeps {safe_repr(kept)} starts\n  expected: a whole number from 0 to {MOST_ROWS + 1}"
+        )
+    try:
+        implied(policy, SourceProgress(newest=0, rows=1, latest=(0,)[:kept]))
+    except ModuleError as error:
+        raise PolicyError(f"{error}\n  test it with muntin.testing.ProgressPolicyLaws") from error.__cause__
 
 
 def _check_change(change: LifetimeChange, given: Input) -> None:

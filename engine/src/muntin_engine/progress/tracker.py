@@ -10,9 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nlargest
+from operator import index
 from typing import Any, NamedTuple, TypeAlias
 
-from muntin import EARLIEST, INFINITY, BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy, Punctuated
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    ModuleContractError,
+    ModuleError,
+    ProgressPolicy,
+    Punctuated,
+    SourceProgress,
+)
+from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.windows import RegularWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
@@ -101,38 +111,38 @@ class SourceState(NamedTuple):
         return policy.idle is not None and self.spoke is not None and clock - self.spoke >= policy.idle.after
 
 
-def implied(policy: ProgressPolicy, rows_before: int, seen: Observation) -> int:
+def implied(policy: ProgressPolicy, seen: SourceProgress) -> int:
     """Return the watermark of a source that the times of its rows imply, by a policy.
 
-    Args:
-        policy: The policy.
-        rows_before: The number of rows before this micro-batch.
-        seen: The observation of all rows.
+    Raises:
+        ModuleError: The policy raises an exception.
+        ModuleContractError: It returns something that is no time.
 
     Example:
-        >>> seen = Observation("a", newest=9, rows=4, latest=(9, 7, 7))
-        >>> implied(BoundedDelay(5), 0, seen), implied(BoundedDisorder(2), 0, seen)
+        >>> seen = SourceProgress(newest=9, rows=4, latest=(9, 7, 7), rows_before=3)
+        >>> implied(BoundedDelay(5), seen), implied(BoundedDisorder(2), seen)
         (4, 7)
-        >>> implied(Periodic(0, rows=4), 3, seen), implied(Periodic(1, span=5), 0, seen)
+        >>> implied(Periodic(0, rows=4), seen), implied(Periodic(1, span=5), seen)
         (9, 5)
     """
-    if seen.newest == EARLIEST:
+    name = f"the progress policy {type(policy).__name__}"
+    try:
+        found = policy.watermark(seen)
+    except Exception as error:
+        failed = ModuleError(f"{name} failed in watermark: {safe_message(error)}\n  it was given: {safe_repr(seen)}")
+        raise failed from safe_cause(error)
+    if found is None:
         return EARLIEST
-    if isinstance(policy, BoundedDelay):
-        return seen.newest - policy.delay
-    if isinstance(policy, BoundedDisorder):
-        return seen.latest[policy.rows] if len(seen.latest) > policy.rows else EARLIEST
-    if not isinstance(policy, Periodic):
-        return EARLIEST
-    bound = seen.newest - policy.delay
-    if policy.span is not None:
-        return bound // policy.span * policy.span
-    return bound if policy.rows and seen.rows // policy.rows > rows_before // policy.rows else EARLIEST
-
-
-def starts_kept(policy: ProgressPolicy) -> int:
-    """Return the number of a source's largest starts that a policy needs."""
-    return policy.rows + 1 if isinstance(policy, BoundedDisorder) else 0
+    try:
+        bound = index(found)
+    except TypeError:
+        bound = INFINITY
+    if not EARLIEST // 2 < bound < INFINITY // 2:
+        raise ModuleContractError(
+            f"{name} returned {safe_repr(found)} from watermark\n  it was given: {safe_repr(seen)}\n"
+            "  expected: a tick, which is a whole number, or None if nothing can be said yet"
+        )
+    return bound
 
 
 Tracked: TypeAlias = Sequence[Any]
@@ -183,7 +193,7 @@ class ProgressTracker:
     @cached_property
     def starts_kept(self) -> int:
         """The number of the largest starts of a source that an observation needs."""
-        return max(map(starts_kept, [self.policy, *(rule.progress for rule in self.rules)]))
+        return max(policy.starts_kept for policy in [self.policy, *(rule.progress for rule in self.rules)])
 
     def advance(
         self, before: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
@@ -215,16 +225,19 @@ class ProgressTracker:
         seen, watermark, spoke = state
         rule = self._rules.get(seen.source)
         policy = self.policy if rule is None else rule.progress
-        own = [some for some in observed if some.source in (seen.source, None)]
+        own, rows_before = [some for some in observed if some.source in (seen.source, None)], seen.rows
         if own:
-            rows_before, spoke = seen.rows, None
+            spoke = None
             for some in own:
                 seen = seen.merge(some, self.starts_kept)
-            explicit = max(some.watermark for some in own)
-            watermark = max(watermark, explicit, implied(policy, rows_before, seen))
-        if clock == EARLIEST:
-            return SourceState(seen, watermark, spoke)
-        state = SourceState(seen, watermark, clock if spoke is None else spoke)
+            watermark = max(watermark, *(some.watermark for some in own))
+        if clock > EARLIEST and spoke is None:
+            spoke = clock
+        if seen.newest > EARLIEST:
+            latest, reading = seen.latest[: policy.starts_kept], clock if clock > EARLIEST else None
+            told = SourceProgress(seen.newest, seen.rows, latest, rows_before, reading, spoke)
+            watermark = max(watermark, implied(policy, told))
+        state = SourceState(seen, watermark, spoke)
         if policy.idle is None or policy.idle.lag is None or not state.is_idle(policy, clock):
             return state
         return state._replace(watermark=max(watermark, clock - policy.idle.lag))

@@ -137,8 +137,8 @@ def _columns(value: Any, identity: QueryIdentity) -> str:
 
 def _progress(value: Any, identity: QueryIdentity) -> str:
     del identity
-    rows = f" of {value['rows']} rows" if "rows" in value else ""
-    return f"{_POLICIES.get(value['kind'], value['kind'])}{rows}" + (", by key" if value.get("by_key") else "")
+    starts = f" that keeps {value['starts']} starts" if "starts" in value else ""
+    return f"{_POLICIES.get(value['kind'], value['kind'])}{starts}" + (", by key" if value.get("by_key") else "")
 
 
 def _emit(value: Any, identity: QueryIdentity) -> str:

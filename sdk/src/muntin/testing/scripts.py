@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
-from muntin.axis import INFINITY
+from muntin.axis import EARLIEST, INFINITY
 from muntin.changes import Identity, Insertion, Punctuation, Revision, fold, retraction
 from muntin.errors import StreamError
 from muntin.events import Event
+from muntin.progress import ProgressPolicy, SourceProgress
 from muntin.testing.batches import Batch, Boundary, KeyedChange, Step
 from muntin.testing.drawings import Drawing
 from muntin.testing.reference import OutputEvent, WindowedQuery, evaluate, horizon_of
@@ -119,6 +120,37 @@ class Script:
     def restart(self) -> Script:
         """End the micro-batch and restart the engine before the next."""
         return self._then(Boundary.RESTART)
+
+    def with_progress(self, policy: ProgressPolicy) -> Script:
+        """Return the stream with the watermark that a policy derives after each micro-batch, instead of its own.
+
+        The stream is one source and brings no clock. Where it is closed stays as it is.
+
+        Raises:
+            StreamError: A change is late by the policy; with `allow_illegal` it is one of the illegal steps.
+
+        Example:
+            >>> from muntin import bounded_delay
+            >>> script = Script().point("a", 9).batch().point("b", 12).with_progress(bounded_delay(5))
+            >>> script.last_watermark()
+            7
+        """
+        steps, starts = list[Step](), list[int]()
+        before, watermark = 0, EARLIEST
+        for step in (*self.steps, Boundary.BATCH):
+            if isinstance(step, Boundary) and starts:
+                latest = tuple(sorted(starts, reverse=True)[: policy.starts_kept])
+                said = policy.watermark(SourceProgress(max(starts), len(starts), latest, before))
+                if said is not None and said > watermark:
+                    watermark = said
+                    steps.append(Punctuation(said))
+                before = len(starts)
+            if isinstance(step, KeyedChange) and isinstance(step.change, Insertion):
+                starts.append(step.change.event.start)
+            if not isinstance(step, Punctuation) or step.time == INFINITY:
+                steps.append(step)
+                watermark = INFINITY if isinstance(step, Punctuation) else watermark
+        return replace(self, steps=tuple(steps[:-1]))
 
     def batches(self) -> Iterator[Batch]:
         """Yield the micro-batches.

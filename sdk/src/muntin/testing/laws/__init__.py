@@ -17,6 +17,7 @@ from muntin.testing.laws.incremental_operator_laws import (
     TimeSensitiveIncrementalOperatorLaws,
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
+from muntin.testing.laws.progress_policy_laws import ProgressPolicyLaws
 from muntin.testing.laws.row_operator_laws import RowOperatorLaws
 from muntin.testing.laws.row_window_laws import RowWindowLaws
 from muntin.testing.laws.stream_operator_laws import StreamOperatorLaws
@@ -35,6 +36,7 @@ __all__ = [
     "OldState",
     "OperatorLaws",
     "Outcome",
+    "ProgressPolicyLaws",
     "RowOperatorLaws",
     "RowWindowLaws",
     "StreamOperatorLaws",

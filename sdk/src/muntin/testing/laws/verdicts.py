@@ -13,6 +13,7 @@ import pytest
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.function import Function
 from muntin.modules.module import Module
+from muntin.progress import ProgressPolicy
 from muntin.testing.laws.aggregate_laws import AggregateLaws, TimeSensitiveAggregateLaws
 from muntin.testing.laws.columnar_aggregate_laws import ColumnarAggregateLaws
 from muntin.testing.laws.conformance import Conformance, laws_of
@@ -27,6 +28,7 @@ from muntin.testing.laws.incremental_operator_laws import (
     TimeSensitiveIncrementalOperatorLaws,
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
+from muntin.testing.laws.progress_policy_laws import ProgressPolicyLaws
 from muntin.testing.laws.row_operator_laws import RowOperatorLaws
 from muntin.testing.laws.stream_operator_laws import StreamOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
@@ -49,11 +51,12 @@ _LAWS: tuple[type[Conformance], ...] = (
     FunctionLaws,
     TriggerLaws,
     WindowKindLaws,
+    ProgressPolicyLaws,
 )
 
 _TAKES_PAYLOADS = ("add_events", "compute_result", "call")
 
-Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowKind
+Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowKind | ProgressPolicy
 """Anything that has laws."""
 
 
@@ -164,8 +167,9 @@ def _refuses(broken: LawError) -> bool:
 
 
 def _unknown_arguments(subject: Subject, attributes: Mapping[str, object]) -> str:
-    is_known = not isinstance(subject, Function) or not subject.is_vectorized or "arguments" in attributes
-    return "" if is_known else f"{subject.name} is vectorised, so its annotations do not say what a row holds"
+    if not isinstance(subject, Function) or not subject.is_vectorized or "arguments" in attributes:
+        return ""
+    return f"{subject.name} is vectorised, so its annotations do not say what a row holds"
 
 
 def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
