@@ -137,8 +137,12 @@ def _columns(value: Any, identity: QueryIdentity) -> str:
 
 def _progress(value: Any, identity: QueryIdentity) -> str:
     del identity
-    starts = f" that keeps {value['starts']} starts" if "starts" in value else ""
-    return f"{_POLICIES.get(value['kind'], value['kind'])}{starts}" + (", by key" if value.get("by_key") else "")
+    kind, starts = value["kind"], value.get("starts", 0)
+    kept = f" that keeps {starts} starts" if starts else ""
+    named = (
+        f"{_POLICIES[kind]} of {starts - 1} rows" if kind == "BoundedDisorder" else f"{_POLICIES.get(kind, kind)}{kept}"
+    )
+    return named + (", by key" if value.get("by_key") else "")
 
 
 def _emit(value: Any, identity: QueryIdentity) -> str:
