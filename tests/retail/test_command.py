@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from muntin import Aggregate, Catalog, installed, window
-from muntin.testing import Outcome, WindowKindLaws, laws_of, try_laws
+from muntin import Aggregate, Catalog, batch, between, installed, last, window
+from muntin.testing import Outcome, RowWindowLaws, WindowKindLaws, laws_of, try_laws
 from muntin_cli.checking.subjects import subjects_in
 from muntin_cli.checking.travelling import check_pickling
 from muntin_cli.description import describe
@@ -41,13 +41,17 @@ def catalog(_retail: None) -> Catalog:
 
 def test_kinds_are_listed_and_described(catalog: Catalog) -> None:
     offers = {offer.name: offer for offer in list_modules(catalog).offers}
-    assert list(offers) == ["retail.between_starts", "retail.shifts", "retail.visits"]
+    assert list(offers) == ["retail.baskets", "retail.between_starts", "retail.shifts", "retail.visits"]
     assert (offers["retail.visits"].version, offers["retail.visits"].shape) == ("1.2", "window kind")
-    assert count_offers(catalog.plugins()[0][0]) == "3 window kinds"
+    assert (offers["retail.baskets"].version, offers["retail.baskets"].shape) == ("1.0", "row windows")
+    assert count_offers(catalog.plugins()[0][0]) == "4 window kinds"
     told = describe(catalog, "retail.visits")
     assert [str(parameter) for parameter in told.parameters] == ["gap: int"]
     assert len(told.laws) == len(LAWS)
     assert told.documentation.startswith("A window over events of which each begins")
+    rows = describe(catalog, "retail.baskets", {"evicts": 2})
+    assert len(rows.laws) == len(laws_of(RowWindowLaws))
+    assert rows.drawing.count("window") == 3
 
 
 def test_a_kind_is_drawn_over_three_events(catalog: Catalog) -> None:
@@ -74,6 +78,10 @@ def test_a_kind_is_in_the_table_of_evaluators_beside_our_own(catalog: Catalog) -
 def test_a_kind_goes_by_its_name_in_the_shell_too(catalog: Catalog) -> None:
     assert parse_window("retail.visits 5") == window("retail.visits", gap=5)
     assert parse_window("retail.shifts 10minutes 300") == window("retail.shifts", day=600_000_000, night=300)
+    assert parse_window("retail.baskets 3 partitions=till") == window("retail.baskets", evicts=3, partitions="till")
+    assert parse_window("last 10 2") == last(10).trigger(2)
+    assert parse_window("batch 10minutes") == batch("10 minutes")
+    assert parse_window("between closes=is_last") == between(closes="is_last")
     for text, reason in (
         ("retail.visits", "missing a required argument"),
         ("retail.visits 5 6", "too many positional arguments"),
@@ -86,14 +94,19 @@ def test_a_kind_goes_by_its_name_in_the_shell_too(catalog: Catalog) -> None:
 def test_kinds_are_checked_with_their_laws_and_travel(catalog: Catalog) -> None:
     subjects = subjects_in(catalog.plugins()[0], {})
     assert [subject.label for subject in subjects.found] == [
+        "retail.baskets 1.0 with evicts=2",
         "retail.between_starts 1.0",
         "retail.shifts 1.0 with day=2, night=2",
         "retail.visits 1.2 with gap=2",
     ]
     section, pickled = check_pickling(subjects)
-    assert len(pickled) == 3, section
-    verdicts = list(try_laws(window("retail.visits", gap=2)))
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.KEPT] * len(LAWS)
+    assert len(pickled) == 4, section
+    for made, laws in (
+        (window("retail.visits", gap=2), LAWS),
+        (window("retail.baskets", evicts=2, partitions="p"), laws_of(RowWindowLaws)),
+    ):
+        verdicts = list(try_laws(made))
+        assert [verdict.outcome for verdict in verdicts] == [Outcome.KEPT] * len(laws)
 
 
 def test_stubs_make_the_windows_that_the_name_makes(
@@ -106,4 +119,7 @@ def test_stubs_make_the_windows_that_the_name_makes(
 
     assert retail_stubs.visits(gap="1 minute") == window("retail.visits", gap=60_000_000)
     assert "Makes visits." in retail_stubs.visits.__doc__
+    assert retail_stubs.baskets(evicts=2, triggers="1 minute") == window(
+        "retail.baskets", evicts=2, triggers="1 minute"
+    )
     del sys.modules["retail_stubs"]

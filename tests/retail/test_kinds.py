@@ -69,7 +69,7 @@ def _with_members(kind: WindowKind, events: list[Event[str]]) -> list[Window]:
 
 
 def test_visits_are_those_of_a_loop_over_sorted_events() -> None:
-    kind = window("retail.visits", gap=4)
+    kind: Any = window("retail.visits", gap=4)
     for events in _histories():
         visits: list[Window] = []
         for event in sorted(events, key=lambda event: event.start):
@@ -82,7 +82,7 @@ def test_visits_are_those_of_a_loop_over_sorted_events() -> None:
 
 
 def test_shifts_are_those_that_have_a_tick_of_an_event() -> None:
-    kind = window("retail.shifts", day=7, night=4)
+    kind: Any = window("retail.shifts", day=7, night=4)
     for events in _histories():
         ticks = {tick for event in events for tick in range(event.start, event.end)}
         days = {tick // 11 * 11 for tick in ticks if tick % 11 < 7}
@@ -160,7 +160,7 @@ def test_a_checkpoint_of_a_kind_that_is_gone_is_told_as_it_stands() -> None:
 
 def test_the_catalog_lists_kinds_and_does_not_need_them_to_start() -> None:
     (plugin,) = [plugin for plugin in installed().plugins()[0] if plugin.name == "retail"]
-    assert sorted(plugin.windows) == sorted(KINDS)
+    assert sorted(plugin.windows) == sorted([*KINDS, "retail.baskets"])
     code = "import muntin, sys; muntin.tumbling(3); print('muntin_retail' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -40,9 +40,8 @@ def _script() -> Script:
 @pytest.fixture
 def cases(_retail: None) -> dict[str, Case]:
     """The queries, whose windows are named as a query writer names them."""
-    return {
-        name: Case(window(kind, **KINDS[kind]), (Members, Count), emit=emit) for name, (kind, emit) in QUERIES.items()
-    }
+    made: dict[str, Any] = {kind: window(kind, **parameters) for kind, parameters in KINDS.items()}
+    return {name: Case(made[kind], (Members, Count), emit=emit) for name, (kind, emit) in QUERIES.items()}
 
 
 def test_a_plugins_windows_run_by_name_with_all_emissions_and_go_on_after_a_restart(

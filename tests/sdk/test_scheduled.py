@@ -198,4 +198,4 @@ def test_a_plan_survives_a_checkpoint() -> None:
     assert data["plan"] == [["2024-03-30 14:00", "2024-03-30 22:00"]]
     assert Shifts.from_dict(data) == kind
     assert str(kind) == "window('test.shifts', zone='Europe/Berlin', plan=(('2024-03-30 14:00', '2024-03-30 22:00'),))"
-    assert not continues_windows({**data, "plan": []}, data)
+    assert not continues_windows({**data, "plan": []}, kind)

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from muntin import Catalog, ClipPolicy, Function, Module, ParameterError, Plugin, TimestampPolicy, Trigger, WindowKind
+from muntin import (
+    Catalog,
+    ClipPolicy,
+    Function,
+    Module,
+    ParameterError,
+    Plugin,
+    TimestampPolicy,
+    Trigger,
+    WindowSpecification,
+)
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin_cli.evaluation import Evaluation, can_evaluate, evaluations_of
 from muntin_cli.listing import Offer, offer_of
@@ -16,7 +26,7 @@ from muntin_cli.parameters import Parameter, example_of, parameters_of
 from muntin_cli.shapes import capabilities_of, contract_of
 from muntin_cli.windows import draw_kind
 
-M = TypeVar("M", bound=Module | Trigger | WindowKind)
+M = TypeVar("M", bound=Module | Trigger | WindowSpecification)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,9 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, object] | None = N
 
 
 def _describe_other(
-    offered: Function[..., object] | type[Trigger] | type[WindowKind], plugin: Plugin, given: Mapping[str, object]
+    offered: Function[..., object] | type[Trigger] | type[WindowSpecification],
+    plugin: Plugin,
+    given: Mapping[str, object],
 ) -> Description:
     from muntin.testing import laws_applying_to
 
@@ -96,7 +108,7 @@ def _describe_other(
         laws=laws_applying_to(found[0]) if found else {},
         evaluations=(),
         documentation=documentation_of(offered),
-        drawing=draw_kind(found[0]) if found and isinstance(found[0], WindowKind) else "",
+        drawing=draw_kind(found[0]) if found and isinstance(found[0], WindowSpecification) else "",
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import Any, TypeAlias
 
-from muntin import Catalog, Function, Module, Plugin, Trigger, UnknownModuleError, WindowKind
+from muntin import Catalog, Function, Module, Plugin, Trigger, UnknownModuleError, WindowSpecification
 from muntin_cli.output import counted
 
-Offered: TypeAlias = type[Module] | Function[..., Any] | type[Trigger] | type[WindowKind]
+Offered: TypeAlias = type[Module] | Function[..., Any] | type[Trigger] | type[WindowSpecification]
 """A module, function, trigger or kind of windows."""
 
 

@@ -12,10 +12,10 @@ from itertools import combinations, islice, product
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
-from muntin import Module, ParameterError, Trigger, WindowKind
+from muntin import Module, ParameterError, Trigger, WindowSpecification
 from muntin_cli.errors import UsageError
 
-M = TypeVar("M", bound=Module | Trigger | WindowKind)
+M = TypeVar("M", bound=Module | Trigger | WindowSpecification)
 
 _MOST_TRIES: Final = 500
 _EXAMPLES: Final[dict[Any, tuple[Any, ...]]] = {
@@ -97,7 +97,7 @@ def make(cls: type[M], parameters: Mapping[str, object]) -> M:
         ParameterError: Its constructor does not take them.
     """
     try:
-        return cls(**parameters)
+        return cls.named_by(parameters) if issubclass(cls, WindowSpecification) else cls(**parameters)
     except Exception as error:  # whatever a constructor may raise, it is the module's own
         raise ParameterError(cls.name, dict(parameters), str(error), str(signature_of(cls))) from error
 

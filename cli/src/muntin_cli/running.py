@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from muntin import ClipPolicy, Module, MuntinError, TimestampPolicy, WindowKind, WindowSpecification
+from muntin import ClipPolicy, Module, MuntinError, TimestampPolicy, WindowSpecification
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.policies import parse_policy
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_cli.errors import UsageError
 from muntin_cli.output import let_through
+from muntin_cli.parameters import parse_parameters
 from muntin_cli.windows import make_windows, usages
 
 T = TypeVar("T")
@@ -63,19 +64,22 @@ def read_script(file: Path) -> ScriptFile:
     return ScriptFile(script, _defined(file, defined, "query", WindowedQuery), own)
 
 
-def parse_window(text: str) -> WindowKind:
-    """Return windows from text such as `tumbling 10`, `snapshot` or `retail.visits 5`; lengths are ticks, or durations.
+def parse_window(text: str) -> WindowSpecification:
+    """Return windows from text such as `tumbling 10`, `last 10 triggers=2` or `retail.visits 5`.
+
+    Lengths are ticks, or durations.
 
     Raises:
         UsageError: The text names no windows.
 
     Example:
-        >>> parse_window("hopping 10 5").size, parse_window("tumbling 10minutes").size
-        (10, 600000000)
+        >>> print(parse_window("hopping 10 5"), parse_window("last 10 triggers=2"))
+        hopping(10, 5) last(10).trigger(2)
     """
     words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
     try:
-        return make_windows(words[0], *(int(word) if word.isdigit() else word for word in words[1:]))
+        given = [int(word) if word.isdigit() else word for word in words[1:] if "=" not in word]
+        return make_windows(words[0], *given, **parse_parameters([word for word in words[1:] if "=" in word]))
     except (IndexError, TypeError, MuntinError) as error:
         reason = f": {str(error).partition(chr(10))[0]}" if words else ""
         raise UsageError(

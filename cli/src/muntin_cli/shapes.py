@@ -11,13 +11,14 @@ from muntin import (
     Module,
     OutputContract,
     RowOperator,
+    RowWindows,
     StreamOperator,
     SupportsColumns,
     SupportsCombine,
     SupportsDeduct,
     SupportsRemove,
     Trigger,
-    WindowKind,
+    WindowSpecification,
 )
 from muntin_cli.offered import Offered
 
@@ -48,8 +49,8 @@ def _shape_of(offered: Offered) -> str:
         return "vectorised function" if offered.is_vectorized else "function"
     if issubclass(offered, Trigger):
         return "trigger"
-    if issubclass(offered, WindowKind):
-        return "window kind"
+    if issubclass(offered, WindowSpecification):
+        return "row windows" if issubclass(offered, RowWindows) else "window kind"
     if issubclass(offered, ColumnarAggregate):
         return "columnar aggregate"
     if issubclass(offered, RowOperator):

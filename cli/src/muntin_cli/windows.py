@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import muntin.windows
-from muntin import Aggregate, Catalog, MuntinError, WindowKind
-from muntin.named_windows import kind_named, window
+from muntin import Aggregate, Catalog, MuntinError, RowWindows, WindowKind, WindowSpecification
+from muntin.named_windows import OWN_ROWS, kind_named, window
 from muntin_cli.parameters import example_of, signature_of
 from muntin_cli.survey import sound
 
@@ -34,8 +34,8 @@ def own_windows() -> dict[str, Callable[..., WindowKind]]:
     return {name: made for name, made in functions.items() if inspect.isfunction(made) and _makes_windows(made)}
 
 
-def make_windows(name: str, *values: object) -> WindowKind:
-    """Return windows by name, with parameters by place.
+def make_windows(name: str, *values: object, **named: object) -> WindowSpecification:
+    """Return windows by name, with parameters by place or by name.
 
     Raises:
         UnknownModuleError: Neither Muntin nor a plugin has such windows.
@@ -43,23 +43,24 @@ def make_windows(name: str, *values: object) -> WindowKind:
         MuntinError: The kind does not take them.
 
     Example:
-        >>> make_windows("hopping", 60, 10), make_windows("count_by_end", 3)
-        (HoppingWindows(size=60, hop=10, offset=0, reach=0), CountWindows(count=3, by='end', every=1))
+        >>> print(make_windows("hopping", 60, 10), make_windows("last", 10, triggers=2))
+        hopping(60, 10) last(10).trigger(2)
     """
     own = own_windows()
     if name in own:
-        return own[name](*values)
-    return window(name, **signature_of(kind_named(name)).bind(*values).arguments)
+        return own[name](*values, **named)
+    return window(name, **signature_of(kind_named(name)).bind(*values, **named).arguments)
 
 
 def usages() -> Iterator[str]:
-    """Yield the usage of each function of windows in a shell.
+    """Yield the usage of each of Muntin's windows in a shell.
 
     Example:
         >>> [usage for usage in usages() if usage.startswith(("hopping", "session"))]
         ['hopping SIZE HOP', 'session [GAP]']
     """
-    for name, made in own_windows().items():
+    ways: dict[str, Callable[..., Any]] = {**own_windows(), **OWN_ROWS}
+    for name, made in ways.items():
         required = _required(made)
         given = [each.upper() if each in required else f"[{each.upper()}]" for each in _main(made)]
         yield " ".join([name, *given])
@@ -81,6 +82,8 @@ def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
     for plugin in sound(catalog)[0].plugins()[0]:
         for name, cls in plugin.windows.items():
             needed = [each for each in _required(cls) if each in cls.lengths]
+            if not issubclass(cls, WindowKind):
+                continue
             try:
                 found = example_of(cls, {each: muntin.ticks(_length(place)) for place, each in enumerate(needed)})
             except MuntinError:
@@ -89,11 +92,18 @@ def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
                 yield name, found[0]
 
 
-def draw_kind(kind: WindowKind) -> str:
-    """Return three events and the windows of a kind over them, each with its number of members, in ASCII."""
+def draw_kind(kind: WindowSpecification) -> str:
+    """Return three events and the windows of a kind over them, each with its number of members, in ASCII.
+
+    Windows that follow rows have their starts; none are drawn if they read what the events hold.
+    """
     from muntin.testing import Bar, Computation, Look, Script, WindowedQuery, timeline
 
     events = {"a": (1, 6), "b": (4, 9), "c": (12, 14)}
+    if isinstance(kind, RowWindows):
+        if kind.reads:
+            return ""
+        events = {id: (start, start + 1) for id, (start, _) in events.items()}
     script = Script()
     for id, (start, end) in events.items():
         script = script.insert(id, start, end)

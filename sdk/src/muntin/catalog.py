@@ -20,7 +20,7 @@ from muntin.plugin_entries import plugin_entries, spell_distribution
 from muntin.safe_text import safe_message, safe_repr
 from muntin.triggers.description import check_trigger
 from muntin.triggers.trigger import Trigger
-from muntin.windows import WindowKind
+from muntin.windows import WindowSpecification
 from muntin.windows.definition import check_kind
 
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
@@ -40,7 +40,7 @@ class Plugin:
         modules: Module classes by full name.
         functions: Functions by full name.
         triggers: Trigger classes by full name.
-        windows: Kinds of windows by full name.
+        windows: Kinds of windows by full name, those that follow rows among them.
         aliases: Other names of modules: for each the full name.
     """
 
@@ -49,7 +49,7 @@ class Plugin:
     modules: Mapping[str, type[Module]]
     functions: Mapping[str, Function[..., Any]]
     triggers: Mapping[str, type[Trigger]] = field(default_factory=dict)
-    windows: Mapping[str, type[WindowKind]] = field(default_factory=dict)
+    windows: Mapping[str, type[WindowSpecification]] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -102,7 +102,7 @@ class Catalog:
         found = self._plugin_of(name).triggers.get(name) if self._is_installed(name) else None
         return found or self._unknown("trigger", name, lambda plugin: plugin.triggers)
 
-    def window_kind(self, name: str) -> type[WindowKind]:
+    def window_kind(self, name: str) -> type[WindowSpecification]:
         """Return a kind of windows by its full name; raises as `module` does."""
         found = self._plugin_of(name).windows.get(name) if self._is_installed(name) else None
         return found or self._unknown("window kind", name, lambda plugin: plugin.windows)
@@ -211,7 +211,7 @@ def _load(entry: EntryPoint) -> Plugin:
         modules = _offered(manager.hook.muntin_modules, _is_class_of(Module), "a list of module classes")
         functions = _offered(manager.hook.muntin_functions, _is_function, "a list of what @function makes")
         triggers = _offered(manager.hook.muntin_triggers, _is_class_of(Trigger), "a list of trigger classes")
-        windows = _offered(manager.hook.muntin_windows, _is_class_of(WindowKind), "a list of kinds of windows")
+        windows = _offered(manager.hook.muntin_windows, _is_class_of(WindowSpecification), "a list of kinds of windows")
         for cls in modules:
             cls.check_definition()
         for trigger in triggers:

@@ -26,7 +26,7 @@ import pluggy
 from muntin.modules.function import Function
 from muntin.modules.module import Module
 from muntin.triggers.trigger import Trigger
-from muntin.windows import WindowKind
+from muntin.windows import WindowSpecification
 
 PROJECT: Final = "muntin"
 """The pluggy project name and the entry-point group."""
@@ -55,6 +55,6 @@ def muntin_triggers() -> Iterable[type[Trigger]]:
 
 
 @hookspec
-def muntin_windows() -> Iterable[type[WindowKind]]:
-    """Return the kinds of windows this plugin offers."""
+def muntin_windows() -> Iterable[type[WindowSpecification]]:
+    """Return the kinds of windows this plugin offers: those that cut the axis, and those that follow rows."""
     raise AssertionError("a hook specification is never called")

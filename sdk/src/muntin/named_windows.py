@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muntin.axis import ticks
 from muntin.catalog import installed
 from muntin.errors import MuntinError, ParameterError, WindowError
 from muntin.rows.last_rows import LastRows
@@ -15,6 +14,7 @@ from muntin.rows.row_windows import RowWindows
 from muntin.rows.rows_between import RowsBetween
 from muntin.windows.calendar import CalendarWindows
 from muntin.windows.count import CountWindows
+from muntin.windows.definition import check_kind
 from muntin.windows.growing import CumulateWindows, GlobalWindows, LandmarkWindows
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
@@ -33,15 +33,19 @@ OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
 }
 """Muntin's own kinds by name."""
 
-_ROWS: Final[Mapping[str, type[RowWindows]]] = {cls.name: cls for cls in (LastRows, RowBatches, RowsBetween)}
+OWN_ROWS: Final[Mapping[str, type[RowWindows]]] = {cls.name: cls for cls in (LastRows, RowBatches, RowsBetween)}
+"""Muntin's own row windows by name."""
+
+_OWN: Final[Mapping[str, type[WindowSpecification]]] = {**OWN_KINDS, **OWN_ROWS, Unwindowed.name: Unwindowed}
 
 
-def window(name: str, **parameters: Any) -> WindowKind:
-    """Return windows of a kind that an installed plugin offers.
+def window(name: str, **parameters: Any) -> WindowSpecification:
+    """Return windows by the name of their kind: one of Muntin's own, or of an installed plugin.
 
     Args:
-        name: `"<plugin>.<kind>"`.
-        parameters: The fields of the kind, by name; those that are lengths may be text such as `"10 minutes"`.
+        name: `"<plugin>.<kind>"`, or one word for Muntin's own kinds, such as `"hopping"` or `"last"`.
+        parameters: The fields of the kind, by name; those that are lengths may be text such as `"10 minutes"`, and
+            policies of row windows are written as in `last`.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name; the closest is suggested.
@@ -52,24 +56,36 @@ def window(name: str, **parameters: Any) -> WindowKind:
     Example:
         >>> window("hopping", size="1 minute", hop=10_000_000)
         HoppingWindows(size=60000000, hop=10000000, offset=0, reach=0)
+        >>> print(window("last", evicts=10, triggers=2, partitions="sensor"))
+        last(10).trigger(2).partition('sensor')
     """
     cls = kind_named(name)
     signature = inspect.signature(cls)
     try:
         signature.bind(**parameters)
-        return cls(**{key: ticks(value) if key in cls.lengths else value for key, value in parameters.items()})
+        return cls.named_by(parameters)
     except (TypeError, ValueError) as error:
         if isinstance(error, MuntinError):
             raise
         raise ParameterError(name, parameters, str(error), str(signature)) from error
 
 
-def kind_named(name: str) -> type[WindowKind]:
-    """Return the class of a kind by its name: one of Muntin's own, or a plugin's; raises as `window` does."""
-    return OWN_KINDS[name] if name in OWN_KINDS else installed().window_kind(name)
+def kind_named(name: str) -> type[WindowSpecification]:
+    """Return the class of windows by the name of their kind; raises as `window` does."""
+    return _OWN[name] if name in _OWN else installed().window_kind(name)
 
 
-def continues_windows(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def check_windows(windows: WindowSpecification) -> None:
+    """Refuse windows whose class is not Muntin's and has no name and version of its own.
+
+    Raises:
+        ModuleDefinitionError: A checkpoint would take them for others.
+    """
+    if type(windows) not in _OWN.values():
+        check_kind(type(windows))
+
+
+def continues_windows(stored: Mapping[str, Any], wanted: WindowSpecification) -> bool:
     """Return True if windows can continue from a checkpoint of the same windows, of another version of their kind.
 
     Args:
@@ -78,12 +94,12 @@ def continues_windows(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> b
 
     Example:
         >>> windows = to_dict(SnapshotWindows())
-        >>> continues_windows(windows, windows), continues_windows({**windows, "version": "0.9"}, windows)
-        (True, False)
+        >>> [continues_windows({**windows, "version": version}, SnapshotWindows()) for version in ("1.0", "0.9")]
+        [True, False]
     """
-    if {**stored, "version": wanted["version"]} != wanted:
+    if {**stored, "version": wanted.version} != to_dict(wanted):
         return False
-    return _named(wanted["kind"]).continues_from(str(stored.get("version", "")))
+    return wanted.continues_from(str(stored.get("version", "")))
 
 
 def to_dict(kind: WindowSpecification) -> dict[str, Any]:
@@ -107,15 +123,9 @@ def from_dict(data: Mapping[str, Any]) -> WindowSpecification:
         SnapshotWindows()
     """
     try:
-        return _named(data["kind"]).from_dict(data)
+        return kind_named(data["kind"]).from_dict(data)
     except (KeyError, MuntinError) as error:
-        kinds = ", ".join([*OWN_KINDS, *_ROWS])
+        kinds = ", ".join([*OWN_KINDS, *OWN_ROWS])
         raise WindowError(
             f"{dict(data)!r} is not a window specification; kinds are {kinds}, and those of installed plugins"
         ) from error
-
-
-def _named(name: str) -> type[WindowSpecification]:
-    if name == Unwindowed.name:
-        return Unwindowed
-    return _ROWS[name] if name in _ROWS else kind_named(name)

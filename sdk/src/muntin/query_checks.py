@@ -13,6 +13,7 @@ from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.needs_of import clip_wanted
 from muntin.modules.stream_operator import StreamOperator
+from muntin.named_windows import check_windows
 from muntin.policies import ClipPolicy, OutputContract, TimestampPolicy
 from muntin.rows import RowWindows
 from muntin.safe_text import safe_repr
@@ -57,11 +58,13 @@ class QueryShape:
             QueryError: The window is none, or too long; events last longer than what follows them takes; or a module
                 is not alone, or of the wrong kind.
             PolicyError: A policy is not right for a module, or for the windows.
+            ModuleDefinitionError: The class of the windows has no name and version of its own.
         """
         if not isinstance(self.window, WindowSpecification):
             raise QueryError(
                 f"{self.window!r} is not a window specification; expected, for example, tumbling('10 minutes')"
             )
+        check_windows(self.window)
         self.window.check_lengths(LONGEST_WINDOW)
         for module in self.modules:
             self._check_module(module)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Function, Module, ParameterError, Plugin, Trigger, WindowKind
+from muntin import Function, Module, ParameterError, Plugin, Trigger, WindowSpecification
 from muntin_cli.parameters import example_of
 
 Given = Mapping[str, Mapping[str, Any]]
@@ -23,7 +23,7 @@ class CheckedSubject:
     """
 
     label: str
-    offered: Module | Function[..., Any] | Trigger | WindowKind
+    offered: Module | Function[..., Any] | Trigger | WindowSpecification
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
     found: list[CheckedSubject] = []
     unmade: dict[str, str] = {}
     for plugin in plugins:
-        classes: dict[str, type[Module] | type[Trigger] | type[WindowKind]] = {
+        classes: dict[str, type[Module] | type[Trigger] | type[WindowSpecification]] = {
             **plugin.modules,
             **plugin.triggers,
             **plugin.windows,
@@ -64,7 +64,9 @@ def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
     return Subjects(tuple(found), unmade)
 
 
-def _made(cls: type[Module] | type[Trigger] | type[WindowKind], given: Mapping[str, Any]) -> CheckedSubject | str:
+def _made(
+    cls: type[Module] | type[Trigger] | type[WindowSpecification], given: Mapping[str, Any]
+) -> CheckedSubject | str:
     try:
         example = example_of(cls, given)
     except ParameterError as error:

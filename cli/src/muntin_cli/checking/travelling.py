@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from muntin import Module, Trigger, WindowKind
+from muntin import Module, Trigger, WindowSpecification
 from muntin_cli.checking.report import Item, Section, finding, note, ok
 from muntin_cli.checking.subjects import CheckedSubject, Subjects
 from muntin_cli.errors import EnvironmentLacksError
@@ -29,7 +29,7 @@ def check_pickling(subjects: Subjects) -> tuple[Section, dict[str, bytes]]:
     items: list[Item] = []
     pickled: dict[str, bytes] = {}
     for subject in subjects.found:
-        if isinstance(subject.offered, Module | Trigger | WindowKind):
+        if isinstance(subject.offered, Module | Trigger | WindowSpecification):
             result = _pickled(subject)
             if isinstance(result, bytes):
                 pickled[subject.label] = result

@@ -6,8 +6,9 @@ import inspect
 import keyword
 from collections.abc import Sequence
 
-from muntin import Function, Module, Needs, Trigger, WindowKind
+from muntin import Function, Module, Needs, Trigger, WindowSpecification
 from muntin.axis import Duration
+from muntin.rows import RowPolicy
 from muntin.schemas import Field, Struct, Variable, spell
 from muntin_cli.offered import Offered, documentation_of
 from muntin_cli.parameters import signature_of
@@ -60,14 +61,15 @@ def stub_of_trigger(cls: type[Trigger], imports: Imports) -> str:
     return f"{head}\n{_docstring(cls, 'A trigger for early results.')}\n    return _named({call})"
 
 
-def stub_of_window(cls: type[WindowKind], imports: Imports) -> str:
-    """Return a function that makes windows of a kind; a length may be text."""
+def stub_of_window(cls: type[WindowSpecification], imports: Imports) -> str:
+    """Return a function that makes windows of a kind; a length may be text, and a policy of rows a number too."""
     parameters = list(signature_of(cls).parameters.values())
+    written = {**dict.fromkeys(cls.lengths, Duration), "evicts": RowPolicy | Duration, "triggers": RowPolicy | Duration}
     told = [
-        _parameter(parameter.replace(annotation=Duration) if parameter.name in cls.lengths else parameter, imports)
+        _parameter(parameter.replace(annotation=written.get(parameter.name, parameter.annotation)), imports)
         for parameter in parameters
     ]
-    head = _head(_identifier(cls.name), [], told, "_WindowKind")
+    head = _head(_identifier(cls.name), [], told, "_WindowSpecification")
     call = ", ".join([_quoted(cls.name), *(_passed(parameter) for parameter in parameters)])
     return f"{head}\n{_docstring(cls, f'Makes {cls.title}.')}\n    return _window({call})"
 

@@ -93,7 +93,7 @@ def _head(plugin: Plugin, imports: Imports, stubs: str) -> Iterator[str]:
         yield "from muntin import Trigger as _Trigger"
         yield "from muntin.triggers import named as _named"
     if plugin.windows:
-        yield "from muntin import WindowKind as _WindowKind"
+        yield "from muntin import WindowSpecification as _WindowSpecification"
         yield "from muntin import window as _window"
     if plugin.modules:
         yield "from muntin_engine import ModuleCall as _ModuleCall"

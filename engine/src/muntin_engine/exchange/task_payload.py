@@ -234,7 +234,7 @@ class TaskPayload(MakesOnce):
     @cached_property
     def compatibility(self) -> Compatibility:
         """The query's identity, with the modules that may continue from older versions."""
-        return Compatibility(self.identity, self.modules, self.plan.forms)
+        return Compatibility(self.identity, self.modules, self.plan.forms, self.plan.windows)
 
     @cached_property
     def codec(self) -> Codec:

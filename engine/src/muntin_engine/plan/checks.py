@@ -22,6 +22,7 @@ from muntin import (
     WindowSpecification,
 )
 from muntin.axis import DecimalAxis, DecimalLength
+from muntin.named_windows import check_windows
 from muntin.progress import MOST_ROWS
 from muntin.query_checks import LONGEST_WINDOW, QueryShape
 from muntin.safe_text import safe_cause, safe_message, safe_repr
@@ -203,6 +204,7 @@ def _check_policy(policy: ProgressPolicy) -> None:
 
 def _check_change(change: LifetimeChange, given: Input) -> None:
     if isinstance(change, Align):
+        check_windows(change.windows)
         change.windows.check_lengths(LONGEST_WINDOW)
         check_zone(change.windows, given.columns.start)
     for length in change.identity()[1:]:

@@ -13,7 +13,7 @@ from muntin_engine.state.compatibility import Compatibility
 
 def plan_compatibility(plan: Plan) -> Compatibility:
     """Return the plan's identity, with the modules that may continue from older versions."""
-    return Compatibility(plan_identity(plan), [module.module for module in plan.modules], plan.forms)
+    return Compatibility(plan_identity(plan), [module.module for module in plan.modules], plan.forms, plan.windows)
 
 
 def plan_identity(plan: Plan) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from muntin import Function, Module
+from muntin import Function, Module, WindowSpecification
 from muntin_engine.plan.code import CodeInUse
 from muntin_engine.shipping.code_version import code_version
 from muntin_engine.shipping.local_code import is_local
@@ -26,16 +26,18 @@ def remember_function(spark: AnySession, function: Function[..., Any]) -> None:
 
 
 def code_in_use(
-    modules: Iterable[Module], projections: Iterable[DataFrame], called: Iterable[Function[..., Any]] = ()
+    parts: Iterable[Module | WindowSpecification],
+    projections: Iterable[DataFrame],
+    called: Iterable[Function[..., Any]] = (),
 ) -> tuple[CodeInUse, ...]:
-    """Return the modules of a query, the functions that it calls itself, and those that the DataFrames it reads call.
+    """Return a query's modules and windows of one's own, and the functions that it and the DataFrames it reads call.
 
     Cost: nothing but a look-up for code that was hashed before, or that has to be parsed; a call of the JVM for each
     DataFrame, in sessions with registered functions.
     """
-    classes = {module.name: type(module) for module in modules}
+    classes = {part.name: type(part) for part in parts}
     found = [
-        CodeInUse(name, cls.version, _hash_of_class(cls), requires_same_code=cls.requires_same_code)
+        CodeInUse(name, cls.version, _hash_of_class(cls), requires_same_code=getattr(cls, "requires_same_code", False))
         for name, cls in classes.items()
     ]
     functions = {function.name: function for df in projections for function in _functions_in(df)}
@@ -75,7 +77,7 @@ def _session_id(spark: Any) -> str:
     return str(spark.session_id if is_connect(spark) else spark._jsparkSession.sessionUUID())
 
 
-def _hash_of_class(cls: type[Module]) -> str:
+def _hash_of_class(cls: type[Module] | type[WindowSpecification]) -> str:
     """Return the hash of a module's code, and of those that it wraps."""
     inner = [*getattr(cls, "_parts", {}).values(), *filter(None, [getattr(cls, "_wrapped", None)])]
     return "+".join([_hash(cls), *map(_hash_of_class, inner)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 from operator import and_
 from typing import TYPE_CHECKING, Final
 
@@ -221,7 +222,9 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     )
     projections = tuple(stream.projected(plan.buckets, scale) for stream in streams)
     called = [] if join is None or join.on is None else [join.on.function]
-    return projections, replace(plan, code=code_in_use(made, (projection.df for projection in projections), called))
+    own = (window for window in plan.windows if "." in window.name)  # others are Muntin's
+    code = code_in_use(chain(made, own), (projection.df for projection in projections), called)
+    return projections, replace(plan, code=code)
 
 
 def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:

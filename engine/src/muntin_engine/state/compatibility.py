@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from muntin import Module
+from muntin import Module, WindowSpecification
 from muntin.named_windows import continues_windows
 from muntin.versions import continues, is_newer, is_same_version
 from muntin_engine.errors import StateMismatchError
@@ -48,11 +48,13 @@ class Compatibility:
         identity: The properties that the state depends on, as plain data.
         modules: The modules of the query.
         forms: Their columnar forms, where the state holds components.
+        windows: The windows of the query; several in the order of their names in the identity.
     """
 
     identity: QueryIdentity
     modules: Sequence[Module] = ()
     forms: Sequence[Any] = ()
+    windows: Sequence[WindowSpecification] = ()
 
     def check(self, stored: QueryIdentity) -> None:
         """Raise unless the query can go on with a state.
@@ -114,14 +116,15 @@ class Compatibility:
         old, new = stored[name], self.identity.get(name)
         if not isinstance(old, Mapping) or not isinstance(new, Mapping):
             return old
-        pairs = [(old, new)] if name == "window" else [(old[one], new.get(one)) for one in old]
-        goes_on = len(old) == len(new) and all(
-            had == has or (has and continues_windows(had, has)) for had, has in pairs
-        )
+        if name == "window":
+            goes_on = bool(self.windows) and continues_windows(old, self.windows[0])
+        else:
+            own = dict(zip(new, self.windows, strict=False))
+            goes_on = set(old) == set(own) and all(continues_windows(old[one], own[one]) for one in own)
         return new if goes_on else old
 
     def _remedies(self, reached: QueryIdentity) -> Iterator[str]:
-        """Yield advice for the writers of the modules."""
+        """Yield advice for the writers of modules, of functions, and of windows of one's own."""
         for name, (was, _) in reached.get("functions", {}).items():
             yield from _advice(name, was, self.identity["functions"][name][0], "say")
         for name, (code, version, _) in reached.get("code", {}).items():
@@ -130,6 +133,9 @@ class Compatibility:
                     f"{name} requires the same code: give it a new version, and say continues_since = {version!r} if "
                     "results mean the same"
                 )
+        old_window, new_window = reached.get("window"), self.identity.get("window")
+        if isinstance(old_window, Mapping) and isinstance(new_window, Mapping):
+            yield from _advice(new_window["kind"], str(old_window.get("version")), new_window["version"], "say")
         modules, wanted = reached.get("modules", ()), self.identity.get("modules", ())
         if len(modules) != len(wanted):
             return

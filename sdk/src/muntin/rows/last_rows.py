@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from muntin.axis import Axis
 from muntin.errors import WindowError
@@ -19,7 +19,6 @@ from muntin.rows.policies import (
     MarkerPolicy,
     RowPolicy,
     policy_of,
-    policy_to_dict,
 )
 from muntin.rows.subwindows import Expiring, Member, Subwindow, Subwindows
 from muntin.windows.context import WindowContext
@@ -195,22 +194,11 @@ class LastRows(PartitionedRows[Subwindow]):
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `last`, and those after it."""
+        if "." in self.name:
+            return PartitionedRows.spell(self, axis)
         trigger = f".trigger({self.triggers.spell(axis)})" if self.triggers != _EVERY_ROW else ""
         full = ".when_full()" if self.waits_until_full else ""
         return f"last({self.evicts.spell(axis)}){trigger}{full}{self._spell_more(axis)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        return {
-            "kind": self.name,
-            "version": self.version,
-            "evicts": policy_to_dict(self.evicts),
-            "triggers": policy_to_dict(self.triggers),
-            "waits_until_full": self.waits_until_full,
-            "partitions": None if self.partitions is None else self.partitions.to_dict(),
-            "shows_empty": self.shows_empty,
-            **({} if self.admits is None else {"admits": self.admits}),
-        }
 
 
 def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:

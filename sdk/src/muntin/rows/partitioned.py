@@ -5,15 +5,32 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, Self
+from typing import Any, Final, Generic, Self
 
 from muntin.axis import INFINITY, Axis, Duration, ticks
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitions import Partitions, PartitionView
-from muntin.rows.policies import ConditionPolicy, ElapsedPolicy, MarkerPolicy, RowPolicy, policy_from_dict
+from muntin.rows.policies import (
+    ConditionPolicy,
+    ElapsedPolicy,
+    MarkerPolicy,
+    RowPolicy,
+    elapsed,
+    policy_from_dict,
+    policy_of,
+    policy_to_dict,
+)
 from muntin.rows.row_windows import RowWindows
 from muntin.rows.subwindows import Subwindow, Subwindows, W
+
+_NAMED: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "evicts": policy_of,
+    "triggers": policy_of,
+    "within": lambda given: given if isinstance(given, ElapsedPolicy) else elapsed(given),
+    "partitions": lambda given: given if isinstance(given, Partitions) else Partitions(given),
+}
+"""How a query names the values of fields, by field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,27 +225,37 @@ class PartitionedRows(RowWindows, Generic[W]):
         """Undo `to_data`."""
         return Subwindows.from_data(self._kind(), data, expires=self._lifetime is not None)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Undo `to_dict`; a field with a default may be left out.
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call that names it, with the fields that are not left out."""
+        given = [part.name for part in fields(self) if getattr(self, part.name) != part.default]
+        return f"window({', '.join([repr(self.name), *(f'{name}={self.spell_field(name, axis)}' for name in given)])})"
 
-        Raises:
-            WindowError: A field is not one of it, or one without a default is missing.
-        """
-        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
-        given |= cls._policies_in(given)
-        if given.get("partitions") is not None:
-            given["partitions"] = Partitions.from_dict(given["partitions"])
-        try:
-            return cls(**given)
-        except TypeError as error:
-            raise WindowError(f"{dict(data)!r} is no window of {cls.name}(): {error}") from error
+    def spell_field(self, name: str, axis: Axis) -> str:
+        """Return the value of a field as a query writes it."""
+        value = getattr(self, name)
+        return value.spell(axis) if isinstance(value, RowPolicy) else repr(value)
 
     @classmethod
-    def _policies_in(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the policies among its fields in plain data."""
-        named = [name for name in ("evicts", "triggers") if name in data and name in cls.__dataclass_fields__]
-        return {name: policy_from_dict(data[name]) for name in named}
+    def named_by(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return the windows as a query names them: policies as in `last`, a partition by its expression."""
+        return cls(
+            **{
+                name: _NAMED[name](value) if name in _NAMED and value is not None else value
+                for name, value in parameters.items()
+            }
+        )
+
+    @classmethod
+    def _field_written(cls, value: Any) -> Any:
+        if isinstance(value, Partitions):
+            return value.to_dict()
+        return policy_to_dict(value) if isinstance(value, RowPolicy) else RowWindows._field_written(value)
+
+    @classmethod
+    def _field_read(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return RowWindows._field_read(value)
+        return policy_from_dict(value) if "policy" in value else Partitions.from_dict(value)
 
     @property
     def _age(self) -> int | None:

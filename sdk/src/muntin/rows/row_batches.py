@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin.axis import Axis
 from muntin.errors import WindowError
@@ -19,7 +19,6 @@ from muntin.rows.policies import (
     MarkerPolicy,
     RowPolicy,
     policy_of,
-    policy_to_dict,
 )
 from muntin.rows.subwindows import OpenBatch, Subwindows
 from muntin.windows.context import WindowContext
@@ -148,18 +147,9 @@ class RowBatches(PartitionedRows[OpenBatch]):
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `batch`, and those after it."""
+        if "." in self.name:
+            return PartitionedRows.spell(self, axis)
         return f"batch({self.evicts.spell(axis)}){self._spell_more(axis)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        return {
-            "kind": self.name,
-            "version": self.version,
-            "evicts": policy_to_dict(self.evicts),
-            "partitions": None if self.partitions is None else self.partitions.to_dict(),
-            "shows_empty": self.shows_empty,
-            **({} if self.admits is None else {"admits": self.admits}),
-        }
 
 
 def batch(size: RowPolicy | int | str | timedelta) -> RowBatches:

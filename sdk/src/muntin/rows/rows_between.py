@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ from muntin.axis import INFINITY, Axis, Duration, spell_number, ticks
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
-from muntin.rows.policies import ElapsedPolicy, MarkerPolicy, RowPolicy, check_expression, policy_from_dict
+from muntin.rows.policies import ElapsedPolicy, MarkerPolicy, RowPolicy, check_expression
 from muntin.rows.subwindows import Expiring, OpenBatch, Subwindows
 from muntin.windows.context import WindowContext
 from muntin.windows.extent import Window
@@ -42,7 +42,7 @@ class RowsBetween(PartitionedRows[OpenBatch]):
     title: ClassVar[str] = "windows between rows that open and close"
     leaves_at_once: ClassVar[bool] = True
 
-    opens: str | None
+    opens: str | None = None
     closes: str | None = None
     closing_row: bool = True
     reopens: bool = False
@@ -177,6 +177,8 @@ class RowsBetween(PartitionedRows[OpenBatch]):
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `between`, and those after it."""
+        if "." in self.name:
+            return PartitionedRows.spell(self, axis)
         said = [] if self.opens is None else [repr(self.opens)]
         if self.closes is not None:
             said.append(repr(self.closes) if said else f"closes={self.closes!r}")
@@ -189,26 +191,6 @@ class RowsBetween(PartitionedRows[OpenBatch]):
             )
         said += ["closed_only=True"] if self.closed_only else []
         return f"between({', '.join(said)}){self._spell_more(axis)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        return {
-            "kind": self.name,
-            "version": self.version,
-            "opens": self.opens,
-            "closes": self.closes,
-            "closing_row": self.closing_row,
-            "reopens": self.reopens,
-            "within": None if self.within is None else int(self.within.length),
-            "closed_only": self.closed_only,
-            "partitions": None if self.partitions is None else self.partitions.to_dict(),
-            **({} if self.admits is None else {"admits": self.admits}),
-        }
-
-    @classmethod
-    def _policies_in(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        within = data.get("within")
-        return {} if within is None else {"within": policy_from_dict({"policy": "elapsed", "length": within})}
 
 
 def between(

@@ -1,4 +1,4 @@
-"""Check that a plugin can offer a kind of windows."""
+"""Check the definition of windows of one's own: that a plugin can offer them, and a checkpoint knows them again."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ from typing import Any
 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.names import check_name
-from muntin.windows.kind import WindowKind
+from muntin.windows.specification import WindowSpecification
 
 
-def check_kind(cls: type[WindowKind]) -> None:
-    """Raise unless a plugin can offer a kind of windows.
+def check_kind(cls: type[WindowSpecification]) -> None:
+    """Raise unless a plugin can offer windows, and a query use them, under a name and a version of their own.
 
     Raises:
-        ModuleDefinitionError: It is no frozen dataclass, its name has another form, it has no version or title, a
-            method is missing, or one of its lengths is no field.
+        ModuleDefinitionError: It is no frozen dataclass, its name has another form or is that of its base class, it has
+            no version or title, a method is missing, or one of its lengths is no field.
     """
+    for attribute in ("name", "version"):
+        of = next((base for base in cls.__mro__ if attribute in vars(base)), cls)
+        if of is not cls:
+            raise ModuleDefinitionError(
+                f"{cls.__qualname__} has the {attribute} {getattr(cls, attribute)!r} of {of.__qualname__}\n"
+                "  a checkpoint tells windows apart by name and version, so set both: name = 'shop.visits', version = "
+                "'1.0'"
+            )
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
     parameters: Any = getattr(cls, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen:

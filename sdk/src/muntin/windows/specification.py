@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
-from muntin.axis import INFINITY, Axis, DecimalLength
+from muntin.axis import INFINITY, Axis, DecimalLength, ticks
 from muntin.errors import WindowError
 from muntin.versions import continues
 from muntin.windows.context import WindowContext
@@ -158,7 +158,11 @@ class WindowSpecification(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data: its name, its version and its fields, with lists in place of tuples."""
-        return {"kind": self.name, "version": self.version, **{name: _written(v) for name, v in self._fields().items()}}
+        return {
+            "kind": self.name,
+            "version": self.version,
+            **{name: self._field_written(v) for name, v in self._fields().items()},
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -167,16 +171,31 @@ class WindowSpecification(ABC):
         Raises:
             WindowError: A field is not one of the kind, or one is missing.
         """
-        given = {name: _read(value) for name, value in data.items() if name not in ("kind", "version")}
+        given = {name: cls._field_read(value) for name, value in data.items() if name not in ("kind", "version")}
         try:
             return cls(**given)
         except TypeError as error:
             raise WindowError(f"{dict(data)!r} is no {cls.name} window: {error}") from error
 
     @classmethod
+    def named_by(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return windows of this kind as a query names them: lengths may be text."""
+        return cls(**{name: ticks(value) if name in cls.lengths else value for name, value in parameters.items()})
+
+    @classmethod
     def continues_from(cls, version: str) -> bool:
         """Return True if a query can continue from a checkpoint that another version of the kind wrote."""
         return continues(cls.version, version, cls.continues_since, upgrades=False)
+
+    @classmethod
+    def _field_written(cls, value: Any) -> Any:
+        """Return the value of a field as JSON reads it: with lists in place of tuples."""
+        return list(map(cls._field_written, value)) if isinstance(value, tuple) else value
+
+    @classmethod
+    def _field_read(cls, value: Any) -> Any:
+        """Undo `_field_written`."""
+        return tuple(map(cls._field_read, value)) if isinstance(value, list) else value
 
     def _fields(self) -> dict[str, object]:
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}  # type: ignore[arg-type]
@@ -187,13 +206,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, DecimalLength):
         return value
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def _written(value: Any) -> Any:
-    """Return the value of a field as JSON reads it: with lists in place of tuples."""
-    return list(map(_written, value)) if isinstance(value, tuple) else value
-
-
-def _read(value: Any) -> Any:
-    """Undo `_written`."""
-    return tuple(map(_read, value)) if isinstance(value, list) else value

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from muntin import WindowKind, hookimpl
+from muntin import WindowSpecification, hookimpl
 
+from .baskets import Baskets
 from .between_starts import BetweenStarts
 from .shifts import Shifts
 from .visits import Visits
 
 
 @hookimpl
-def muntin_windows() -> list[type[WindowKind]]:
+def muntin_windows() -> list[type[WindowSpecification]]:
     """Offer all kinds."""
-    return [BetweenStarts, Shifts, Visits]
+    return [Baskets, BetweenStarts, Shifts, Visits]

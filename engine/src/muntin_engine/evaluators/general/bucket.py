@@ -127,7 +127,7 @@ class Bucket:
             name: Identifies the bucket in that cache; of a tuple, the first part identifies the query.
             make_version: Returns a version for the state that was never used before.
         """
-        compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
+        compatibility = Compatibility(identity, [binding.module for binding in query.bindings], (), [query.window])
         self._query = query
         self._codec = codec
         self._tracker = tracker

@@ -30,11 +30,12 @@ from muntin.testing.laws.incremental_operator_laws import (
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.progress_policy_laws import ProgressPolicyLaws
 from muntin.testing.laws.row_operator_laws import RowOperatorLaws
+from muntin.testing.laws.row_window_laws import RowWindowLaws
 from muntin.testing.laws.stream_operator_laws import StreamOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.window_kind_laws import WindowKindLaws
 from muntin.triggers.trigger import Trigger
-from muntin.windows import WindowKind
+from muntin.windows import WindowSpecification
 
 _LAWS: tuple[type[Conformance], ...] = (
     ColumnarAggregateLaws,
@@ -52,11 +53,12 @@ _LAWS: tuple[type[Conformance], ...] = (
     TriggerLaws,
     WindowKindLaws,
     ProgressPolicyLaws,
+    RowWindowLaws,
 )
 
 _TAKES_PAYLOADS = ("add_events", "compute_result", "call")
 
-Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowKind | ProgressPolicy
+Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowSpecification | ProgressPolicy
 """Anything that has laws."""
 
 
