@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from inspect import signature
+from itertools import permutations
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,10 +16,12 @@ from muntin.combinators import (
     Ranked,
     all_of,
     filtering,
+    flat_mapping,
     grouping_by,
     mapping,
     preset,
     skipping_nulls,
+    sorting,
     top_n,
     with_default,
 )
@@ -256,3 +259,66 @@ def test_what_cannot_be_combined_is_refused(make: Any, message: str) -> None:
 def test_a_name_that_nobody_offers_is_refused_with_the_closest() -> None:
     with pytest.raises(UnknownModuleError, match=r"did you mean 'stats\.average'"):
         filtering("stats.averge", is_even)
+
+
+def to_itself(value: int) -> range:
+    return range(value)
+
+
+def letters(text: str) -> list[str]:
+    return [*text]
+
+
+def test_a_payload_may_be_several_values_or_none() -> None:
+    numbers = flat_mapping(Total, to_itself, input=int)()
+    state = numbers.add_events(numbers.create_state(), [4, 0, 2])
+    assert numbers.compute_result(state) == 0 + 1 + 2 + 3 + 0 + 1
+    assert numbers.compute_result(numbers.remove_events(state, [4, 2])) is None
+    assert numbers.compute_result(numbers.add_events(numbers.create_state(), [0])) is None
+    distinct = flat_mapping("stats.distinct_count", letters)
+    assert (spell(distinct.input_field()), distinct.name) == ("string", "stats.distinct_count_flat_mapped")
+    assert "letters" in distinct.version
+
+
+def test_each_value_lasts_as_long_as_its_event() -> None:
+    busy, window = flat_mapping(Busy, lambda value: [value, value], input=int)(), Window(0, 10)
+    state = busy.add_events(busy.create_state(window), [Event(0, 5, 2)], window)
+    assert busy.compute_result(state, window) == 2.0
+
+
+def test_what_a_function_makes_has_a_type_where_a_module_takes_any() -> None:
+    assert spell(flat_mapping("stats.mode", letters).result_field()) == "string | None"
+    with pytest.raises(ModuleDefinitionError, match=r"flat_mapping\(stats.mode\): what .* returns is not known"):
+        flat_mapping("stats.mode", lambda text: text, input=str)
+
+
+def test_a_module_sees_payloads_in_the_order_of_a_key_and_ties_as_they_come() -> None:
+    by_length = sorting("stats.collect_list", len)()
+    assert by_length.compute_result(["plum", "fig", "pear", "nut"]) == ["fig", "nut", "plum", "pear"]
+    longest = sorting("stats.collect_list", len, descending=True)()
+    assert longest.compute_result(["plum", "fig", "pear", "nut"]) == ["plum", "pear", "fig", "nut"]
+    by_itself = sorting("stats.collect_list")()
+    assert by_itself.compute_result([2.0, nan, None, -0.0, 1.0])[:-1] == [0.0, 1.0, 2.0]
+    assert (by_length.reads_order, by_itself.reads_order) == (True, False)
+    assert not hasattr(by_length, "combine")
+    assert sorting("stats.first", len).version != sorting("stats.first", len, descending=True).version
+
+
+def test_a_key_takes_the_fields_of_a_record_and_ties_of_a_ranking_go_by_it() -> None:
+    class Sale(NamedTuple):
+        value: str
+        by: int
+
+    best = sorting("stats.top_by", lambda value, by: value)(1)
+    for sales in ([Sale("b", 7), Sale("a", 7)], [Sale("a", 7), Sale("b", 7)]):
+        assert [row.value for row in best.compute_result(sales)] == ["a"]
+    assert best.with_order() is best
+
+
+def test_sorted_payloads_have_their_order_over_windows_however_rows_arrive() -> None:
+    query = WindowedQuery(tumbling(10), [Computation(sorting("stats.collect_list")())])
+    for values in permutations((3, 1, 2)):
+        script = Script()
+        for place, value in enumerate(values):
+            script = script.point(value, place, value)
+        assert [row.value for row in script.close().run(query)[None]] == [([1, 2, 3],)]

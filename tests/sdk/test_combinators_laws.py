@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from muntin.combinators import all_of, filtering, grouping_by, mapping, preset, skipping_nulls, top_n, with_default
+from muntin.combinators import (
+    all_of,
+    filtering,
+    flat_mapping,
+    grouping_by,
+    mapping,
+    preset,
+    skipping_nulls,
+    sorting,
+    top_n,
+    with_default,
+)
 from muntin.combinators.grouping_by import Grouped
 from muntin.testing import (
     AggregateLaws,
@@ -16,6 +27,7 @@ from muntin.testing import (
     TimeSensitiveIncrementalAggregateLaws,
     TimeSensitiveOperatorLaws,
 )
+from muntin_stats import CollectList
 from tests.sdk.combined_modules import Busy, Coverage, Distinct, Largest, Mean, Starts, Total, Values
 
 GROUPED = st.builds(Grouped, st.sampled_from("ab"), st.integers(-3, 3))
@@ -43,6 +55,49 @@ class TestMapping(IncrementalAggregateLaws):
 
 class TestMappingTimes(TimeSensitiveAggregateLaws):
     module = mapping(Coverage, str, input=float)()
+
+
+def parts(value: int) -> list[int]:
+    """None of odd numbers, and two of each even one."""
+    return [] if value % 2 else [value, value // 2]
+
+
+class TestFlatMapping(IncrementalAggregateLaws):
+    module = flat_mapping(Values, parts)()
+
+
+class TestFlatMappingAndDeducting(IncrementalAggregateLaws):
+    module = flat_mapping(Total, parts)(times=2)
+
+
+class TestFlatMappingTimes(TimeSensitiveIncrementalAggregateLaws):
+    module = flat_mapping(Busy, parts)()
+
+
+class TestFlatMappingAnOperator(OperatorLaws):
+    module = flat_mapping(Distinct, parts)()
+
+
+class TestFlatMappingInOrder(IncrementalAggregateLaws):
+    module = flat_mapping(CollectList, parts)()
+
+
+class TestSorting(AggregateLaws):
+    module = sorting(CollectList)()
+    payloads = st.none() | st.floats() | st.integers(-3, 3).map(float)
+
+
+class TestSortingByAKey(AggregateLaws):
+    module = sorting(CollectList, abs, descending=True)()
+    payloads = st.integers(-3, 3)
+
+
+class TestSortingAnOperator(OperatorLaws):
+    module = sorting(Distinct, abs)()
+
+
+class TestSortingTimes(TimeSensitiveAggregateLaws):
+    module = sorting(Busy, abs)()
 
 
 class Trip(NamedTuple):

@@ -6,10 +6,12 @@ capabilities. What is made is used like any module: `module(filtering("stats.ave
 
 from muntin.combinators.all_of import all_of
 from muntin.combinators.filtering import filtering
+from muntin.combinators.flat_mapping import flat_mapping
 from muntin.combinators.grouping_by import Grouped, GroupMember, grouping_by
 from muntin.combinators.mapping import mapping
 from muntin.combinators.preset import preset
 from muntin.combinators.skipping_nulls import skipping_nulls
+from muntin.combinators.sorting import sorting
 from muntin.combinators.top_n import Ranked, top_n
 from muntin.combinators.with_default import with_default
 
@@ -19,10 +21,12 @@ __all__ = [
     "Ranked",
     "all_of",
     "filtering",
+    "flat_mapping",
     "grouping_by",
     "mapping",
     "preset",
     "skipping_nulls",
+    "sorting",
     "top_n",
     "with_default",
 ]

@@ -53,24 +53,43 @@ class _Mapping(Delegating):
         return [self._with_payload(member, function(*spread(self._payload_of(member)))) for member in members]
 
 
-@maker
-def _mapping(cls: type[Module], function: Callable[..., object], given: object, to: object) -> type[Any]:
+def mapped_types(
+    cls: type[Module], call: str, function: Callable[..., object], given: object, made: object
+) -> tuple[object, object]:
+    """Return the types of what a function takes, and of the result of a module of what it makes.
+
+    Args:
+        cls: The module.
+        call: The combinator, for errors.
+        function: The function.
+        given: The type of what it takes; None if its annotations say that.
+        made: The type of what the module gets of it; None if it is not known.
+
+    Raises:
+        ModuleDefinitionError: One that is needed is not known.
+    """
     inner, _, result = types_of(cls)
     payload = type_taken(function) if given is None else given
     if payload is None:
         raise ModuleDefinitionError(
-            f"mapping({cls.name}): what {spell(function)} takes is not known\n"
+            f"{call}({cls.name}): what {spell(function)} takes is not known\n"
             "  expected: annotations, as in f(value: float), or input=float, for example"
         )
     variable, _ = without_null(inner)
     if is_variable(variable):
-        made = hints_of(function).get("return") if to is None else to
         if made is None:
             raise ModuleDefinitionError(
-                f"mapping({cls.name}): what {spell(function)} returns is not known, and {cls.name} takes any type\n"
-                "  expected: an annotation, as in f(value: str) -> float, or to=float, for example"
+                f"{call}({cls.name}): what {spell(function)} returns is not known, and {cls.name} takes any type\n"
+                "  expected: an annotation of what it returns, or to=float, for example"
             )
         result = substituted(result, {variable: without_null(made)[0]})
+    return payload, result
+
+
+@maker
+def _mapping(cls: type[Module], function: Callable[..., object], given: object, to: object) -> type[Any]:
+    made = hints_of(function).get("return") if to is None else to
+    payload, result = mapped_types(cls, "mapping", function, given, made)
     return wrap(
         cls,
         _Mapping,

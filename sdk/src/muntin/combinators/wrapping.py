@@ -10,11 +10,14 @@ from typing import Any, ClassVar, Final
 from muntin.catalog import installed
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
+from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
 from muntin.modules.columnar_aggregate import ColumnarAggregate
-from muntin.modules.incremental_aggregate import IncrementalAggregate
+from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
+from muntin.modules.incremental_operator import IncrementalOperator, TimeSensitiveIncrementalOperator
 from muntin.modules.made import Made, constructor, make_module
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
+from muntin.modules.operator import Operator, TimeSensitiveOperator
 from muntin.modules.signatures import signature_of
 from muntin.windows.extent import Window
 
@@ -36,9 +39,19 @@ SAID: Final = (
 """Class attributes that hold for a class and for any class that wraps it."""
 
 
+FROM_MEMBERS: Final[Mapping[Any, Any]] = {
+    IncrementalAggregate: Aggregate,
+    IncrementalOperator: Operator,
+    TimeSensitiveIncrementalAggregate: TimeSensitiveAggregate,
+    TimeSensitiveIncrementalOperator: TimeSensitiveOperator,
+}
+"""For each base class that keeps a state, the one that computes the same from all members at once."""
+
+
 class Wrapping(Made):
     """The root of modules that wrap another one."""
 
+    _keeps_state: ClassVar[bool] = True
     _wrapped: ClassVar[type[Module]]
     _suffix: ClassVar[str]
     _preset: ClassVar[str]
@@ -225,13 +238,16 @@ def wrap(  # everything that a module says of itself
     suffix, version = description
     own: Any = cls.state_type() if state is None else state
     state = tuple[(int, own)] if issubclass(way, Counting) else own
-    types = (payload, state, result) if cls.is_incremental else (payload, result)
+    base, methods = base_of(cls), METHODS
+    if not way._keeps_state:
+        base, methods = FROM_MEMBERS.get(base, base), ("compute_result",)
+    types = (payload, state, result) if base.is_incremental else (payload, result)
     found: dict[str, Callable[..., Any]] = {
-        method: getattr(way, f"_{method}") for method in METHODS if hasattr(cls, method)
+        method: getattr(way, f"_{method}") for method in methods if hasattr(cls, method)
     }
     said = {name: getattr(cls, name) for name in SAID}
     return make_module(
-        (way, base_of(cls)[types]),
+        (way, base[types]),
         {
             "name": f"{cls.name}_{suffix}",
             "version": f"{cls.version} {version}",

@@ -1,0 +1,40 @@
+"""The order of plain data that says nothing of one: null first, numbers by size with NaN last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from math import copysign, isnan
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def value_key(value: object) -> tuple[Any, ...]:
+    """Return a sort key of plain data: null first, numbers by size with NaN last, records field by field.
+
+    Example:
+        >>> sorted([(2, None), (10, "b"), (2, "a"), None], key=value_key)
+        [None, (2, None), (2, 'a'), (10, 'b')]
+    """
+    if value is None:
+        return (0,)
+    if isinstance(value, float):
+        return (2,) if isnan(value) else (1, value, copysign(1, value))
+    if isinstance(value, dict):
+        return (1, *((value_key(name), value_key(part)) for name, part in value.items()))
+    if is_dataclass(value) and not isinstance(value, type):
+        return (1, type(value).__name__, *(value_key(getattr(value, part.name)) for part in fields(value)))
+    return (1, *map(value_key, value)) if isinstance(value, list | tuple) else (1, value)
+
+
+def sorted_by_value(items: Iterable[T], value: Callable[[T], object], *, descending: bool = False) -> list[T]:
+    """Return items by a value of each; equal ones stay as they are.
+
+    Values of several types, or of one without an order, go by their text.
+    """
+    given = list(items)
+    try:
+        return sorted(given, key=lambda item: value_key(value(item)), reverse=descending)
+    except TypeError:
+        return sorted(given, key=lambda item: repr(value(item)), reverse=descending)
