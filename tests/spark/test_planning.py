@@ -129,7 +129,7 @@ def made(column: Any) -> Any:
     return column() if callable(column) and not isinstance(column, str) else column
 
 
-@pytest.mark.parametrize("name", ["stats.max", "stats.mode", "stats.distinct_count", "stats.first"])
+@pytest.mark.parametrize("name", ["stats.max", "stats.mode", "stats.distinct_count"])
 def test_a_module_that_orders_or_counts_values_takes_no_records(df: DataFrame, name: str) -> None:
     records = df.withColumn("o", F.struct("x", "k"))
     with pytest.raises(TypeMismatchError, match=r"reads values .*, but the column o is struct<x: integer"):

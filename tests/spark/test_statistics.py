@@ -65,9 +65,11 @@ def test_values_of_one_time_follow_one_another_by_the_order_of_the_query(spark: 
     df = spark.createDataFrame([(7, 3, 4.0), (7, 1, 5.0), (7, 2, 3.0)], "at bigint, seq bigint, price double")
     calls = {name: module(f"stats.{name}", "price") for name in ("first", "last", "collect_list")}
     ordered, plain = (events(df, at="at", order=order) for order in ("seq", None))
+    calls["row"] = module("stats.last", F.struct("seq", "price"))
     for given, expected in ((ordered, (5.0, 4.0, [5.0, 3.0, 4.0])), (plain, (3.0, 5.0, [3.0, 4.0, 5.0]))):
         (row,) = collect(given.window(tumbling(10)).aggregate(**calls).results())
         assert (row["first"], row["last"], row["collect_list"]) == expected
+        assert (row["row"]["seq"], row["row"]["price"]) == (3, 4.0)
     found = collect(ordered.window(last(9)).aggregate(**calls).results())
     row = max(found, key=lambda row: len(row["collect_list"]))
     assert (row["first"], row["last"], row["collect_list"]) == (5.0, 4.0, [5.0, 3.0, 4.0])

@@ -15,6 +15,13 @@ KINDS: Final = (
         "tests.torture.streams:general",
     ),
     Kind(
+        "ordered",
+        "Modules that read the order, over events whose times tie: whatever arrives when, after each batch as defined.",
+        Lane.PYTHON,
+        2,
+        "tests.torture.streams:ordered",
+    ),
+    Kind(
         "time-bound",
         "The same, time-bound: no output before its cause, and the output is as complete as the input.",
         Lane.PYTHON,

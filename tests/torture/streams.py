@@ -23,6 +23,7 @@ from tests.differential.forms import FORMS, INVERTIBLE
 from tests.differential.lives import OWN, LivesCase
 from tests.differential.lives import run as run_lives
 from tests.differential.modules import SHAPES
+from tests.differential.ordered import ORDERED, OrderedCase
 from tests.differential.test_early import HOPPING
 from tests.differential.test_inputs import insertions, samples, some_policies
 from tests.differential.test_slices import WINDOWS as GRIDS
@@ -71,6 +72,17 @@ def general(seed: int, folder: Path) -> Figures:
         check(case, stream, run)
     else:
         run(case, stream)
+    return _figures(stream)
+
+
+@of_any_size
+def ordered(seed: int, folder: Path) -> Figures:
+    """Run modules that read the order of events, whose times tie."""
+    random = Random(seed)
+    window, shape, clip = random.choice(list(BY_NAME)), random.choice(list(ORDERED)), random.choice(list(ClipPolicy))
+    case = OrderedCase(window, shape, clip, emit=random.choice(list(EmitPolicy)), has_ids=random.random() < 0.7)
+    stream = case.another_stream(random.randrange(10**9)) if case.has_ids else insertions(case)
+    check(case, stream, run)
     return _figures(stream)
 
 

@@ -238,9 +238,9 @@ def wrap(  # everything that a module says of itself
     suffix, version = description
     own: Any = cls.state_type() if state is None else state
     state = tuple[(int, own)] if issubclass(way, Counting) else own
-    base, methods = base_of(cls), METHODS
+    base, methods = base_of(cls), list(METHODS)
     if not way._keeps_state:
-        base, methods = FROM_MEMBERS.get(base, base), ("compute_result",)
+        base, methods = FROM_MEMBERS.get(base, base), ["compute_result"]
     types = (payload, state, result) if base.is_incremental else (payload, result)
     found: dict[str, Callable[..., Any]] = {
         method: getattr(way, f"_{method}") for method in methods if hasattr(cls, method)
