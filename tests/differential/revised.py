@@ -179,6 +179,7 @@ class RevisedRun:
 
     Attributes:
         rejected: The number of rejected rows.
+        left_to_count: The number of rows that wait, as they are neither accepted nor rejected nor left out.
         put_out: The number of results.
         retracted: The number of results that were retracted.
     """
@@ -186,7 +187,7 @@ class RevisedRun:
     def __init__(self, case: RevisedCase) -> None:
         self.case = case
         self.forms = case.bound
-        self.rejected = self.put_out = self.retracted = 0
+        self.rejected = self.put_out = self.retracted = self.left_to_count = 0
         self._emitted: dict[tuple[Key, int], OutputChange] = {}
         self._used: set[tuple[Key, int]] = set()
         self._random = Random(case.number)
@@ -223,9 +224,13 @@ class RevisedRun:
         assert (found.held.keys, found.held.events) == (meant.held.keys, meant.held.events)
         assert found.held.bytes == sum(map(len, self._cells.cells.values()))
         self.rejected += len(found.rejections)
+        self.left_to_count += len(batch.rows) - found.accepted - len(found.rejections)
+        if self.case.is_filtered:
+            self.left_to_count -= sum(row.new_end is None and not row.payload[1] for _, row in batch.rows)
         self.put_out += sum(output.values())
         if batch.watermark == INFINITY:
             assert list(self._cells.cells) == ["metadata"]
+            assert self.left_to_count == 0, "nothing waits any more"
 
     def _follow(self, changes: Sequence[tuple[Key, OutputChange]]) -> None:
         """Check that each retraction names what was inserted and is live, and that no id is used twice."""

@@ -148,7 +148,7 @@ class SliceRun:
         promised = {at_end: self._promised(at_end) for at_end in (False, True)}
         self.progress = self.progress.advance(arrived)
         assert all(self._promised(at_end) >= tick for at_end, tick in promised.items())
-        blobs = self._lift(batch.changes)
+        blobs, counted = self._lift(batch.changes), 0
         for number in range(BUCKETS):
             if self._random.random() < 0.2:  # the batch fails after this bucket was evaluated, and is run again
                 before = dict(self._cells[number].cells)
@@ -156,12 +156,14 @@ class SliceRun:
                 self._cells[number].cells = before
             result = self._process(number, blobs, arrived)
             assert result.late == self._late(number)
+            counted += result.accepted
             assert result.progress == self.progress
             assert result.held.bytes == sum(map(len, self._cells[number].cells.values()))
             for complete in result.output:
                 for window in self._add(complete.place, complete.output):
                     assert window.start >= promised[False], f"{window} breaks the output watermark {promised}"
                     assert window.end >= promised[True], f"{window} breaks the output watermark {promised}"
+        assert counted == len(batch.changes)
         if self.progress.watermark == INFINITY:
             assert [list(cells.cells) for cells in self._cells] == [["metadata"]] * BUCKETS
 

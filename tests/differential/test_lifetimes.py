@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -45,6 +46,7 @@ from muntin_engine.progress import Observation
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.differences import differences_between
 from tests.differential.lifetimes import Life, Row, changed, length_said, random_lives, random_stream, watermark
+from tests.one_pass.shared_rows import COUNTED
 from tests.spark.modules import Members
 from tests.spark_units.tasks import rows, task_of
 
@@ -112,15 +114,24 @@ Result = tuple[int, int, list[int]]
 
 
 class Run:
-    """A query with the cells of its bucket, and what it emitted and rejected."""
+    """A query with the cells of its bucket, and what it emitted and rejected.
+
+    Attributes:
+        came: The number of rows of events; one that takes a point back and gives another counts twice.
+        counted: The number of rows by what became of them.
+    """
 
     def __init__(self, task: TaskPayload) -> None:
         self.task, self.cells = task, MemoryCells()
         self.results: list[Result] = []
         self.refused: list[str] = []
-        self.filtered = self.held = 0
+        self.held = self.came = 0
+        self.counted = Counter[str]()
 
     def take(self, given: pa.RecordBatch) -> None:
+        for row in given.select([name for name in Row._fields if name in given.schema.names]).to_pylist():
+            self.came += row["change"] not in ("punctuate", "close")
+            self.came += row["change"] == "revise" and self._moves_a_point(row["start"], row["end"], row["new_end"])
         sent = (row for out in distribute(self.task, [given]) for row in out.to_pylist())
         for blob in run_bucket(self.task, 0, self.cells, collect(sent)):
             for row in from_blob(blob.data).to_pylist() if blob.data is not None else []:
@@ -131,7 +142,15 @@ class Run:
                 else:
                     self.refused.append(f"{blob.stream}: {row['reason']}")
             self.held = blob.rows if blob.stream == "events_held" else self.held
-            self.filtered += blob.rows * (blob.stream == "filtered")
+            self.counted += Counter({blob.stream: blob.rows} if blob.stream in COUNTED else {})
+
+    def _moves_a_point(self, start: int, *ends: int | None) -> bool:
+        lives = [Life(start, INFINITY if end is None else end, 0) for end in ends]
+        for change in self.task.input.given.lifetime_changes:
+            if isinstance(change, PointsAtEnd):
+                return lives[0].end != lives[1].end and INFINITY not in (lives[0].end, lives[1].end)
+            lives = [other for life in lives if (other := changed(change, life)) is not None]
+        return False
 
 
 def expected(window: WindowKind, lives: Iterable[Life], complete_to: int, horizon: int) -> list[Result]:
@@ -157,6 +176,20 @@ def check(changes: Sequence[LifetimeChange], window: WindowKind, seed: int, *, a
     run.take(batch([Row("close")], are_revised=are_revised, lengths=length_columns(changes)))
     assert sorted(run.results) == expected(window, lives, INFINITY, reached), seed
     assert run.refused == []
+    assert run.counted.total() == run.came, run.counted
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_each_row_is_counted_once_whatever_becomes_of_it(name: str) -> None:
+    for seed in range(4):
+        random, run, lengths = Random(seed), Run(task(CHANGES[name], tumbling(10))), length_columns(CHANGES[name])
+        made = random_lives(random, 8, are_revised=True)
+        for some in random_stream(random, [random.sample(said, random.randint(0, len(said))) for _, said in made]):
+            run.take(batch(some, lengths=lengths))
+            mark = Row("punctuate", start=random.randint(-40, 60))  # behind which rows are late
+            run.take(batch([mark], lengths=lengths))
+        run.take(batch([Row("close")], lengths=lengths))
+        assert run.counted.total() == run.came, (seed, run.counted)
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -240,7 +273,7 @@ def test_a_point_at_an_end_needs_the_end_so_far_to_be_deleted() -> None:
     assert read((PointsAtEnd(is_repeated=True),), silent)["change"] == []
     run = Run(task((PointsAtEnd(),), tumbling(10), are_revised=False))
     run.take(batch([Row("insert", None, 3, None, None, 3)], are_revised=False))
-    assert run.filtered == 1
+    assert run.counted == {"filtered": 1}
 
 
 def test_an_end_that_comes_to_be_known_inserts_a_point_and_another_one_moves_it() -> None:

@@ -62,6 +62,7 @@ def check_union(seed: int) -> None:
     furthest = max(watermark(common, tick, event_ends_move=True) for tick in reached.values())
     assert sorted(run.results) == expected(window, lives, INFINITY, furthest)
     assert run.refused == []
+    assert run.counted.total() == run.came
 
 
 @pytest.mark.parametrize("seed", range(8))

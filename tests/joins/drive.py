@@ -121,6 +121,7 @@ class Run:
         self.cells = MemoryCells()
         self.promised = EARLIEST
         self.watermarks = [EARLIEST, EARLIEST]
+        self.came = self.accepted = 0
         self._rows: dict[Hashable, dict[int, tuple[Any, ...]]] = {}
         self._used: set[tuple[Hashable, int]] = set()
         self._histories = [StreamHistory(), StreamHistory()]
@@ -162,6 +163,7 @@ class Run:
         self._random.shuffle(changes)
         result = self.evaluate(changes, arrived)
         assert not result.rejections, f"rejected {result.rejections}"
+        self.came, self.accepted = self.came + len(changes), self.accepted + result.accepted
         assert result.progress.watermark == min(self.watermarks)
         for (key,), output in result.output:
             for change in output:
@@ -171,6 +173,7 @@ class Run:
         self.promised = result.watermark
         if not any(history.waiting for history in self._histories):
             assert self.table() == self.expected(), f"after {batches}"
+            assert self.accepted == self.came, "no row waits"
         if min(self.watermarks) == INFINITY:
             assert result.held.keys == result.held.events == 0
         return result

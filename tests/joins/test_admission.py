@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
+
+import pytest
+
 from muntin import INFINITY, JoinKind, Lateness, LatePolicy, tumbling
 from muntin_engine.core.changes import InputChange, Key, OutputKind, Progress, Reason
 from muntin_engine.core.evaluator_query import EvaluatorQuery
@@ -99,3 +103,34 @@ def test_a_join_in_memory_goes_on_from_its_cells() -> None:
         (4, 6, ("l1", "r4")),
         (6, 9, ("l1", None)),
     ]
+
+
+@pytest.mark.parametrize("kind", JoinKind)
+def test_each_row_is_accepted_or_rejected_in_the_end_however_little_it_fits(kind: JoinKind) -> None:
+    for seed in range(40):
+        random, cells, watermarks = Random(seed), MemoryCells(), [0, 0]
+        query = JoinQuery(
+            kind,
+            (side(has_ids=True), side(has_ids=True)),
+            ((0, 0), (1, 0))[: 1 + kind.pairs],
+            is_eager=random.random() < 0.5,
+        )
+        came = accepted = rejected = 0
+        for watermark in (*sorted(random.choices(range(30), k=5)), INFINITY):
+            rows = [_any_row(random) for _ in range(6)]
+            place = random.randrange(2)
+            watermarks = [watermark, watermark] if watermark == INFINITY else watermarks
+            watermarks[place] = watermark
+            joins = JoinBucket(query, [ProgressTracker()] * 2, cells, Codec(), Compatibility({}, []))
+            result = joins.process([(("a",), rows)], said(*watermarks))
+            came, accepted, rejected = came + 6, accepted + result.accepted, rejected + len(result.rejections)
+        assert accepted + rejected == came, (seed, query)
+        assert accepted
+        assert rejected
+
+
+def _any_row(random: Random) -> InputChange:
+    start, side = random.randrange(20), random.randrange(2)
+    ends = random.sample(range(start, start + 9), 2)
+    new_end = ends[1] if random.random() < 0.4 else None
+    return InputChange(random.choice("ab"), start, ends[0] or None, ("x",), new_end, side=side)

@@ -53,7 +53,7 @@ class PairRun(Run):
         found = self.pairs.process([blob(changes, side) for side in sorted(sides)], progress, [(), ()])
         assert found.late == 0
         held = HeldState(0, found.held, found.held, 0)
-        return JoinResult(found.progress, self._output(found), [], 0, 0, found.progress.watermark, held)
+        return JoinResult(found.progress, self._output(found), [], found.accepted, 0, found.progress.watermark, held)
 
     def _output(self, found: PairResult) -> list[tuple[Key, list[OutputChange]]]:
         output: list[tuple[Key, list[OutputChange]]] = []

@@ -105,6 +105,9 @@ def shared_rows(rows: Sequence[Row]) -> pa.RecordBatch:
     return pa.record_batch(columns)
 
 
+COUNTED: Final = frozenset({"accepted", "late", "shed", "rejected", "filtered"})
+"""The counts of what becomes of a row."""
+
 Told = list[tuple[str, int, Any]]
 
 
@@ -212,15 +215,20 @@ def check_one_pass(seed: int, batches: int = 5) -> int:
     random = Random(seed)
     alone, together = [Alone(asked) for asked in QUERIES], Together()
     results = 0
+    uncounted = [0] * len(QUERIES)
     for rows in random_stream(random, batches):
         parts = random.randint(1, 3)
         cut = [rows[part::parts] for part in range(parts)]
         wanted = [query.take(cut) for query in alone]
         assert together.take(cut, pieces=random.randint(1, 3)) == wanted
         together = Together(together.cells)
+        for place, (asked, of) in enumerate(zip(QUERIES, wanted, strict=True)):
+            uncounted[place] += len(own_rows(asked, [row for row in rows if row.change not in ("punctuate", "close")]))
+            uncounted[place] -= sum(count for blobs in of.values() for name, count, _ in blobs if name in COUNTED)
         results += sum(
             rows for of in wanted for blobs in of.values() for stream, rows, _ in blobs if stream == "results"
         )
+    assert uncounted == [0] * len(QUERIES), "each row counts once, and nothing waits any more"
     for query, task in zip(alone, TASKS, strict=True):
         for place, bucket in enumerate(task.buckets):
             assert together.cells[bucket].cells.keys() == query.cells[place].cells.keys()

@@ -90,6 +90,7 @@ def plan_of(module: StreamOperator[Any, Any, Any], *, is_filtered: bool = False,
 def drive(plan: Plan, steps: Sequence[Step], *, restarts: bool = False, cells: MemoryCells | None = None) -> Run:
     """Run micro-batches; with restarts, each in a process of its own; with cells, from the state that is in them."""
     codec = Codec(set().union(*(records_of(module.module) for module in plan.modules)))
+    is_new, waiting = cells is None, 0
     cells, run, horizon = MemoryCells() if cells is None else cells, Run(), EARLIEST
     query = plan.evaluator_query([Meter() for _ in plan.modules])
     bucket = Bucket(query, cells, codec, plan_identity(plan), run=EventByEventRun)
@@ -106,6 +107,10 @@ def drive(plan: Plan, steps: Sequence[Step], *, restarts: bool = False, cells: M
         run.late += [rejection.change.id for _, rejection in result.rejections]  # type: ignore[misc]
         run.held.append(result.held.keys)
         run.watermarks.append(result.watermark)
+        waiting += sum(row.value > 0 or row.is_retracted or query.keeps is None for row in rows)
+        waiting -= result.accepted + len(result.rejections)
+        assert waiting >= 0
+    assert waiting == 0 or not is_new or steps[-1].watermark < INFINITY
     run.output.sort(key=lambda row: row.key)
     return run
 

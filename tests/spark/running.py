@@ -91,12 +91,22 @@ def run(df: DataFrame, checkpoint: Path, metrics_name: str = "muntin") -> Outcom
     return outcome
 
 
-def run_together(queries: Mapping[str, Query], checkpoint: Path) -> dict[str, list[dict[str, Any]]]:
+def run_together(
+    queries: Mapping[str, Query], checkpoint: Path, came: int | None = None
+) -> dict[str, list[dict[str, Any]]]:
     """Run several queries over integer ticks as one of Spark's, and return the rows of each in order of their batches.
 
     A start of Spark's machinery and a commit per micro-batch then serve all of them.
+
+    Args:
+        queries: By their names.
+        checkpoint: The folder of the checkpoint.
+        came: The number of rows of events in a stream that ends; the first query has to count each of them once.
     """
-    return _by_name(queries, run(_together(queries), checkpoint).rows)
+    outcome = run(_together(queries), checkpoint, next(iter(queries)))
+    counted = sum(outcome.total(name) for name in ("accepted", "late", "rejected"))
+    assert came in (None, counted), f"{came} rows came, and {counted} are accepted, late or rejected"
+    return _by_name(queries, outcome.rows)
 
 
 def collect_together(queries: Mapping[str, Query]) -> dict[str, list[dict[str, Any]]]:

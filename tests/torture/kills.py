@@ -27,6 +27,7 @@ from tests.torture.session import session
 
 ROOT: Final = Path(__file__).parents[2]
 BATCHES: Final = 8
+COUNTED: Final = ("accepted", "late", "rejected")
 _PATIENCE: Final = 180
 """Seconds after which a process of a story should have ended."""
 
@@ -35,7 +36,8 @@ def kills(seed: int, folder: Path) -> Figures:
     """Kill the JVM, a worker or the driver a few times, let the query end, and compare with an undisturbed run."""
     random = Random(seed)
     which = random.choice(story.STORIES)
-    stream = write_batches(folder / "stream", tables(make_stream(seed)))
+    script = make_stream(seed)
+    stream = write_batches(folder / "stream", tables(script))
     killed, undisturbed = folder / "killed", folder / "undisturbed"
     figures: Counter[str] = Counter()
     for _ in range(random.randint(1, 2)):
@@ -48,6 +50,8 @@ def kills(seed: int, folder: Path) -> Figures:
     story.run(session(), stream, undisturbed, which)
     found, wanted = sinks_of(killed), sinks_of(undisturbed)
     assert found == wanted, f"{which}: {differences(found, wanted)}"
+    (progress,) = _whole(_rows(undisturbed / "progress"))
+    assert sum(progress[name] for name in COUNTED) == len(script.changes()), f"each row is counted once: {progress}"
     rows = sum(sum(rows.values()) for rows in found.values())
     return {"queries": 1, **figures, "rows in sinks": rows}
 
@@ -75,7 +79,7 @@ def _whole(progress: list[dict[str, Any]]) -> list[dict[str, Any]]:
     next start makes one micro-batch of that file and the one after it. So their number may differ; none may be missing.
     """
     assert sorted(row["batch_id"] for row in progress) == list(range(len(progress))), "each micro-batch once"
-    counts = {name: sum(row[name] for row in progress) for name in ("accepted", "late", "rejected")}
+    counts = {name: sum(row[name] for row in progress) for name in COUNTED}
     known = [row["watermark"] for row in progress if row["watermark"] is not None]
     return [{**counts, "watermark": max(known, default=None)}]
 

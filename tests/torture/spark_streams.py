@@ -29,7 +29,9 @@ def through_spark(seed: int, folder: Path) -> Figures:
     whole = spark.read.parquet(str(folder / "stream"))
     buckets = random.choice((1, 4, 7))
     in_batches = run_together(
-        {name: case.query(streamed, buckets) for name, case in cases.items()}, folder / "checkpoint"
+        {name: case.query(streamed, buckets) for name, case in cases.items()},
+        folder / "checkpoint",
+        came=len(script.changes()),
     )
     at_once = collect_together({name: case.query(whole, buckets) for name, case in cases.items()})
     for name, case in cases.items():

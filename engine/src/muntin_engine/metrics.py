@@ -189,7 +189,7 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     stages = {stage_metric(stage) for stage in STAGES}
     absent = set() if is_timed else stages
     absent |= evaluator_of(plan).unreported
-    if not any(given.columns.conditions for given in plan.inputs):
+    if not any(given.columns.conditions or given.changes_lifetimes for given in plan.inputs):
         absent.add("filtered")
     if all(given.most_held is None for given in plan.inputs):
         absent.add("shed")

@@ -103,7 +103,7 @@ def run_bucket(
     except ModuleFailedError as error:
         error.say_window(task.plan.words.spell_interval)
         raise
-    yield OutputBlob(ACCEPTED, found.accepted)
+    yield OutputBlob(ACCEPTED, found.accepted + sum(counts[-1] for counts in arrived.skipped))
     yield OutputBlob(OUTPUT_WATERMARK, found.output_watermark)
     for stream, table in tables:
         with durations.stages["encode"]:
@@ -168,7 +168,7 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
     open = open_windows(task.window_grids, now.watermark, now.horizon)
     of_progress = {WATERMARK: now.watermark, "newest": now.newest, "clock": now.clock}
     skipped = {skipped_metric(label): count for label, count in skipped_rows(task, arrived).items()}
-    skipped["filtered"] = sum(counts[-1] for counts in arrived.skipped)
+    skipped["filtered"] = sum(counts[-2] for counts in arrived.skipped)
     return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **skipped}
 
 
@@ -177,7 +177,7 @@ def skipped_rows(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
 
     The rows of all buckets are counted in one of them.
     """
-    *unaccepted, _ = map(sum, zip(*arrived.skipped, strict=True)) if arrived.skipped else (0,)
+    *unaccepted, _, _ = map(sum, zip(*arrived.skipped, strict=True)) if arrived.skipped else (0, 0)
     return {label: count for label, count in zip(task.choosy_labels, unaccepted, strict=False) if count}
 
 

@@ -7,7 +7,7 @@ and the next, and the function is applied to both; deletions stay deletions.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,8 @@ from muntin_engine.exchange.times import as_ticks
 from muntin_engine.exchange.value_flags import flags
 from muntin_engine.plan import LATEST
 
+_NONE: Final = np.zeros(2, np.int64)
+
 
 class ChangedRows(NamedTuple):
     """The rows of a batch with changed lifetimes.
@@ -57,20 +59,20 @@ class ChangedRows(NamedTuple):
         kind: What each does, as a place among `CHANGES`.
         times: Their times.
         problem: The place of the problem of each among `PROBLEMS`; null where there is none.
-        left_out: The number of insertions that have no lifetime any more.
+        gone: The number of insertions that have no lifetime any more, and of revisions that change nothing any more.
     """
 
     batch: pa.RecordBatch
     kind: IntArray
     times: RowTimes
     problem: pa.Array
-    left_out: int
+    gone: IntArray
 
     def take(self, places: IntArray) -> ChangedRows:
         """Return some of the rows, from which none has been left out."""
         chosen = pa.array(places)
         times = RowTimes(*(ticks.take(chosen) for ticks in self.times))
-        return ChangedRows(self.batch.take(chosen), self.kind[places], times, self.problem.take(chosen), 0)
+        return ChangedRows(self.batch.take(chosen), self.kind[places], times, self.problem.take(chosen), _NONE)
 
     def followed_by(self, other: ChangedRows) -> ChangedRows:
         """Return these rows and others."""
@@ -79,7 +81,7 @@ class ChangedRows(NamedTuple):
             np.concatenate([self.kind, other.kind]),
             RowTimes(*(pa.concat_arrays(pair) for pair in zip(self.times, other.times, strict=True))),
             pa.concat_arrays([self.problem, other.problem]),
-            self.left_out + other.left_out,
+            self.gone + other.gone,
         )
 
 
@@ -133,13 +135,13 @@ def with_changed_lifetimes(
 
     Cost: that of `_after`, and a copy of the rows for each source that has changes of its own.
     """
-    rows = ChangedRows(batch, kind, times, problem, 0)
+    rows = ChangedRows(batch, kind, times, problem, _NONE)
     for rule in task.given.rules:
         if rule.lifetime_changes:
             is_own = flags(pc.equal(rows.batch.column("source"), rule.source))
             own, others = rows.take(np.flatnonzero(is_own)), rows.take(np.flatnonzero(~is_own))
             both = others.followed_by(_after(rule.changes, own))
-            rows = both._replace(left_out=rows.left_out + both.left_out)
+            rows = both._replace(gone=rows.gone + both.gone)
     return _after(task.given.changes, rows) if task.given.lifetime_changes else rows
 
 
@@ -150,7 +152,7 @@ def _after(changes: LifetimeChanges, rows: ChangedRows) -> ChangedRows:
 
     Cost: a few vectorised passes for each change; a call in Python for each row of punctuation.
     """
-    batch, kind, times, problem, left_out = rows
+    batch, kind, times, problem, gone = rows
     is_good = flags(problem.is_null())
     is_event, is_mark = is_good & (kind < PUNCTUATE_KEY), is_good & (kind >= PUNCTUATE_KEY) & (kind <= PUNCTUATE)
     given = _lives(kind, times, np.flatnonzero(is_event))
@@ -159,6 +161,7 @@ def _after(changes: LifetimeChanges, rows: ChangedRows) -> ChangedRows:
         lives = _changed(change, *_with_lengths(change, lives, batch))
     is_idle = ~lives.is_new & lives.is_said & (lives.end == lives.new_end)
     lives = lives.take(~is_idle)
+    is_gone = ~np.isin(given.place, lives.place)
     is_wrong = lives.fault != UNKNOWN
     if is_wrong.any():  # which are shown as they came
         came = _lives(kind, times, lives.place)
@@ -194,7 +197,7 @@ def _after(changes: LifetimeChanges, rows: ChangedRows) -> ChangedRows:
             united(taken["new_end"], lives.new_end, lives.is_new),
         ),
         united(problem.take(pa.array(others)), lives.fault.astype(np.int16), ~is_wrong),
-        left_out + int(np.count_nonzero(given.is_new)) - int(np.count_nonzero(kind[lives.place] == INSERT)),
+        gone + np.bincount(~given.is_new[is_gone], minlength=2),
     )
 
 

@@ -60,7 +60,8 @@ class ReadRows(NamedTuple):
         progress: The progress they carry.
         observed: What they show of each source.
         skipped: The number of insertions that each of `Plan.choosy_labels` does not accept.
-        filtered: The number of insertions that the query's filter leaves out.
+        filtered: The number of insertions that the query's filter leaves out, or that have no lifetime.
+        unchanging: The number of revisions that change nothing under the query's changes of lifetimes.
     """
 
     rows: pa.Table
@@ -68,6 +69,7 @@ class ReadRows(NamedTuple):
     observed: list[Observation]
     skipped: list[int]
     filtered: int
+    unchanging: int
 
 
 def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -91,7 +93,7 @@ class Distribution:
         self._waiting: list[pa.RecordBatch] = []
         self._durations, self._progress = Durations(task), [Progress()] * len(task.inputs)
         self._observed, self._signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
-        self._skipped = [0] * (len(task.choosy_labels) + 1)
+        self._skipped = [0] * (len(task.choosy_labels) + 2)
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of a batch and of those that waited for more: each costs the same few hundred calls."""
@@ -118,11 +120,11 @@ class Distribution:
         for given, part in by_side(self._task, batch):
             side = given.side
             with stages["distribute"]:
-                rows, seen, sources, unaccepted, filtered = read_rows(given, part)
+                rows, seen, sources, unaccepted, *others = read_rows(given, part)
                 self._progress[side] = self._progress[side].advance(seen)
                 if sources:
                     self._observed[side] = merged([*self._observed[side], *sources], given.tracker.starts_kept)
-                self._skipped = list(map(add, self._skipped, [*unaccepted, filtered]))
+                self._skipped = list(map(add, self._skipped, [*unaccepted, *others]))
                 if "signal" in part.schema.names:
                     self._signals |= signals_in(part)
             with stages["lift" if lifts else "distribute"]:
@@ -198,9 +200,9 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
         kind = pc.index_in(batch.column("change"), pa.array(CHANGES)).fill_null(UNKNOWN).to_numpy()
     times = _times(task, batch, kind)
     problem = find_problems(task, batch, kind, times)
-    told, left_out = _good(task, batch, kind, times, problem), 0
+    told, gone = _good(task, batch, kind, times, problem), (0, 0)
     if task.given.changes_lifetimes:
-        batch, kind, times, problem, left_out = with_changed_lifetimes(task, batch, kind, times, problem)
+        batch, kind, times, problem, gone = with_changed_lifetimes(task, batch, kind, times, problem)
     columns, is_good = _columns(task, batch, times, problem), flags(problem.is_null())
     is_new, is_met = kind == INSERT, np.ones(len(batch), np.bool_)
     if task.given.columns.conditions:
@@ -228,8 +230,9 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
             is_null &= flags(pc.is_in(columns["source"], pa.array(read.sources, columns["source"].type)))
         skipped[read.reader] |= is_null
     counts = [int(np.count_nonzero(is_new & is_met & is_good & some)) for some in skipped.values()]
+    left_out, unchanging = map(int, gone)
     filtered = int(np.count_nonzero(is_filtered)) + left_out
-    return ReadRows(kept, progress_of(task, good), observed, counts, filtered)
+    return ReadRows(kept, progress_of(task, good), observed, counts, filtered, unchanging)
 
 
 def _good(task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes, problem: pa.Array) -> GoodRows:

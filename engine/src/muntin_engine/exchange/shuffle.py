@@ -41,7 +41,7 @@ EXCHANGE: Final = pa.schema(
 )
 """The rows that cross the shuffle: blobs of rows or of partial states, and for each task, bucket and input one row of
 progress, with what the task observed of each source, and signals. The first of these has the task's durations, too, and
-how many rows each module did not accept. With several inputs, `exchange_schema` adds the side of each row."""
+its counts of rows that no bucket gets. With several inputs, `exchange_schema` adds the side of each row."""
 
 
 @cache
@@ -136,8 +136,8 @@ class Arrived:
         partials: Blobs of partial states.
         signals: The names of the external events in it.
         durations: The durations of tasks of the map side; only one bucket gets them.
-        skipped: The number of rows that each module did not accept, and that the query's filter left out; only one
-            bucket gets them.
+        skipped: The number of rows that each module did not accept, that the query's filter left out, and that change
+            nothing; only one bucket gets them.
     """
 
     inputs: list[ArrivedInput]

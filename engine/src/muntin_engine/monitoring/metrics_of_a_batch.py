@@ -25,7 +25,7 @@ class BatchMetrics:
         late: Rows that came too late.
         shed: New events for which their key had no room.
         rejected: Rows that make no sense where they came.
-        filtered: New events that a filter left out.
+        filtered: New events that a filter left out, or that have no lifetime after its changes.
         results: Emitted rows.
         evicted: Rows of the second output, which rows gave that left their window.
         retractions: The number of these that retract an earlier result, or end it earlier.
