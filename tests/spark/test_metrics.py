@@ -6,6 +6,7 @@ from pathlib import Path
 from queue import Queue
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import EARLIEST, tumbling
@@ -71,15 +72,29 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
 
 
 def test_queries_in_one_report_each_under_their_name_and_time_is_measured_where_it_is_wanted(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stream = events(seconds(spark, tmp_path / "stream", [[1, 14], [15, 3]]), at="at", delay="5 seconds", buckets=2)
+    # windows of 10 s; the input is complete up to 5 s before the newest start, which counts at the ends of windows
+    #            0         10        20
+    # batch 0     1 ----------- 14
+    # batch 1      3             15       closes [0, 10)
+    # batch 2       4 is late, by 6 s
+    batches = [[1, 14], [15, 3], [4]]
+    stream = events(seconds(spark, tmp_path / "stream", batches), at="at", delay="5 seconds", buckets=2)
     windowed = stream.window(tumbling("10 seconds"))
     columnar = windowed.aggregate(m=module("stats.max", "x")).named("columnar")
     general = windowed.aggregate(m=module(Members, "x")).named("general").untimed()
     both = columnar.results().select("window").union(general.results().select("window"))
-    first, second = report(both, tmp_path / "checkpoint")
+    heard: Queue[BatchMetrics] = Queue()
+    listener = MetricsListener(heard.put)
+    spark.streams.addListener(listener)  # after the one that warns, which thus hears of a batch first
+    try:
+        first, second, third = report(both, tmp_path / "checkpoint")
+        told = [heard.get(timeout=60) for _ in (first, second, third) for _ in first]
+    finally:
+        spark.streams.removeListener(listener)
 
+    assert told[-2:] == [*third.values()]
     assert first.keys() == second.keys() == {"columnar", "general"}
     for name in ("columnar", "general"):
         numbers = second[name]
@@ -87,6 +102,11 @@ def test_queries_in_one_report_each_under_their_name_and_time_is_measured_where_
         assert numbers.watermark == 10 * SECOND
         assert numbers.watermark > EARLIEST
         assert numbers.state_bytes
+        assert (third[name].late, third[name].late_by, len(third[name].unread)) == (1, 6 * SECOND, 2)
+        (text,) = [some.getMessage() for some in caplog.records if some.getMessage().startswith(f"{name} ")]
+        assert "1 of 5 rows were late, by up to 6.00 s, up to micro-batch 2" in text
+    assert {some.query_id for some in told} == {third["general"].query_id}
+    assert third["general"].run_id
     assert second["columnar"].keys_held is None
     assert second["columnar"].stages["lift"] > 0
     assert second["columnar"].modules["m"] > 0

@@ -62,6 +62,9 @@ STAGES: Final = ("distribute", "lift", "intake", "evaluate", "encode")
 TIME_AXIS: Final = "time_axis"
 """The name of a constant: 1 if ticks are microseconds since the epoch, 0 if they are anything else that grows."""
 
+UNREAD: Final = {"late": "unread_late", "rejected": "unread_rejected"}
+"""The names of constants by side output: 1 if nothing takes its rows, else 0."""
+
 _STAGE: Final = "{}_us"
 _MODULE: Final = "module_us:"
 _SKIPPED: Final = "skipped:"
@@ -71,6 +74,7 @@ _LONGEST_CALL: Final = "longest_call_us:"
 METRICS: Final = (
     Metric("accepted", Unit.ROWS),
     Metric("late", Unit.ROWS),
+    Metric("late_by", Unit.TICKS, Total.LARGEST, is_level=True),
     Metric("shed", Unit.ROWS),
     Metric("rejected", Unit.ROWS),
     Metric("filtered", Unit.ROWS),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from muntin import INFINITY
 from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.progress import Observation
 
@@ -19,11 +20,13 @@ class InputReport:
         progress: The progress of the whole input, as far as the micro-batch implies it.
         observed: The observations of each source, by the tasks of the map side.
         key_watermarks: The watermarks of single keys.
+        oldest: The least start of the events that were lifted.
     """
 
     progress: Progress
     observed: Sequence[Observation] = ()
     key_watermarks: Sequence[tuple[Key, int]] = ()
+    oldest: int = INFINITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Evaluated:
         metrics: Values of the metrics that the evaluator reports, by name.
         rejections: The rows that were rejected, or late, by key.
         late: The number of further late rows, where rows are not kept.
+        late_by: The largest distance of one of these behind the watermark; 0 if there are none.
         evicted: The second output, as tables of its schema; iterated once.
     """
 
@@ -65,4 +69,5 @@ class Evaluated:
     metrics: Mapping[str, int]
     rejections: Sequence[tuple[Key, Rejection]] = field(default_factory=tuple)
     late: int = 0
+    late_by: int = 0
     evicted: Iterable[pa.Table] = ()

@@ -91,7 +91,10 @@ def run_bucket(
             reports = [
                 # a static input is complete after its rows
                 InputReport(
-                    replace(part.progress, watermark=INFINITY) if task.is_static else part.progress, part.observed, own
+                    replace(part.progress, watermark=INFINITY) if task.is_static else part.progress,
+                    part.observed,
+                    own,
+                    part.oldest,
                 )
                 for part, own in zip(arrived.inputs, intake.key_watermarks, strict=True)
             ]
@@ -167,6 +170,9 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
     now = found.progress
     open = open_windows(task.window_grids, now.watermark, now.horizon)
     of_progress = {WATERMARK: now.watermark, "newest": now.newest, "clock": now.clock}
+    distances = [rejection.late_by or 0 for _, rejection in found.rejections if rejection.is_late]
+    if late_by := max([found.late_by, *distances]):
+        of_progress["late_by"] = late_by
     skipped = {skipped_metric(label): count for label, count in skipped_rows(task, arrived).items()}
     skipped["filtered"] = sum(counts[-2] for counts in arrived.skipped)
     return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **skipped}

@@ -156,8 +156,9 @@ def _lifted(task: TaskPayload, rows: pa.Table, side: int, evaluator: Evaluator) 
     except ModuleFailedError as error:
         error.say_window(task.plan.words.spell_interval)
         raise
-    blobs = [blob.blob for blob in lifted]
-    yield exchanged(task, [task.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress(), side)
+    blobs, oldest = [blob.blob for blob in lifted], [pc.min(rows.column("start")).as_py()] * len(lifted)
+    columns = {"partials": blobs, "oldest": oldest}
+    yield exchanged(task, [task.buckets[blob.bucket] for blob in lifted], columns, Progress(), side)
 
 
 class GoodRows(NamedTuple):
@@ -200,7 +201,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
         kind = pc.index_in(batch.column("change"), pa.array(CHANGES)).fill_null(UNKNOWN).to_numpy()
     times = _times(task, batch, kind)
     problem = find_problems(task, batch, kind, times)
-    told, gone = _good(task, batch, kind, times, problem), (0, 0)
+    told, gone = _good(task, batch, kind, times, problem), np.zeros(2, np.int64)
     if task.given.changes_lifetimes:
         batch, kind, times, problem, gone = with_changed_lifetimes(task, batch, kind, times, problem)
     columns, is_good = _columns(task, batch, times, problem), flags(problem.is_null())

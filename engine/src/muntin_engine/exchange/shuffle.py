@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from muntin import INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.progress import Observation
@@ -32,6 +33,7 @@ EXCHANGE: Final = pa.schema(
         ("bucket", pa.int32()),
         ("rows", pa.binary()),
         ("partials", pa.binary()),
+        ("oldest", pa.int64()),
         ("observed", pa.binary()),
         *((name, pa.int64()) for name in PROGRESS),
         ("signals", pa.list_(pa.string())),
@@ -39,9 +41,10 @@ EXCHANGE: Final = pa.schema(
         ("skipped", pa.list_(pa.int64())),
     ]
 )
-"""The rows that cross the shuffle: blobs of rows or of partial states, and for each task, bucket and input one row of
-progress, with what the task observed of each source, and signals. The first of these has the task's durations, too, and
-its counts of rows that no bucket gets. With several inputs, `exchange_schema` adds the side of each row."""
+"""The rows that cross the shuffle: blobs of rows, or of partial states with the least start of their events; and for
+each task, bucket and input one row of progress, with what the task observed of each source, and signals. The first of
+these has the task's durations, too, and its counts of rows that no bucket gets. With several inputs, `exchange_schema`
+adds the side of each row."""
 
 
 @cache
@@ -120,11 +123,13 @@ class ArrivedInput:
         rows: Blobs of rows.
         progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
         observed: The observations of each source by each task.
+        oldest: The least start of the events whose partial states it has.
     """
 
     rows: list[bytes] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
     observed: list[Observation] = field(default_factory=list)
+    oldest: int = INFINITY
 
 
 @dataclass(slots=True)
@@ -159,6 +164,7 @@ def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
             of_input.rows.append(bytes(row["rows"]))
         if row["partials"] is not None:
             arrived.partials.append(bytes(row["partials"]))
+            of_input.oldest = min(of_input.oldest, row["oldest"])
         arrived.signals |= frozenset(row["signals"] or ())
         if row["skipped"] is not None:
             arrived.skipped.append(list(row["skipped"]))

@@ -18,11 +18,15 @@ class BatchMetrics:
 
     Attributes:
         query: The name under which the query reports (`Query.named`).
+        query_id: Spark's id of the streaming query, the same after a restart; None where the progress says none.
+        run_id: Spark's id of this run of it.
+        spark_name: Spark's name of it, if it has one.
         batch: The number of the batch.
         started: When Spark started it.
         seconds: The duration of all of it, from looking for rows to committing.
         accepted: Rows that took effect.
         late: Rows that came too late.
+        late_by: The largest distance in ticks of one of these behind the watermark; None if there are none.
         shed: New events for which their key had no room.
         rejected: Rows that make no sense where they came.
         filtered: New events that a filter left out, or that have no lifetime after its changes.
@@ -49,6 +53,7 @@ class BatchMetrics:
         long_calls: The number of a module's calls that ran for longer than the watchdog allows, for those that had any.
         longest_calls: For how many seconds the longest of these was seen running.
         skipped: By module, how many new events it was not given, because it does not read a null in them.
+        unread: The side outputs, `late` and `rejected`, that nothing takes.
     """
 
     query: str
@@ -57,6 +62,7 @@ class BatchMetrics:
     seconds: float = 0.0
     accepted: int = 0
     late: int = 0
+    late_by: int | None = None
     shed: int = 0
     rejected: int = 0
     filtered: int = 0
@@ -83,6 +89,21 @@ class BatchMetrics:
     long_calls: Mapping[str, int] = field(default_factory=dict)
     longest_calls: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
+    query_id: str | None = None
+    run_id: str | None = None
+    spark_name: str | None = None
+
+    @property
+    def spelled_query(self) -> str:
+        """The query by all of its names, for a reader who sees several.
+
+        Example:
+            >>> BatchMetrics(query="muntin", batch=0, query_id="d7dbda75-9e29", spark_name="bikes").spelled_query
+            "muntin (Spark query 'bikes', d7dbda75)"
+        """
+        names = [*([repr(self.spark_name)] if self.spark_name else []), (self.query_id or "").partition("-")[0]]
+        return f"{self.query} (Spark query {', '.join(names)})" if any(names) else self.query
 
     @property
     def is_closed(self) -> bool:

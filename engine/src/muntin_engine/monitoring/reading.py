@@ -12,6 +12,7 @@ from muntin_engine.metrics import (
     METRICS,
     STAGES,
     TIME_AXIS,
+    UNREAD,
     Unit,
     long_calls_of,
     longest_call_of,
@@ -65,6 +66,9 @@ def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any])
     slow = {label: value for label, value in metrics.items() if value}
     return BatchMetrics(
         query=name,
+        query_id=_text(progress.get("id")),
+        run_id=_text(progress.get("runId")),
+        spark_name=_text(progress.get("name")),
         batch=int(progress.get("batchId", -1)),
         started=_started(progress),
         seconds=_seconds(progress),
@@ -74,8 +78,13 @@ def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any])
         modules=_spent({module: value for metric, value in metrics.items() if (module := module_of(metric))}),
         long_calls={module: value for label, value in slow.items() if (module := long_calls_of(label))},
         longest_calls=_spent({module: value for label, value in slow.items() if (module := longest_call_of(label))}),
+        unread=frozenset(output for output, constant in UNREAD.items() if metrics.get(constant)),
         **{metric: value for metric, value in plain.items() if not (metric in _TIMES and value == EARLIEST)},
     )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _started(progress: Mapping[str, Any]) -> datetime | None:

@@ -8,7 +8,7 @@ Several queries of one input take it together: the rows have the columns of all,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -25,7 +25,7 @@ from muntin_engine.exchange.readers import BlobReader
 from muntin_engine.exchange.shuffle import exchange_schema
 from muntin_engine.exchange.side_output import side_output_schema
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
-from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, reported_name
+from muntin_engine.metrics import TIME_AXIS, UNREAD, Metric, Total, Unit, metrics_of, reported_name
 from muntin_engine.plan import Plan, check_trigger, planner
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.skipped_nulls import skipped_nulls
@@ -41,6 +41,7 @@ from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of, time_type_of
 from muntin_engine.spark.uniting import shared, united
+from muntin_engine.spark.unread_rows import warn_of_unread_rows
 from muntin_engine.spark.watermark import with_watermark
 from muntin_engine.spark.whole_buckets import closing_bucket, static_bucket
 
@@ -102,11 +103,11 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
 
     Args:
         query: The query.
-        is_told: True if a warning is to say how many rows of a static input were rejected or skipped.
+        is_told: True if warnings are to say how many rows were rejected, late or, of a static input, skipped.
     """
     source = query.source.df
     if source.isStreaming:
-        return evaluated_in_one_pass([query])
+        return evaluated_in_one_pass([query], [() if is_told else UNREAD])
     described = _task(query)
     task = pack_task(described)
     check_workers(source.sparkSession, [task], is_streaming=False)
@@ -119,15 +120,19 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     return grouped.applyInArrow(static_bucket(task, teller), OUTPUT)
 
 
-def evaluated_in_one_pass(queries: Sequence[PlannedQuery], *, has_begun: bool = False) -> DataFrame:
+def evaluated_in_one_pass(
+    queries: Sequence[PlannedQuery], taken: Sequence[Collection[str]], *, has_begun: bool = False
+) -> DataFrame:
     """Return the whole output of streaming queries that read one input, as blobs.
 
     Args:
         queries: One query, or several with one input each, which are of the same DataFrame.
+        taken: The outputs of each that something takes; warnings say how many rows there are of other side outputs.
         has_begun: True if their checkpoint is known to have states of their buckets.
     """
     session = queries[0].source.df.sparkSession
     check_session(session)
+    warn_of_unread_rows(session)
     for query in queries:
         _check_progress(query.plan)
         check_trigger(query.plan)
@@ -142,11 +147,11 @@ def evaluated_in_one_pass(queries: Sequence[PlannedQuery], *, has_begun: bool = 
         exchanged = rows.df.mapInArrow(SharedDistributor(tasks, rows.owned), schema)
     processor = BucketProcessor(_by_bucket(described, tasks), has_begun=has_begun)
     blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
-    for query, of_query in zip(queries, described, strict=True):
+    for query, of_query, outputs in zip(queries, described, taken, strict=True):
         totals = F.col("totals")
         if len(queries) > 1:
             totals = F.when(F.col("place") == of_query.place, totals)
-        blobs = _counted(query, blobs, of_query, totals)
+        blobs = _counted(query, blobs, of_query, totals, outputs)
     return blobs
 
 
@@ -228,13 +233,18 @@ def _check_progress(plan: Plan) -> None:
         )
 
 
-def _counted(query: PlannedQuery, blobs: DataFrame, task: TaskPayload, totals: Column) -> DataFrame:
+def _counted(
+    query: PlannedQuery, blobs: DataFrame, task: TaskPayload, totals: Column, taken: Collection[str]
+) -> DataFrame:
     """Have Spark report the metrics of each micro-batch among the observed metrics of a streaming query."""
     of_sources = (Metric(name, Unit.ROWS) for name in names_of_counts(task))
     metrics = [_total(metric, totals) for metric in [*metrics_of(query.plan, is_timed=query.is_timed), *of_sources]]
-    axis = F.lit(int(query.plan.axis is Axis.TIME)).alias(TIME_AXIS)
+    constants = {TIME_AXIS: query.plan.axis is Axis.TIME}
+    constants |= {name: output not in taken for output, name in UNREAD.items()}
+    constants[UNREAD[LATE]] &= any(given.late.policy is not LatePolicy.DROP for given in query.plan.inputs)
+    metrics += [F.lit(int(value)).alias(name) for name, value in constants.items()]
     try:
-        observed = blobs.observe(_reported_name(query), *metrics, axis)
+        observed = blobs.observe(_reported_name(query), *metrics)
         observed.schema  # noqa: B018  # has Spark check the names
     except AnalysisException as error:
         if error.getCondition() != "DUPLICATED_METRICS_NAME":

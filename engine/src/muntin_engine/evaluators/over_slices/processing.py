@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from muntin import TimestampPolicy
+from muntin import INFINITY, TimestampPolicy
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
@@ -52,4 +52,5 @@ def process_slices(  # what evaluators over slices differ in
         "state_bytes": result.held.bytes,
     }
     tables = (table for complete in result.output for table in to_tables(task, complete))
-    return Evaluated(tables, result.accepted, watermark, result.progress, metrics, late=result.late)
+    late_by = result.before - said.oldest if result.late and result.before < INFINITY else 0
+    return Evaluated(tables, result.accepted, watermark, result.progress, metrics, late=result.late, late_by=late_by)

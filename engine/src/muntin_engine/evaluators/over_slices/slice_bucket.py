@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from muntin import INFINITY
+from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, output_watermark
 from muntin_engine.evaluators.over_slices.slice_store import Delta, SliceStore
@@ -48,6 +48,7 @@ class SliceResult(Generic[Output]):
         keys: The number of keys that the batch brought rows of.
         held: The sizes of the bucket's state now, without the number of keys, which it does not know.
         first_open: The least start of an open window, where each key has its own; `INFINITY` if there is none.
+        before: The watermark that the input had before the batch, by which rows are late.
     """
 
     output: Sequence[Complete[Output]]
@@ -57,6 +58,7 @@ class SliceResult(Generic[Output]):
     keys: int = 0
     held: HeldState = field(default_factory=HeldState)
     first_open: int = INFINITY
+    before: int = EARLIEST
 
 
 class SliceBucket(Generic[Output]):
@@ -116,6 +118,7 @@ class SliceBucket(Generic[Output]):
         metadata, brought = state.metadata, list(blobs)
         now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, arrived, observed)
         before, after = map(self._opened, (metadata.progress, now))
+        watermark = metadata.progress.watermark
         metadata.progress, metadata.tracked = now, tracked
         if not brought and before == after:
             held, first_open = HeldState(state.write()), metadata.timer.output_watermark
@@ -129,7 +132,8 @@ class SliceBucket(Generic[Output]):
         first_open = self._first_open(store)
         metadata.timer = NEVER._replace(output_watermark=first_open)
         state.keep(store, state.log.size)
-        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, HeldState(state.write()), first_open)
+        held = HeldState(state.write())
+        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, held, first_open, watermark)
 
     def output_watermark(self, result: SliceResult[Output], *, at_end: bool) -> int:
         """Return the tick before which no later result of the bucket has a sync time.

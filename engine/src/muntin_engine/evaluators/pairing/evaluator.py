@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from muntin import EmitPolicy, JoinKind, LatePolicy
+from muntin import INFINITY, EmitPolicy, JoinKind, LatePolicy
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.plan.module_plan import ModulePlan
@@ -96,7 +96,11 @@ class PairEvaluator(Evaluator):
         )
         metrics = {"keys": result.keys, "events_held": result.held, "state_bytes": result.state_bytes}
         watermark, tables = result.progress.watermark, pair_tables(task, result.pairs)
-        return Evaluated(tables, result.accepted, watermark, result.progress, metrics, late=result.late)
+        sides = zip(result.before, batch.reports, strict=True)
+        late_by = max(0, *(before - report.oldest for before, report in sides if before < INFINITY))
+        return Evaluated(
+            tables, result.accepted, watermark, result.progress, metrics, late=result.late, late_by=late_by
+        )
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""

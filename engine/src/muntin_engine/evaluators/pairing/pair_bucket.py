@@ -30,6 +30,7 @@ class PairResult:
         keys: The number of keys that it brought rows of.
         held: The number of events that are kept.
         state_bytes: The bytes of the state.
+        before: The watermark of each input before the batch, by which its rows are late.
     """
 
     pairs: Sequence[Joined]
@@ -39,6 +40,7 @@ class PairResult:
     keys: int
     held: int
     state_bytes: int
+    before: Sequence[int]
 
 
 class PairBucket:
@@ -84,7 +86,7 @@ class PairBucket:
         metadata.progress, metadata.tracked = now.least, now.to_data()
         earlier, later = ([progress.watermark for progress in some.inputs] for some in (before, now))
         if not blobs and earlier == later:
-            return PairResult((), now.least, 0, 0, 0, metadata.held.events, state.write())
+            return PairResult((), now.least, 0, 0, 0, metadata.held.events, state.write(), earlier)
         store = state.open(lambda entries: PairStore.of(entries, earlier))
         taken = store.take(blobs, earlier, later)
         store.forget(later)
@@ -99,4 +101,5 @@ class PairBucket:
         metadata.held = metadata.held._replace(events=len(store))
         state.keep(store, state.log.size)
         met = taken.pairs if self._condition is None else [some.where(self._condition) for some in taken.pairs]
-        return PairResult(met, now.least, taken.accepted, taken.late, taken.keys, len(store), state.write())
+        counts = taken.accepted, taken.late, taken.keys, len(store)
+        return PairResult(met, now.least, *counts, state.write(), earlier)

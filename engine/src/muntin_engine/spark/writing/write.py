@@ -64,7 +64,8 @@ def write(  # what is asked, and how it runs
     pace_of(trigger)
     known = Checkpoint(source.sparkSession, checkpoint)
     written = written_to(known.in_order(queries), wanted, checkpoint)
-    blobs = evaluated_in_one_pass(written.queries, has_begun=known.has_begun)
+    taken = [of_query.sinks for of_query in written.sinks]
+    blobs = evaluated_in_one_pass(written.queries, taken, has_begun=known.has_begun)
     for changed in known.check(written.plans, written.names, is_last_chance=False):
         _LOG.warning("%s", changed)
     known.check_open()
