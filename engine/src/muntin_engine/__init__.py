@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         StateMismatchError,
         WorkerEnvironmentError,
     )
-    from muntin_engine.monitoring import BatchMetrics, batch_metrics, monitor
+    from muntin_engine.monitoring import BatchMetrics, RunningQuery, batch_metrics, monitor, queries
     from muntin_engine.shipping import ship
     from muntin_engine.spark.failures import root_cause
     from muntin_engine.spark.session.local import local_session, spark_session, stop_session
@@ -54,7 +54,7 @@ else:
             "StateMismatchError",
             "WorkerEnvironmentError",
         ),
-        "muntin_engine.monitoring": ("BatchMetrics", "batch_metrics", "monitor"),
+        "muntin_engine.monitoring": ("BatchMetrics", "RunningQuery", "batch_metrics", "monitor", "queries"),
         "muntin_engine.shipping": ("ship",),
         "muntin_engine.writing": ("ChangelogTable", "ParquetFolder", "Sink", "final_rows", "fold", "net_changes"),
         "muntin_engine.spark.failures": ("root_cause",),
@@ -91,6 +91,7 @@ __all__ = [
     "OnePass",
     "ParquetFolder",
     "Query",
+    "RunningQuery",
     "SessionConflictError",
     "SessionEndedError",
     "SetupError",
@@ -116,6 +117,7 @@ __all__ = [
     "net_changes",
     "one_pass",
     "prepare_session",
+    "queries",
     "root_cause",
     "ship",
     "spark_session",

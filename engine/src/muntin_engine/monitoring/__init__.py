@@ -3,6 +3,7 @@
 from muntin_engine.monitoring.history import History
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
 from muntin_engine.monitoring.reading import batch_metrics
+from muntin_engine.monitoring.running import RunningQuery, queries
 from muntin_engine.monitoring.watching import monitor
 
-__all__ = ["BatchMetrics", "History", "batch_metrics", "monitor"]
+__all__ = ["BatchMetrics", "History", "RunningQuery", "batch_metrics", "monitor", "queries"]
