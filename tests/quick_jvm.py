@@ -1,10 +1,9 @@
 """Spark for tests: starting it, and its Python processes, costs more than all they do afterwards.
 
 A JVM that lives for a test gains nothing from compiling its code well, and half of its start goes into reading and
-checking the classes of Spark's jars. Every Python process that it starts, one for each query at least, compiles PySpark
-anew from an archive of sources. `python -m tests.quick_jvm` prepares both: an archive of the classes, which the JVM
-maps (class data sharing), and a home of Spark that lacks the archive of sources, so that the installed PySpark is used.
-Where neither is there, everything works as without.
+checking the classes of Spark's jars. `python -m tests.quick_jvm` prepares an archive of the classes, which the JVM maps
+(class data sharing), and the home of Spark whose jars they are of, as a local session has it. Where neither is there,
+everything works as without.
 """
 
 from __future__ import annotations
@@ -56,12 +55,10 @@ def main() -> None:
 
     from muntin import tumbling
     from muntin_engine import events, local_session, module, stop_session
+    from muntin_engine.spark.session.spark_home import link_home
 
     shutil.rmtree(HOME, ignore_errors=True)
-    HOME.mkdir()
-    for part in Path(pyspark.__file__).parent.iterdir():
-        if part.name in ("bin", "sbin", "jars"):
-            (HOME / part.name).symlink_to(part, target_is_directory=True)
+    link_home(Path(pyspark.__file__).parent, HOME)
     os.environ.update(home())
     ARCHIVE.unlink(missing_ok=True)
     options = f"{_QUICK} -XX:ArchiveClassesAtExit={ARCHIVE}"

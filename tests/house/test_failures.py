@@ -102,6 +102,15 @@ def test_a_full_disk_has_advice() -> None:
     assert root_cause(error).startswith("No space left on device\n  the disk of the checkpoint, of an output")
 
 
+def test_a_python_process_that_came_too_late_has_advice() -> None:
+    timeout = Captured("java.net.SocketTimeoutException: Timed out while waiting for the Python worker to connect back")
+    late = Captured("org.apache.spark.SparkException: Python worker failed to connect back.", timeout)
+    found = root_cause(Captured("[STREAM_FAILED] Query terminated with exception\n=== Streaming Query ===\nplan", late))
+    assert found.splitlines()[0] == "Timed out while waiting for the Python worker to connect back"
+    assert "the machine is too busy: Spark waits ten seconds" in found
+    assert found.endswith("nothing is lost: start the query with the same checkpoint")
+
+
 def test_a_connection_to_a_jvm_that_is_gone_has_advice() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -25,11 +25,18 @@ _JVM_PART: Final = re.compile(r"\s*((SQLSTATE: \w+\s*)+(=== |\Z)|=== Streaming Q
 _JVM_STACK: Final = re.compile(
     r"(\n+(JVM stacktrace:\n[^\n]*|Driver stacktrace:|Caused by: [^\n]*|[ \t]+at \S+\([^\n]*|[ \t]+\.\.\. \d+ more))+"
 )
-_FULL_DISK: Final = "No space left on device"
-_MAKE_ROOM: Final = (
-    "the disk of the checkpoint, of an output or of Spark's own files (spark.local.dir) is full\n"
-    "  nothing is lost: make room, and start the query with the same checkpoint"
-)
+_ADVICE: Final = {
+    "No space left on device": (
+        "the disk of the checkpoint, of an output or of Spark's own files (spark.local.dir) is full\n"
+        "  nothing is lost: make room, and start the query with the same checkpoint"
+    ),
+    "connect back": (
+        "the machine is too busy: Spark waits ten seconds for the Python process that asks a query for its state\n"
+        "  nothing is lost: start the query with the same checkpoint"
+    ),
+}
+"""What to do about what Spark says of a machine, by a part of it."""
+
 _DEAD: Final = re.compile(r"exited unexpectedly|\(crashed\)|EOFException|Connection reset|Broken pipe")
 _JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _FRAME: Final = re.compile(r'  File "(?P<file>[^"]*)", line .*\n(?:    .*\n)*')
@@ -58,7 +65,7 @@ def root_cause(error: BaseException) -> str:
         return _without_machinery(of_sinks[-1][of_sinks[-1].find(_TRACEBACK) :]) + died
     with_traceback = [message for message in messages if _TRACEBACK in message]
     said = _module_traceback(with_traceback[-1]) if with_traceback else _last_telling(messages)
-    return (f"{said}\n  {_MAKE_ROOM}" if _FULL_DISK in said else said) + died
+    return "\n  ".join([said, *(advice for sign, advice in _ADVICE.items() if sign in said)]) + died
 
 
 def is_from_spark(error: BaseException) -> bool:

@@ -14,10 +14,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
+
+from muntin_engine.spark.session.spark_home import spark_home
 
 LOOPBACK: Final = "127.0.0.1"
 _PATIENCE: Final = 30.0
@@ -74,6 +77,8 @@ def log_tail(log: Path) -> str:
 def _environment(java_home: Path) -> Iterator[None]:
     """Set what Spark reads from the environment when it starts, and put everything back."""
     ours = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
+    if home := spark_home(Path(pyspark.__file__).parent):
+        ours["SPARK_HOME"] = str(home)
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:
