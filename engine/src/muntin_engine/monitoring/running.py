@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from muntin_engine.metrics import STAGES
@@ -121,14 +121,13 @@ def queries(spark: _Session) -> list[RunningQuery]:
 def _entries(query: _Identified) -> Iterator[RunningQuery]:
     progress, histories = query.recentProgress, Histories()
     histories.take(progress)
-    of_spark = {"query_id": str(query.id), "run_id": str(query.runId)}
+    reason = "no micro-batch has ended yet"
+    known = RunningQuery(query_id=str(query.id), run_id=str(query.runId), spark_name=query.name, held_back_by=(reason,))
     if not progress:
-        reason = "no micro-batch has ended yet"
-        yield RunningQuery(**of_spark, spark_name=query.name, held_back_by=(reason,))
+        yield known
     for history in histories.by_query.values():
-        yield RunningQuery(
-            **of_spark,
-            spark_name=query.name,
+        yield replace(
+            known,
             last=history.last,
             rows_per_second=_pace(history),
             held_back_by=tuple(_reasons(history)),
