@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Window
+from muntin import INFINITY, Window
 from muntin.rows import (
     ConditionPolicy,
     CountPolicy,
@@ -20,7 +20,9 @@ from muntin.rows import (
     MarkerPolicy,
     PartitionedRows,
     Row,
+    RowPolicy,
 )
+from muntin.rows.open_batches import OpenBatches
 from tests.rows.tracing import Computed
 
 
@@ -41,6 +43,7 @@ def computed(windows: PartitionedRows[Any], rows: Sequence[Row], tick: int) -> l
     given = [each for row in rows if (each := _given(windows, row)).is_admitted or (marked and each.evict)]
     if isinstance(windows, LastRows):
         return [one for name in {each.partition for each in given} for one in _sliding(windows, given, name, tick)]
+    assert isinstance(windows, OpenBatches)
     return [one for name in {each.partition for each in given} for one in _tumbling(windows, given, name, tick)]
 
 
@@ -130,41 +133,40 @@ def _stays(windows: LastRows, so_far: Sequence[Given], place: int, now: int) -> 
     return all(other.evict - attribute <= evicts.size for other in later if other.evict is not None)
 
 
-def _tumbling(windows: PartitionedRows[Any], given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
+def _tumbling(windows: OpenBatches, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
     (evicts,) = windows.policies
-    own = [each for each in given if each.partition == name]
-    if isinstance(evicts, CountPolicy):
-        for place in range(evicts.size, len(own) + 1, evicts.size):
-            batch = own[place - evicts.size : place]
-            yield _batch(batch, name, batch[0].row.time, batch[-1].row.time + 1)
-    elif isinstance(evicts, ElapsedPolicy):
+    own = [each for each in given if each.partition == name and not (isinstance(evicts, MarkerPolicy) and each.evict)]
+    if isinstance(evicts, ElapsedPolicy):
         periods = sorted({each.row.time // evicts.length for each in own})
         for period in periods:
             start, end = period * evicts.length, (period + 1) * evicts.length
             if end <= tick:
                 yield _batch([each for each in own if start <= each.row.time < end], name, start, end)
-    elif isinstance(evicts, MarkerPolicy):
-        marks = [place for place, each in enumerate(given) if each.evict]
-        for before, place in zip([-1, *marks], marks, strict=False):
-            batch = [each for each in given[before + 1 : place] if each.partition == name]
-            if batch:
-                end = max(given[place].row.time, batch[-1].row.time + 1)
-                yield _batch(batch, name, batch[0].row.time, end)
-    else:
-        assert isinstance(evicts, DeltaPolicy)
-        rest = own
-        while rest:
-            known = [each.evict for each in rest if each.evict is not None]
-            far = [
-                place
-                for place, each in enumerate(rest)
-                if each.evict is not None and each.evict - known[0] > evicts.size
-            ]
-            if not far:
-                return
-            batch, closing = rest[: far[0]], rest[far[0]]
-            yield _batch(batch, name, batch[0].row.time, max(closing.row.time, batch[-1].row.time + 1))
-            rest = rest[far[0] :]
+        return
+    while own:
+        first, closing = own[0].row.time, _closing(evicts, own, given)
+        overdue = INFINITY if windows.within is None else first + windows.within.length
+        if overdue <= (tick if closing is None else closing.row.time):
+            batch, end = [each for each in own if each.row.time < overdue], overdue
+        elif closing is None:
+            return
+        else:
+            last = closing.row.number - (not isinstance(evicts, CountPolicy))
+            batch = [each for each in own if each.row.number <= last]
+            end = max(closing.row.time + isinstance(evicts, CountPolicy), batch[-1].row.time + 1)
+        yield _batch(batch, name, first, end)
+        own = own[len(batch) :]
+
+
+def _closing(evicts: RowPolicy, own: Sequence[Given], given: Sequence[Given]) -> Given | None:
+    """The row that ends the batch that begins with the first of a partition's rows, if time does not."""
+    if isinstance(evicts, CountPolicy):
+        return own[evicts.size - 1] if len(own) >= evicts.size else None
+    if isinstance(evicts, MarkerPolicy):
+        return next((each for each in given if each.evict and each.row.number > own[0].row.number), None)
+    assert isinstance(evicts, DeltaPolicy)
+    known = [each for each in own if each.evict is not None]
+    return next((each for each in known if each.evict - known[0].evict > evicts.size), None)
 
 
 def _batch(batch: Sequence[Given], name: Hashable, start: int, end: int) -> Computed:

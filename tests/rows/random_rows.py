@@ -57,7 +57,11 @@ def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
 
 
 def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
-    return st.builds(RowBatches, st.one_of(COUNTS, TIMES, DELTAS, MARKERS), partitions=by, admits=ADMITS)
+    rows = st.one_of(COUNTS, DELTAS, MARKERS)
+    return st.one_of(
+        st.builds(RowBatches, st.one_of(rows, TIMES), partitions=by, admits=ADMITS),
+        st.builds(RowBatches, rows, partitions=by, admits=ADMITS, within=TIMES),
+    )
 
 
 def bounded_by_rows(by: Any = BY) -> st.SearchStrategy[RowsBetween]:

@@ -17,11 +17,13 @@ from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.evaluators.rows.processing import RowsRun
+from muntin_engine.metrics import metrics_of
 from muntin_engine.plan import plan_module
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from tests.rows.engine import Given, Result, Step, evaluated, payload_of, plan_of_rows
+from tests.rows.following import Told
 from tests.rows.modules import Changes, Kept, Listed, Sliding
 from tests.rows.random_rows import BY, LIMITED, rows_for, sliding, tumbling
 from tests.rows.tracing import Trace
@@ -207,6 +209,32 @@ def test_the_engine_computes_what_the_windows_say(history: tuple[PartitionedRows
             shown = partition if windows.partition_by else None
             wanted.append(Result(key, shown, window, window.start, window.end, (list(numbers),)))
     assert sorted(straight(windows, rows), key=repr) == sorted(wanted, key=repr)
+
+
+@SETTINGS
+@given(histories(), st.sampled_from([Listed, Sliding, Told]))
+def test_the_partitions_that_are_held_are_those_that_the_windows_have(
+    history: tuple[PartitionedRows[Any], list[Given]], module: type[Any]
+) -> None:
+    windows, rows = history
+    is_operator = module is Told
+    plan = plan_of_rows(windows, plan_module("" if is_operator else "m", module, {}, [X], lambda place, _: place))
+    cells, traces = MemoryCells(), {key: Trace(windows) for key in ("a", "b")}
+    times = sorted({row.time for row in rows})
+    for time in times:
+        changes = []
+        for row in (row for row in rows if row.time == time):
+            read = tuple(row.values[name] for name in windows.reads)
+            traces[row.key].rows(Row(row.order, time, read))
+            changes.append(((row.key,), [InputChange(None, time, time + 1, payload_of(windows, row))]))
+        for trace in traces.values():
+            trace.advance(time + 1)
+        bucket = Bucket(plan.evaluator_query([Meter()]), cells, Codec(), plan_identity(plan), run=RowsRun)
+        held = bucket.process(changes, Progress(time + 1, time + 1, time)).held
+        if windows.partition_by is not None:
+            assert held.windows == sum(len(trace.state.partitions) for trace in traces.values())
+    named = {metric.name for metric in metrics_of(plan)}
+    assert ("partitions_held" in named) == (windows.partition_by is not None)
 
 
 @SETTINGS

@@ -168,6 +168,29 @@ def test_a_window_triggers_by_time_without_any_row() -> None:
     assert found.computed == [Computed(Window(2, end), 0, (2, 3)) for end in (5, 10, 15)]
 
 
+def test_a_batch_that_is_not_full_is_flushed_some_time_after_its_first_row() -> None:
+    """The document has either; this is both, on the axis.
+
+    time   1 2      6    8 9 10   14 16
+    batch  [--------)             [-----
+                    [-----------)          the row at 6 is not in the first, and fills the second with those at 8 and 9
+                              [---------)  10 and 14
+    """
+    rows = [Row(place, time) for place, time in enumerate((1, 2, 6, 8, 9, 10, 14, 16), 1)]
+    found = trace(batch(3, within=5)).rows(*rows)
+    assert found.computed == [
+        Computed(Window(1, 6), 0, (1, 2)),
+        Computed(Window(6, 10), 0, (3, 4, 5)),
+        Computed(Window(10, 15), 0, (6, 7)),
+    ]
+    assert found.lines[:4] == ["insert 1", "insert 2", "flush 1,2", "insert 3"]
+    assert found.restart().advance(20).lines[-1] == "insert 8"
+    assert found.advance(21).computed[-1] == Computed(Window(16, 21), 0, (8,))
+    assert batch(3, within=5).least_events == 1
+    with pytest.raises(WindowError, match="is flushed by time twice"):
+        batch(elapsed(10), within=5)
+
+
 def test_a_marker_flushes_and_is_no_member() -> None:
     """IB-15."""
     found = trace(batch(marker("is_last"))).valued(False, False, True, False)

@@ -108,6 +108,20 @@ def test_a_class_of_ones_own_selects_the_partitions_to_remove() -> None:
     assert list(found.state.partitions) == ["d"]
 
 
+def test_a_class_of_ones_own_selects_too_when_a_partition_is_too_old() -> None:
+    """IB-21, IB-24, IB-26: asked again until none is too old; here when time comes, and at an insertion.
+
+    a 1 leaves by time at 4; at 11 a is too old, and the handler takes a, which is empty, and b with its row
+    """
+    for on_insertion in (False, True):
+        by = Partitions("letter", age=10, on_insertion=on_insertion)
+        windows = AllEmptyAndOne(elapsed(2), CountPolicy(100), partitions=by)
+        found = trace(windows).rows(Row(1, 1, ("a",)), Row(2, 9, ("b",)), Row(3, 9, ("c",)), Row(4, 11, ("d",)))
+        removed = ["a: remove", "b: remove 2"]
+        assert found.lines[-3:] == (["d: insert 4", *removed] if on_insertion else [*removed, "d: insert 4"])
+        assert list(found.state.partitions) == ["c", "d"]
+
+
 def test_a_selection_of_nothing_is_refused() -> None:
     """IB-26: it would be asked for ever."""
 

@@ -21,6 +21,8 @@ OWN: list[RowWindows] = [
     between("o", "c").admit("a"),
     batch(elapsed(5)),
     batch(delta("v", 2)),
+    batch(3, within=4).partition("p", most=2),
+    batch(marker("m"), within=3).partition("p", age=2),
     batch(marker("m")).with_empty(),
     between("o", "c", within=6),
     between("o", "c", closing_row=False, reopens=True, closed_only=True).partition("p", age=4, most=2),

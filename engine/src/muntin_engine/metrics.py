@@ -87,6 +87,7 @@ METRICS: Final = (
     Metric("keys_forgotten", Unit.KEYS),
     Metric("windows_open", Unit.EXTENTS, Total.LARGEST, is_level=True),
     Metric("windows_revisable", Unit.WINDOWS, is_level=True),
+    Metric("partitions_held", Unit.WINDOWS, is_level=True),
     Metric("keys_held", Unit.KEYS, is_level=True),
     Metric("events_held", Unit.EVENTS, is_level=True),
     Metric("state_bytes", Unit.BYTES, is_level=True),
@@ -205,6 +206,8 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
         absent.add("early")
     if plan.forget_keys_after is None:
         absent.add("keys_forgotten")
+    if plan.rows is None or plan.rows.partition_by is None:
+        absent.add("partitions_held")
     if any(window.grid() is None for window in plan.windows):
         absent.add("windows_open")
     labels = plan.module_labels

@@ -78,6 +78,7 @@ _LAGS: Final = {
 _LEVELS: Final = {
     "windows_open": "windows open",
     "windows_revisable": "windows revisable",
+    "partitions_held": "partitions held",
     "keys_held": "keys held",
     "events_held": "events held",
 }

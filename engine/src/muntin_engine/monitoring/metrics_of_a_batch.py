@@ -39,6 +39,7 @@ class BatchMetrics:
         keys_forgotten: Keys of which nothing is kept since this batch, as they were silent for long enough.
         windows_open: Windows that have begun and are not complete.
         windows_revisable: Windows of keys that are out and may still be corrected, or whose trigger waits.
+        partitions_held: Partitions of row windows, of all keys, that are not removed.
         keys_held: Keys that have state.
         events_held: Events that are kept for them.
         state_bytes: The size of the state.
@@ -75,6 +76,7 @@ class BatchMetrics:
     keys_forgotten: int = 0
     windows_open: int | None = None
     windows_revisable: int | None = None
+    partitions_held: int | None = None
     keys_held: int | None = None
     events_held: int | None = None
     state_bytes: int | None = None

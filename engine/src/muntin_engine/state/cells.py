@@ -234,7 +234,7 @@ class HeldState(NamedTuple):
         bytes: The size of its cells.
         keys: The number of keys with state.
         events: The number of their events.
-        windows: The number of windows that have been emitted and may still change.
+        windows: The number of windows that have been emitted and may still change; of row windows, of partitions.
     """
 
     bytes: int = 0

@@ -125,9 +125,10 @@ class PartitionedRows(RowWindows, Generic[W]):
         return replace(self, admits=condition)
 
     def select_partitions(self, partitions: Sequence[PartitionView]) -> Sequence[Hashable]:
-        """Return the partitions to remove when there are too many, or too many rows; by default the first one.
+        """Return the partitions to remove: there are too many, too many rows, or the first one is too old.
 
-        A class of its own may choose others. It is asked again while there are still too many.
+        By default that is the first one. A class of its own may choose others. It is asked again while there are still
+        too many, or the first one is still too old.
 
         Args:
             partitions: All there are, the least recently used first.
@@ -198,6 +199,7 @@ class PartitionedRows(RowWindows, Generic[W]):
             yield from self._expire(state, due)
             if self._age is not None:
                 yield from self._remove_old(state, due, self._age)
+            yield from self._end_overdue(state, due)
             if state.clock == due and self._period is not None:
                 for partition in [*state.partitions] or ([0] if self.shows_empty else []):
                     yield from self._compute(state, partition, due)
@@ -297,12 +299,14 @@ class PartitionedRows(RowWindows, Generic[W]):
             yield Action(ActionKind.EVICT, partition, tuple(numbers))
 
     def _remove_old(self, state: Subwindows[W], tick: int, age: int) -> Iterator[Action]:
-        while state.partitions:
-            partition, found = next(iter(state.partitions.items()))
-            if found.last + age > tick:
-                return
-            state.remove(partition)
-            yield Action(ActionKind.REMOVE, partition)
+        """Yield the removal of partitions while the least recently used one is too old."""
+        while state.partitions and next(iter(state.partitions.values())).last + age <= tick:
+            yield from self._remove_selected(state)
+
+    def _end_overdue(self, state: Subwindows[W], tick: int) -> Iterator[Action]:
+        """Yield the end of windows that are as old as they may be; none, unless a subclass knows such."""
+        del state, tick
+        return iter(())
 
     def _limit(self, state: Subwindows[W], time: int) -> Iterator[Action]:
         """Yield the removal of partitions after an insertion."""
@@ -314,16 +318,19 @@ class PartitionedRows(RowWindows, Generic[W]):
         while (limits.most is not None and len(state.partitions) > limits.most) or (
             limits.most_rows is not None and state.count > limits.most_rows
         ):
-            views = [PartitionView(name, found.size, found.last) for name, found in state.partitions.items()]
-            chosen = list(dict.fromkeys(self.select_partitions(views)))
-            if not chosen or not all(name in state.partitions for name in chosen):
-                raise WindowError(
-                    f"{type(self).__name__}.select_partitions returned {chosen!r}\n"
-                    f"  expected: one or more of the {len(views)} partitions it was given, as there are too many"
-                )
-            for name in chosen:
-                state.remove(name)
-                yield Action(ActionKind.REMOVE, name)
+            yield from self._remove_selected(state)
+
+    def _remove_selected(self, state: Subwindows[W]) -> Iterator[Action]:
+        views = [PartitionView(name, found.size, found.last) for name, found in state.partitions.items()]
+        chosen = list(dict.fromkeys(self.select_partitions(views)))
+        if not chosen or not all(name in state.partitions for name in chosen):
+            raise WindowError(
+                f"{type(self).__name__}.select_partitions returned {chosen!r}\n"
+                f"  expected: one or more of the {len(views)} it was given, as some are too many, or too old"
+            )
+        for name in chosen:
+            state.remove(name)
+            yield Action(ActionKind.REMOVE, name)
 
     def _spell_more(self, axis: Axis) -> str:
         """Return the calls that say more than the policies, as a query writes them."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
 
-from muntin.axis import Axis
+from muntin.axis import Axis, Duration, spell_number
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
+from muntin.rows.open_batches import OpenBatches
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.policies import (
     ConditionPolicy,
@@ -18,6 +19,7 @@ from muntin.rows.policies import (
     ElapsedPolicy,
     MarkerPolicy,
     RowPolicy,
+    elapsed,
     policy_of,
 )
 from muntin.rows.subwindows import OpenBatch, Subwindows
@@ -26,12 +28,13 @@ from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)
-class RowBatches(PartitionedRows[OpenBatch]):
+class RowBatches(OpenBatches):
     """Batches of rows of each partition; made by `batch` (IBM Streams: tumbling windows).
 
     By count a row is inserted and then the full window flushed, with it. By delta the window is flushed first, without
     it. By time windows are flushed at multiples of the period, counted from tick 0, before the rows at that tick. By
-    marker the windows of all partitions are flushed when one comes. A flushed partition is gone.
+    marker the windows of all partitions are flushed when one comes. A flushed partition is gone. `within` flushes a
+    window at the latest so long after its first row, without the row at that tick.
 
     Attributes:
         evicts: When the window is flushed.
@@ -42,11 +45,15 @@ class RowBatches(PartitionedRows[OpenBatch]):
     name: ClassVar[str] = "batch"
     version: ClassVar[str] = "1.0"
     title: ClassVar[str] = "batches of rows"
-    leaves_at_once: ClassVar[bool] = True
 
     evicts: RowPolicy
 
     def __post_init__(self) -> None:
+        if self.within is not None and isinstance(self.evicts, ElapsedPolicy):
+            raise WindowError(
+                f"{self.spell()} is flushed by time twice: at multiples of {self.evicts.spell(Axis.TICKS)}, and within "
+                f"{spell_number(self.within.length)} of its first row\n  leave one of them out"
+            )
         if isinstance(self.evicts, ConditionPolicy):
             raise WindowError(
                 f"a batch does not end with {self.evicts.spell(Axis.TICKS)}\n"
@@ -90,8 +97,7 @@ class RowBatches(PartitionedRows[OpenBatch]):
                 found = state.open(partition, row.time)
             if found.base is None:
                 found.base = value
-        found.insert(row.time)
-        state.count += 1
+        self._insert(state, partition, row.number, row.time)
         self._wake(state, row.time)
         yield Action(ActionKind.INSERT, partition, (row.number,))
         if isinstance(evicts, CountPolicy) and found.size == evicts.size:
@@ -100,8 +106,8 @@ class RowBatches(PartitionedRows[OpenBatch]):
 
     @property
     def least_events(self) -> int:
-        """The number of rows of a full batch, if that flushes it."""
-        return self.evicts.size if isinstance(self.evicts, CountPolicy) else 1
+        """The number of rows of a full batch, if that alone flushes it."""
+        return self.evicts.size if isinstance(self.evicts, CountPolicy) and self.within is None else 1
 
     def earliest_start(self, state: Subwindows[OpenBatch], tick: int) -> int:
         """Return the start of the period, where time flushes; otherwise the time of the oldest row."""
@@ -118,10 +124,6 @@ class RowBatches(PartitionedRows[OpenBatch]):
             yield from self._compute(state, partition, tick)
 
     @property
-    def _lifetime(self) -> None:
-        return None
-
-    @property
     def _period(self) -> int | None:
         return self.evicts.length if isinstance(self.evicts, ElapsedPolicy) else None
 
@@ -130,9 +132,6 @@ class RowBatches(PartitionedRows[OpenBatch]):
             yield Action(ActionKind.EMPTY)
         for partition in [*state.partitions] or ([0] if self.shows_empty else []):
             yield from self._compute(state, partition, time)
-
-    def _kind(self) -> type[OpenBatch]:
-        return OpenBatch
 
     def _compute(self, state: Subwindows[OpenBatch], partition: Hashable, now: int) -> Iterator[Action]:
         found = state.partitions.get(partition)
@@ -149,23 +148,25 @@ class RowBatches(PartitionedRows[OpenBatch]):
         """Return the call of `batch`, and those after it."""
         if "." in self.name:
             return PartitionedRows.spell(self, axis)
-        return f"batch({self.evicts.spell(axis)}){self._spell_more(axis)}"
+        return f"batch({self.evicts.spell(axis)}{self._spell_within(axis)}){self._spell_more(axis)}"
 
 
-def batch(size: RowPolicy | int | str | timedelta) -> RowBatches:
+def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = None) -> RowBatches:
     """Return tumbling windows: so many rows at a time, or those up to the next flush.
 
     Args:
         size: So many rows; those of so much time, such as `"5 minutes"`; with `delta`, those whose attribute is not too
             far from that of the first; or, with `marker`, those up to a row that ends the window.
+        within: The time after its first row at which a window is flushed though it is not full. It is time of the axis,
+            and the rows at that tick are not in it.
 
     Raises:
-        WindowError: It is no policy.
+        WindowError: It is no policy, or one of time besides `within`.
         DurationError: A length of time cannot be read.
 
     Example:
         >>> from muntin.rows import marker
-        >>> print(batch(100), batch(marker("is_last")))
-        batch(100) batch(marker('is_last'))
+        >>> print(batch(100), batch(marker("is_last")), batch(100, within="5 seconds").describe(Axis.TIME))
+        batch(100) batch(marker('is_last')) batch(100, within='5 seconds')
     """
-    return RowBatches(policy_of(size))
+    return RowBatches(policy_of(size), within=None if within is None else elapsed(within))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from muntin.axis import INFINITY, Axis, Duration, spell_number, ticks
+from muntin.axis import Axis, Duration, ticks
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
+from muntin.rows.open_batches import OpenBatches
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.policies import ElapsedPolicy, MarkerPolicy, RowPolicy, check_expression
-from muntin.rows.subwindows import Expiring, OpenBatch, Subwindows
+from muntin.rows.subwindows import OpenBatch, Subwindows
 from muntin.windows.context import WindowContext
 from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)
-class RowsBetween(PartitionedRows[OpenBatch]):
+class RowsBetween(OpenBatches):
     """The rows from one that opens to one that closes, of each partition; made by `between`.
 
     Of each partition at most one window is open. Without one, a row that opens begins a window and is its first
@@ -40,13 +40,11 @@ class RowsBetween(PartitionedRows[OpenBatch]):
     name: ClassVar[str] = "between"
     version: ClassVar[str] = "1.0"
     title: ClassVar[str] = "windows between rows that open and close"
-    leaves_at_once: ClassVar[bool] = True
 
     opens: str | None = None
     closes: str | None = None
     closing_row: bool = True
     reopens: bool = False
-    within: ElapsedPolicy | None = None
     closed_only: bool = False
 
     def __post_init__(self) -> None:
@@ -100,26 +98,11 @@ class RowsBetween(PartitionedRows[OpenBatch]):
             is_open = False
         if not is_open and not opens:
             return
-        state.open(partition, row.time).insert(row.time)
-        state.count += 1
-        if not is_open and self.within is not None:
-            state.expiring.append(Expiring(row.time, row.number, partition))
+        self._insert(state, partition, row.number, row.time)
         yield Action(ActionKind.INSERT, partition, (row.number,))
         if closes and keeps_closing:
             yield from self._compute(state, partition, row.time)
         yield from self._limit(state, row.time)
-
-    def next_tick(self, state: Subwindows[OpenBatch]) -> int:
-        """Return the next tick at which a window is as old as it may be, or a partition too old."""
-        return min(PartitionedRows.next_tick(self, state), self._overdue(state))
-
-    def advance(self, state: Subwindows[OpenBatch], tick: int) -> Iterator[Action]:
-        """Yield the actions due up to a tick; at one tick partitions are removed before windows are computed."""
-        while (due := self.next_tick(state)) <= tick and due < INFINITY:
-            if self._age is not None:
-                yield from self._remove_old(state, due, self._age)
-            while self._overdue(state) <= due:
-                yield from self._break_off(state, state.expiring.popleft().partition, due)
 
     def close(self, state: Subwindows[OpenBatch], tick: int) -> Iterator[Action]:
         """Yield the end of windows that are still open."""
@@ -127,40 +110,9 @@ class RowsBetween(PartitionedRows[OpenBatch]):
         for partition in [*state.partitions]:
             yield from self._break_off(state, partition, tick)
 
-    def to_data(self, state: Subwindows[OpenBatch]) -> list[Any]:
-        """Return the state as plain data."""
-        return [state.to_data(), [list(row) for row in state.expiring if self._is_first(state, row)]]
-
-    def from_data(self, data: Sequence[Any]) -> Subwindows[OpenBatch]:
-        """Undo `to_data`."""
-        stored, opening = data
-        state = Subwindows.from_data(OpenBatch, stored, expires=False)
-        state.expiring = deque(Expiring(*row) for row in opening)
-        return state
-
-    @property
-    def _lifetime(self) -> None:
-        return None
-
     @property
     def _period(self) -> None:
         return None
-
-    def _kind(self) -> type[OpenBatch]:
-        return OpenBatch
-
-    def _overdue(self, state: Subwindows[OpenBatch]) -> int:
-        """Return the tick at which the oldest window is as old as it may be."""
-        while self.within is not None and state.expiring:
-            if self._is_first(state, state.expiring[0]):
-                return state.expiring[0].time + self.within.length
-            state.expiring.popleft()
-        return INFINITY
-
-    def _is_first(self, state: Subwindows[OpenBatch], row: Expiring) -> bool:
-        """Return True if a row is the first of a window that is open, or came when that one did."""
-        found = state.partitions.get(row.partition)
-        return found is not None and found.first == row.time
 
     def _break_off(self, state: Subwindows[OpenBatch], partition: Hashable, now: int) -> Iterator[Action]:
         """Yield the end of a window that no row closes."""
@@ -184,11 +136,7 @@ class RowsBetween(PartitionedRows[OpenBatch]):
             said.append(repr(self.closes) if said else f"closes={self.closes!r}")
         said += [] if self.closing_row else ["closing_row=False"]
         said += ["reopens=True"] if self.reopens else []
-        if self.within is not None:
-            length = self.within.length
-            said.append(
-                f"within={axis.spell_length(length)!r}" if axis is Axis.TIME else f"within={spell_number(length)}"
-            )
+        said += [self._spell_within(axis).removeprefix(", ")] if self.within is not None else []
         said += ["closed_only=True"] if self.closed_only else []
         return f"between({', '.join(said)}){self._spell_more(axis)}"
 
@@ -227,4 +175,4 @@ def between(
         between(closes='is_last')
     """
     limit = None if within is None else ElapsedPolicy(ticks(within))
-    return RowsBetween(opens, closes, closing_row, reopens, limit, closed_only)
+    return RowsBetween(opens, closes, closing_row, reopens, closed_only, within=limit)

@@ -96,6 +96,7 @@ class GeneralEvaluator(Evaluator):
             "windows_closed": result.windows_closed,
             "keys_forgotten": result.keys_forgotten,
             "windows_revisable": result.held.windows,
+            "partitions_held": result.held.windows,  # of row windows, which are never revised
             "keys_held": result.held.keys,
             "events_held": result.held.events,
             "state_bytes": result.held.bytes,

@@ -62,6 +62,11 @@ class RowsKeyState(KeyState):
         """The number of rows that wait, or are in windows."""
         return super().held_count + sum(map(len, self.members.values()))
 
+    @property
+    def held_windows(self) -> int:
+        """The number of partitions that are not removed."""
+        return len(self.members) + len(self.states)
+
     def schedule(self, windows: RowWindows, rows: Any, watermark: int) -> None:
         """Set when something is done next, and from where on windows may yet be computed.
 

@@ -1,0 +1,116 @@
+"""Row windows of keys that punctuate themselves: each key has come as far as its own watermark, whatever the input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin import INFINITY, Window, batch, elapsed, last
+from muntin.rows import PartitionedRows, Row
+from muntin_engine.core.calls import Meter
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.rows.processing import RowsRun
+from muntin_engine.plan import Plan
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from tests.rows.engine import Given, payload_of, plan_of_rows
+from tests.rows.meaning import computed
+from tests.rows.random_rows import rows_for, sliding, tumbling
+from tests.rows.tracing import Computed
+
+SETTINGS = settings(max_examples=60, derandomize=True, database=None, deadline=None)
+
+
+class Keys:
+    """Some keys of a query, each with what it computed so far; every micro-batch starts from the state in cells."""
+
+    def __init__(self, windows: PartitionedRows[Any]) -> None:
+        self.windows = windows
+        self.plan: Plan = plan_of_rows(windows)
+        self.cells, self.found = MemoryCells(), dict[str, list[Computed]]()
+        self.horizon = -(2**63)
+
+    def take(self, rows: list[Given], watermark: int, **key_watermarks: int) -> BatchResult:
+        query = self.plan.evaluator_query([Meter()])
+        bucket = Bucket(query, self.cells, Codec(), plan_identity(self.plan), run=RowsRun)
+        changes = [
+            ((row.key,), [InputChange(None, row.time, row.time + 1, payload_of(self.windows, row))]) for row in rows
+        ]
+        self.horizon = max([self.horizon, watermark, *(row.time + 1 for row in rows)])
+        said = [((key,), tick) for key, tick in key_watermarks.items()]
+        result = bucket.process(changes, Progress(watermark, self.horizon), key_watermarks=said)
+        for (key,), output in result.output:
+            for change in output:
+                partition = change.partition if self.windows.partition_by else 0
+                self.found.setdefault(key, []).append(Computed(change.window, partition, tuple(change.value[0])))
+        return result
+
+
+@SETTINGS
+@given(st.one_of(sliding(), tumbling()), st.data())
+def test_each_key_has_computed_what_its_definition_says_of_its_own_watermark(
+    windows: PartitionedRows[Any], data: st.DataObject
+) -> None:
+    """Rows of "a" and "b"; a batch moves the watermark of the input, of a key or of both, or of none."""
+    draw: Any = data.draw
+    rows: dict[str, list[Row]] = {key: draw(rows_for(windows, 14)) for key in ("a", "b")}
+    keys, own, given_to = Keys(windows), {"a": -20, "b": -20}, {key: set[int]() for key in rows}
+    watermark = -20
+    for _ in range(draw(st.integers(2, 5))):
+        watermark += draw(st.integers(0, 8))
+        told = {key: own[key] + draw(st.integers(0, 20)) for key in rows if draw(st.booleans())}
+        own = {key: max(own[key], watermark, told.get(key, watermark)) for key in own}
+        now = [
+            (key, row)
+            for key, some in rows.items()
+            for row in some
+            if row.number not in given_to[key] and (row.time < own[key] or draw(st.booleans()))
+        ]
+        for key, row in now:
+            given_to[key].add(row.number)
+        arriving = [
+            Given(key, row.time, row.number, dict(zip(windows.reads, row.values, strict=True)))
+            for key, row in draw(st.permutations(now))
+        ]
+        assert keys.take(arriving, watermark, **told).rejections == []
+        for key, some in rows.items():
+            wanted = computed(windows, [row for row in some if row.time < own[key]], own[key])
+            assert sorted(keys.found.get(key, []), key=repr) == sorted(wanted, key=repr)
+
+
+def test_a_key_that_is_ahead_is_computed_and_the_other_waits() -> None:
+    """Rows of a and b at 1 and 4; a has come to 12, the input to 2.
+
+    time   1  4     10 12
+    a      [--------)       flushed by time, though the input is at 2
+    """
+    keys = Keys(batch(elapsed(10)))
+    rows = [Given(key, time, time) for key in ("a", "b") for time in (1, 4)]
+    result = keys.take(rows, 2, a=12)
+    assert keys.found == {"a": [Computed(Window(0, 10), 0, (1, 4))]}
+    assert result.watermark == 0  # b still computes the same window
+    assert [rejection.reason for _, rejection in keys.take([Given("a", 11, 5)], 2).rejections] == ["late"]
+    assert keys.take([], 10).watermark == 10
+    assert keys.found["b"] == keys.found["a"]
+
+
+def test_a_key_that_is_done_is_closed_and_the_other_goes_on() -> None:
+    """a ends after its row at 1: a batch that is not full is flushed. b gets the second row of its own."""
+    keys = Keys(batch(2))
+    keys.take([Given("a", 1, 1), Given("b", 1, 2)], 0, a=INFINITY)
+    assert keys.found == {"a": [Computed(Window(1, 2), 0, (1,))]}
+    keys.take([Given("b", 3, 3)], 9)
+    assert keys.found["b"] == [Computed(Window(1, 4), 0, (2, 3))]
+    assert [rejection.reason for _, rejection in keys.take([Given("a", 20, 4)], 9).rejections] == ["late"]
+
+
+def test_windows_by_number_follow_the_rows_that_the_keys_own_watermark_has_passed() -> None:
+    keys = Keys(last(2))
+    keys.take([Given("a", time, time) for time in (1, 3, 5)], 0, a=4)
+    assert [one.rows for one in keys.found["a"]] == [(1,), (1, 3)]
+    keys.take([Given("a", 4, 4)], 0, a=6)
+    assert [one.rows for one in keys.found["a"]] == [(1,), (1, 3), (3, 4), (4, 5)]
