@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from muntin_engine import ParquetFolder
-from muntin_engine.writing.batch_folders import BatchFolders, KeptWatermark
+from muntin_engine.writing.batch_folders import BatchFolders, LastBatch
+from muntin_engine.writing.sink import WrittenBatch
 
 
 def put(folders: BatchFolders, batch_id: int, text: str) -> None:
@@ -64,36 +65,36 @@ def test_a_micro_batch_that_is_empty_when_it_comes_again_is_dropped(tmp_path: Pa
 
 def test_the_watermark_is_kept_with_the_last_micro_batch_and_never_goes_back(tmp_path: Path) -> None:
     folders = BatchFolders(tmp_path)
-    assert folders.watermark is None
-    folders.keep_watermark(0, 10)
-    folders.keep_watermark(1, 30)
-    folders.keep_watermark(2, 20)  # a micro-batch without a row knows less
-    kept = BatchFolders(tmp_path).watermark
-    assert kept == KeptWatermark(batch=2, tick=30, before=30, writes=3)
+    assert folders.last is None
+    folders.keep(0, 10)
+    folders.keep(1, 30)
+    folders.keep(2, 20)  # a micro-batch without a row knows less
+    kept = BatchFolders(tmp_path).last
+    assert kept == LastBatch(batch=2, tick=30, before=30, writes=3)
     assert visible(tmp_path) == {}
 
 
 def test_while_a_micro_batch_is_replaced_the_one_before_it_counts(tmp_path: Path) -> None:
     folders = BatchFolders(tmp_path)
-    folders.keep_watermark(4, 10)
-    folders.keep_watermark(5, 30)
+    folders.keep(4, 10)
+    folders.keep(5, 30)
     folders.go_back(6)
-    assert folders.watermark == KeptWatermark(batch=5, tick=30, before=10, writes=2), "it is new"
+    assert folders.last == LastBatch(batch=5, tick=30, before=10, writes=2), "it is new"
     folders.go_back(5)
-    assert folders.watermark == KeptWatermark(batch=4, tick=10, before=None, writes=3)
-    folders.keep_watermark(5, 30)
-    again = folders.watermark
-    assert again == KeptWatermark(batch=5, tick=30, before=10, writes=4), "a reader sees that something happened"
+    assert folders.last == LastBatch(batch=4, tick=10, before=None, writes=3)
+    folders.keep(5, 30)
+    again = folders.last
+    assert again == LastBatch(batch=5, tick=30, before=10, writes=4), "a reader sees that something happened"
 
 
 def test_of_a_checkpoint_that_was_put_back_nothing_is_known(tmp_path: Path) -> None:
     folders = BatchFolders(tmp_path)
     for batch_id, tick in [(4, 10), (5, 30), (6, 40)]:
-        folders.keep_watermark(batch_id, tick)
+        folders.keep(batch_id, tick)
     folders.go_back(5)
-    assert folders.watermark == KeptWatermark(batch=4, tick=None, before=None, writes=4)
-    folders.keep_watermark(5, 20)
-    assert folders.watermark == KeptWatermark(batch=5, tick=20, before=None, writes=5)
+    assert folders.last == LastBatch(batch=4, tick=None, before=None, writes=4)
+    folders.keep(5, 20)
+    assert folders.last == LastBatch(batch=5, tick=20, before=None, writes=5)
 
 
 class Uncounted:
@@ -117,3 +118,16 @@ def test_a_folder_that_is_told_the_number_of_rows_counts_none(tmp_path: Path) ->
         sink.take_count(rows)
         sink.write(counted, batch_id)
     assert sorted(visible(tmp_path / "out")) == ["batch=0", "batch=1"]
+
+
+def test_the_last_micro_batch_is_known_whether_or_not_it_had_rows_or_was_cut_short(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    assert folders.last_written == WrittenBatch(-1)
+    put(folders, 0, "a")
+    assert folders.last_written == WrittenBatch(0), "its writing was cut short before that was kept"
+    folders.keep(0, read="one file")
+    folders.keep(1, read="another one")
+    assert folders.last_written == WrittenBatch(1, "another one"), "it had no rows"
+    put(folders, 2, "b")
+    (tmp_path / "batch=x").mkdir()
+    assert folders.last_written == WrittenBatch(2)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from muntin_engine import ChangelogTable, StateError
+from muntin_engine.writing.sink import WrittenBatch
 from muntin_engine.writing.table_versions import TableVersions
 
 
@@ -79,3 +86,55 @@ def test_the_watermark_moves_with_the_pointer_and_never_back(tmp_path: Path) -> 
         assert pointer is not None
         found.append((pointer.batch, pointer.watermark, pointer.is_revisable))
     assert found == [(1, None, False), (2, 5, False), (3, 5, True), (4, 5, True), (5, 9, True)]
+
+
+def test_a_table_without_its_pointer_does_not_begin_anew(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    write(tmp_path, 1, "b")
+    (tmp_path / "current.json").unlink()
+    with pytest.raises(StateError, match=r"current.json is damaged: it is gone, and there are version-0, version-1"):
+        TableVersions(tmp_path).has(2)
+    shutil.rmtree(tmp_path / "version-0")
+    with pytest.raises(StateError, match=r"current.json is damaged: it is gone, and there is version-1\n"):
+        TableVersions(tmp_path).next(2)
+    TableVersions(tmp_path).next(1)  # that may be the first, which was cut short
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"folder": "../other"}, r"folder is '\.\./other', and versions are version-<micro-batch>"),
+        ({"folder": "version-1/../../other"}, "folder is "),
+        ({"batch": "1"}, "batch is '1'"),
+        ({"batch": True}, "batch is True"),
+        ({"watermark": 1.5}, "watermark is 1.5"),
+        ({"is_revisable": 0}, "is_revisable is 0"),
+        ({"rows": 3}, "unexpected keyword argument 'rows'"),
+    ],
+)
+def test_a_pointer_with_anything_else_in_it_is_damaged(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
+    write(tmp_path, 0, "a")
+    pointer = tmp_path / "current.json"
+    pointer.write_text(json.dumps(json.loads(pointer.read_text()) | changed))
+    with pytest.raises(StateError, match=rf"current.json is damaged: .*{said}"):
+        TableVersions(tmp_path).has(1)
+
+
+def test_rows_that_are_gone_or_fewer_are_noticed(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a b c")
+    for left in ("a", ""):
+        (tmp_path / "version-0" / "rows").write_text(left)
+        with pytest.raises(StateError, match=r"files of rows in .*version-0 take [01] bytes, and had 5\n"):
+            TableVersions(tmp_path).has(1)
+    shutil.rmtree(tmp_path / "version-0")
+    with pytest.raises(StateError, match=r"files of rows in .*version-0 take 0 bytes, and had 5"):
+        TableVersions(tmp_path).has(1)
+
+
+def test_the_pointer_says_what_its_micro_batch_read(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    table = TableVersions(tmp_path)
+    assert ChangelogTable(tmp_path).last_written == WrittenBatch(0, "")
+    assert table.rows is not None
+    table.turn_to(table.rows, 1, read="these files")
+    assert ChangelogTable(tmp_path).last_written == WrittenBatch(1, "these files")

@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from muntin_engine.spark.failures import root_cause
     from muntin_engine.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
-    from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, final_rows, fold, net_changes
+    from muntin_engine.writing import (
+        ChangelogTable,
+        ParquetFolder,
+        Sink,
+        WrittenBatch,
+        final_rows,
+        fold,
+        net_changes,
+    )
 else:
     _PLACES: Final = {
         "muntin_engine.api.events": ("events",),
@@ -56,7 +64,10 @@ else:
         ),
         "muntin_engine.monitoring": ("BatchMetrics", "RunningQuery", "batch_metrics", "monitor", "queries"),
         "muntin_engine.shipping": ("ship",),
-        "muntin_engine.writing": ("ChangelogTable", "ParquetFolder", "Sink", "final_rows", "fold", "net_changes"),
+        "muntin_engine.writing": (
+            *("ChangelogTable", "ParquetFolder", "Sink", "WrittenBatch"),
+            *("final_rows", "fold", "net_changes"),
+        ),
         "muntin_engine.spark.failures": ("root_cause",),
         "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.spark.session.preconditions": ("prepare_session",),
@@ -104,6 +115,7 @@ __all__ = [
     "StreamColumns",
     "WindowedStream",
     "WorkerEnvironmentError",
+    "WrittenBatch",
     "batch_metrics",
     "condition",
     "events",

@@ -5,13 +5,14 @@ from muntin_engine.writing.changelog_table import ChangelogTable
 from muntin_engine.writing.choosing import choose_sinks, spelled_output
 from muntin_engine.writing.pace import pace_of
 from muntin_engine.writing.parquet_folder import ParquetFolder
-from muntin_engine.writing.sink import Sink, SinkLike
+from muntin_engine.writing.sink import Sink, SinkLike, WrittenBatch
 
 __all__ = [
     "ChangelogTable",
     "ParquetFolder",
     "Sink",
     "SinkLike",
+    "WrittenBatch",
     "choose_sinks",
     "final_rows",
     "fold",

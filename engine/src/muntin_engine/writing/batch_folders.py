@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Final
 
 from muntin_engine.writing.local_folder import LocalFolder
+from muntin_engine.writing.sink import WrittenBatch
 
 COLUMN: Final = "batch"
 """The column that readers get from the folders' names."""
 
 _STAGED: Final = "_staged"
 _REPLACED: Final = "_replaced"
-_WATERMARK: Final = "_watermark.json"
+_LAST: Final = "_last.json"
 
 
 @dataclass(frozen=True, slots=True)
-class KeptWatermark:
-    """The watermark up to which the micro-batches in a folder are settled.
+class LastBatch:
+    """The last micro-batch that was put in a folder, also if it had no rows.
 
     Attributes:
-        batch: The last of them.
+        batch: Its number.
         tick: The output watermark after it: no later one changes anything before. None if it is not known.
         before: The output watermark after the one before it.
         writes: How often this was written: readers see by it that nothing was replaced while they read.
+        read: The name of what it read; empty if it is not known.
     """
 
     batch: int
     tick: int | None
     before: int | None
     writes: int
+    read: str = ""
 
 
 class BatchFolders(LocalFolder):
@@ -66,26 +69,31 @@ class BatchFolders(LocalFolder):
             _emptied(self.path / _REPLACED)
 
     @property
-    def watermark(self) -> KeptWatermark | None:
-        """The watermark that was kept last; None if none was."""
-        data = self.read(_WATERMARK)
-        return None if data is None else KeptWatermark(**data)
+    def last(self) -> LastBatch | None:
+        """What was kept of the last micro-batch; None if there was none."""
+        return self.read(_LAST, LastBatch)
+
+    @property
+    def last_written(self) -> WrittenBatch:
+        """The last micro-batch that is in place, also if its writing was cut short before that was kept."""
+        last = self.last
+        kept = WrittenBatch(-1) if last is None else WrittenBatch(last.batch, last.read)
+        numbers = [folder.name.partition("=")[2] for folder in self.path.glob(f"{COLUMN}=*")]
+        latest = max([int(number) for number in numbers if number.isdecimal()], default=-1)
+        return kept if kept.number >= latest else WrittenBatch(latest)
 
     def go_back(self, batch_id: int) -> None:
-        """Take back what a micro-batch said of the watermark that comes again, while its rows are replaced."""
-        kept = self.watermark
+        """Take back what was kept of a micro-batch that comes again, while its rows are replaced."""
+        kept = self.last
         if kept is not None and batch_id <= kept.batch:
             before = kept.before if batch_id == kept.batch else None
-            self._keep(KeptWatermark(batch_id - 1, before, None, kept.writes + 1))
+            self.replace(_LAST, LastBatch(batch_id - 1, before, None, kept.writes + 1))
 
-    def keep_watermark(self, batch_id: int, tick: int) -> None:
-        """Keep the output watermark after a micro-batch, which is in place. It never goes back."""
-        kept = self.watermark or KeptWatermark(batch_id - 1, None, None, 0)
-        after = tick if kept.tick is None else max(kept.tick, tick)
-        self._keep(KeptWatermark(batch_id, after, kept.tick, kept.writes + 1))
-
-    def _keep(self, watermark: KeptWatermark) -> None:
-        self.replace(_WATERMARK, asdict(watermark))
+    def keep(self, batch_id: int, tick: int | None = None, read: str = "") -> None:
+        """Keep that a micro-batch is in place, and the output watermark after it, which never goes back."""
+        kept = self.last or LastBatch(batch_id - 1, None, None, 0)
+        known = [mark for mark in (tick, kept.tick) if mark is not None]
+        self.replace(_LAST, LastBatch(batch_id, max(known, default=None), kept.tick, kept.writes + 1, read))
 
     def _folder(self, batch_id: int) -> Path:
         return self.path / f"{COLUMN}={batch_id}"

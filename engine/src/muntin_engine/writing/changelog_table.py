@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from muntin import QueryError
 from muntin_engine.writing.local_folder import address, reading_address
-from muntin_engine.writing.sink import Sink
+from muntin_engine.writing.sink import Sink, WrittenBatch
 from muntin_engine.writing.table_versions import Pointer, TableVersions
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class ChangelogTable(Sink):
         self._keys = None if key is None else _names(key)
         self._watermark: int | None = None
         self._count: int | None = None
+        self._read = ""
 
     def __str__(self) -> str:
         keys = "" if self._keys is None else f", key={self._keys}"
@@ -68,6 +69,12 @@ class ChangelogTable(Sink):
         """The tick before which no later micro-batch changes the table; None if that is not known yet."""
         current = self._versions.current
         return None if current is None else current.watermark
+
+    @property
+    def last_written(self) -> WrittenBatch:
+        """The last micro-batch that is in the table."""
+        current = self._versions.current
+        return WrittenBatch(-1) if current is None else WrittenBatch(current.batch, current.read)
 
     def keyed_by(self, keys: Sequence[str]) -> None:
         """Take the keys of the output, and refuse others."""
@@ -103,19 +110,25 @@ class ChangelogTable(Sink):
         """Take the number of changes in the next micro-batch."""
         self._count = rows
 
+    def take_read(self, read: str) -> None:
+        """Take the name of what the next micro-batch read."""
+        self._read = read
+
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Fold the changes of a micro-batch into the table."""
         count, self._count = self._count, None
         self._versions.check_owned()
         if self._versions.has(batch_id):
             return
-        before, is_revisable = self._versions.rows, "new_end" in batch.columns
+        before = self._versions.rows
+        said: dict[str, Any] = {"watermark": self._watermark, "read": self._read}
+        said["is_revisable"] = "new_end" in batch.columns
         if before is not None and (batch.isEmpty() if count is None else not count):
-            self._versions.turn_to(before, batch_id, watermark=self._watermark, is_revisable=is_revisable)
+            self._versions.turn_to(before, batch_id, **said)
             return
         after = self._versions.next(batch_id)
         self._folded(batch, before).write.parquet(address(after))
-        self._versions.turn_to(after, batch_id, watermark=self._watermark, is_revisable=is_revisable)
+        self._versions.turn_to(after, batch_id, **said)
 
     def read(self, spark: AnySession) -> DataFrame:
         """Return the table as it is now: the columns of the results without `change` and `new_end`.

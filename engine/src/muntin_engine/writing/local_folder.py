@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, get_type_hints
 
 from muntin import QueryError
 from muntin_engine.errors import StateError
 from muntin_engine.writing.places import local_path, unpatterned
+
+_T = TypeVar("_T")
 
 _OWNER: Final = "_muntin.json"
 
@@ -28,6 +32,13 @@ def address(path: Path) -> str:
 def reading_address(path: Path) -> str:
     """Return the name of a path for Spark to read from, which takes it for a pattern then."""
     return address(Path(unpatterned(str(path))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The query that a folder belongs to."""
+
+    query: str
 
 
 class LocalFolder:
@@ -65,14 +76,15 @@ class LocalFolder:
 
         Raises:
             QueryError: It belongs to another one.
+            StateError: The file that says so is damaged.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        owner = self.read(_OWNER)
+        owner = self.read(_OWNER, _Owner)
         if owner is None:
-            self.replace(_OWNER, {"query": query_id})
-        elif owner["query"] != query_id:
+            self.replace(_OWNER, _Owner(query_id))
+        elif owner.query != query_id:
             raise QueryError(
-                f"{self.path} holds the output of another query: of {owner['query']}, and this one is {query_id}\n"
+                f"{self.path} holds the output of another query: of {owner.query}, and this one is {query_id}\n"
                 "  a query that starts with a new checkpoint is another one, and counts its micro-batches from 0\n"
                 "  choose an empty folder, delete this one, or go on with its checkpoint"
             )
@@ -86,8 +98,8 @@ class LocalFolder:
         if not (self.path / _OWNER).exists():
             raise StateError(f"{self.path} is gone, which this query wrote to\n  {TO_GO_ON}")
 
-    def read(self, name: str) -> Any:
-        """Read a file; None if it does not exist.
+    def read(self, name: str, kind: Callable[..., _T]) -> _T | None:
+        """Read a file as data of a kind, a dataclass of plain values; None if it does not exist.
 
         Raises:
             StateError: It is damaged.
@@ -96,17 +108,25 @@ class LocalFolder:
         if not file.exists():
             return None
         try:
-            said = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise StateError(
-                f"the file {file} is damaged: {error}\n"
-                "  expected JSON, as this folder's query wrote it: restore the file, or delete the folder and its "
-                "checkpoint\n  and start the query with new ones, to compute the results again"
-            ) from error
-        return said
+            found = kind(**json.loads(file.read_text(encoding="utf-8")))
+            for field, hint in get_type_hints(kind).items():
+                value = getattr(found, field)
+                if not isinstance(value, hint) or isinstance(value, bool) != (hint is bool):
+                    raise TypeError(f"{field} is {value!r}")
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            raise self.damaged(name, str(error)) from error
+        return found
+
+    def damaged(self, name: str, reason: str) -> StateError:
+        """Return the error that says that a file is not as this folder's query wrote it."""
+        return StateError(
+            f"the file {self.path / name} is damaged: {reason}\n"
+            "  expected JSON, as this folder's query wrote it: restore the folder and its checkpoint from copies of\n"
+            "  one time, or delete both and start the query with new ones, to compute the results again"
+        )
 
     def replace(self, name: str, data: Any) -> None:
-        """Write a file so that readers see the old text or the new one, never a part."""
+        """Write a dataclass as a file so that readers see the old text or the new one, never a part."""
         partial = self.path / f".{name}.partial"
-        partial.write_text(json.dumps(data), encoding="utf-8")
+        partial.write_text(json.dumps(asdict(data)), encoding="utf-8")
         partial.replace(self.path / name)

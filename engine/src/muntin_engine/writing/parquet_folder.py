@@ -11,7 +11,7 @@ from muntin import EARLIEST, QueryError
 from muntin_engine.writing.batch_folders import COLUMN, BatchFolders
 from muntin_engine.writing.changelog import final_rows
 from muntin_engine.writing.local_folder import address, reading_address
-from muntin_engine.writing.sink import Sink
+from muntin_engine.writing.sink import Sink, WrittenBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,6 +49,7 @@ class ParquetFolder(Sink):
         self._folders = BatchFolders(path)
         self._watermark: int | None = None
         self._count: int | None = None
+        self._read = ""
 
     def __str__(self) -> str:
         return f"ParquetFolder({str(self._path)!r})"
@@ -61,8 +62,13 @@ class ParquetFolder(Sink):
     @property
     def watermark(self) -> int | None:
         """The tick before which no later micro-batch changes anything; None if that is not known, as of late rows."""
-        kept = self._folders.watermark
+        kept = self._folders.last
         return None if kept is None or kept.tick == EARLIEST else kept.tick
+
+    @property
+    def last_written(self) -> WrittenBatch:
+        """The last micro-batch that is in the folder."""
+        return self._folders.last_written
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse a column that readers could not tell from the number of the micro-batch, and a folder in use."""
@@ -85,8 +91,12 @@ class ParquetFolder(Sink):
         """Take the number of rows of the next micro-batch."""
         self._count = rows
 
+    def take_read(self, read: str) -> None:
+        """Take the name of what the next micro-batch read."""
+        self._read = read
+
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Put the rows of a micro-batch in place, and then the watermark."""
+        """Put the rows of a micro-batch in place, and then keep that they are, with the watermark."""
         self._folders.check_owned()
         self._folders.go_back(batch_id)
         count, self._count = self._count, None
@@ -96,8 +106,7 @@ class ParquetFolder(Sink):
         else:
             batch.write.parquet(address(self._folders.staged()))
             self._folders.put(batch_id)
-        if self._watermark is not None:
-            self._folders.keep_watermark(batch_id, self._watermark)
+        self._folders.keep(batch_id, self._watermark, self._read)
 
     def final(self, spark: AnySession) -> DataFrame:
         """Return the rows that no later micro-batch changes, takes away or adds to, without `batch`; see `final_rows`.
@@ -106,11 +115,11 @@ class ParquetFolder(Sink):
             FileNotFoundError: No micro-batch was written yet.
         """
         while True:
-            kept = self._folders.watermark  # first, so that what it speaks of is read
+            kept = self._folders.last  # first, so that what it speaks of is read
             if self._folders.is_empty:
                 raise FileNotFoundError(
                     f"{self} has no micro-batch yet\n  read it when its query has written the first"
                 )
             rows = spark.read.parquet(reading_address(self.folder)).drop(COLUMN)
-            if self._folders.watermark == kept:  # nothing was replaced while Spark listed the files
+            if self._folders.last == kept:  # nothing was replaced while Spark listed the files
                 return final_rows(rows, None if kept is None else kept.tick)

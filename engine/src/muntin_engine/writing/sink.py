@@ -6,18 +6,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+class WrittenBatch(NamedTuple):
+    """A micro-batch that a sink has.
+
+    Attributes:
+        number: Its number; -1 if there is none.
+        read: The name of what it read, as `Sink.take_read` got it; empty if that is not known.
+    """
+
+    number: int
+    read: str = ""
 
 
 class Sink(ABC):
     """Takes one of the outputs of a query, a micro-batch at a time.
 
     `Query.write` calls these methods, on the driver: `keyed_by` and `check` before the query starts, `open` before the
-    first micro-batch of each run, then `take_watermark`, `take_count` and `write` for every micro-batch in order, also
-    for one that has no rows. Only `write` must be there.
+    first micro-batch of each run, then `take_watermark`, `take_count`, `take_read` and `write` for every micro-batch in
+    order, also for one that has no rows. Only `write` must be there.
 
     Law: *A micro-batch may come again, and changes nothing then.* After a crash Spark repeats the last one, with the
     same number and the same rows, in any order. Nothing else comes twice. A sink that retracts, replaces or
@@ -36,6 +48,18 @@ class Sink(ABC):
         """The folder that belongs to the sink alone; None if it has none.
 
         Once a micro-batch was written there is something in it: where it is gone or empty, the query does not go on.
+        """
+        return None
+
+    @property
+    def last_written(self) -> WrittenBatch | None:
+        """The last micro-batch that the sink has, -1 if it has none; None if it does not know.
+
+        If it is another one than the checkpoint's last, or read something else, one of the two was restored from a copy
+        without the other, and the query does not go on.
+
+        Raises:
+            StateError: What the sink keeps of it is damaged.
         """
         return None
 
@@ -84,6 +108,15 @@ class Sink(ABC):
 
         Args:
             rows: How many rows the micro-batch has that is written next.
+        """
+        return
+
+    def take_read(self, read: str) -> None:
+        """Take a name of what a micro-batch read; called before each `write`.
+
+        Args:
+            read: The same if the micro-batch comes again. Another one if Spark plans other input under its number, as
+                it does with an older copy of the checkpoint. Empty if the driver cannot know.
         """
         return
 

@@ -23,6 +23,7 @@ from muntin_engine.spark.types import spark_schema_of
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.writing.checkpoints import CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
+from muntin_engine.spark.writing.sink_checks import check_not_ahead, read_of
 from muntin_engine.writing import Sink, SinkLike, choose_sinks, spelled_output
 
 PROGRESS: Final = "progress"
@@ -79,14 +80,18 @@ class Written(NamedTuple):
         return tuple(of_query.name for of_query in self.sinks if of_query.name)
 
     @property
-    def folders(self) -> dict[str, Path]:
-        """The folders that are written to, by what a query writer calls them."""
+    def by_name(self) -> dict[str, Sink]:
+        """The sinks, by what a query writer calls them."""
         return {
-            f"{of_query.spelled(output)}={sink}": sink.folder
+            f"{of_query.spelled(output)}={sink}": sink
             for of_query in self.sinks
             for output, sink in of_query.sinks.items()
-            if sink.folder is not None
         }
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders that are written to."""
+        return [sink.folder for sink in self.by_name.values() if sink.folder is not None]
 
 
 def written_to(
@@ -127,14 +132,25 @@ class BatchWriter:
     not leave the state of the others unwritten. On Spark Connect it travels to the server and does its work there.
     """
 
-    def __init__(self, queries: Sequence[QuerySinks], query_id: QueryId, record: CheckpointNote | None = None) -> None:
+    def __init__(
+        self,
+        queries: Sequence[QuerySinks],
+        query_id: QueryId,
+        checkpoint: str,
+        record: CheckpointNote | None = None,
+        read: str = "",
+    ) -> None:
         """Take what is written to.
 
         Args:
             queries: The sinks of each query, in the order of the pass.
             query_id: What says what Spark calls the query.
+            checkpoint: Where its checkpoint is.
             record: What the first micro-batch that has a row keeps in the checkpoint, if anything.
+            read: The name of what the only micro-batch reads; empty where Spark's checkpoint says it of each.
         """
+        self._checkpoint = checkpoint
+        self._read = read
         self._record = record
         self._query_id = query_id
         self._queries = queries
@@ -151,13 +167,14 @@ class BatchWriter:
             if self._record is not None and any(told):  # else no bucket has state yet
                 self._record.keep(kept.sparkSession, batch_id)
                 self._record = None
+            read = self._read or read_of(self._checkpoint, batch_id)
             for place, of_query in enumerate(told):
-                self._write_query(place, kept, of_query, batch_id)
+                self._write_query(place, kept, of_query, batch_id, read)
             self._is_open = True
         finally:
             kept.unpersist()
 
-    def _write_query(self, place: int, kept: DataFrame, told: Sequence[Row], batch_id: int) -> None:
+    def _write_query(self, place: int, kept: DataFrame, told: Sequence[Row], batch_id: int, read: str) -> None:
         of_query = self._queries[place]
         metrics = [metric for row in told if row.totals is not None for metric in row.totals.items()]
         watermark = min((number for name, number in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
@@ -173,9 +190,11 @@ class BatchWriter:
             try:
                 if not self._is_open:
                     sink.open(self._query_id.of(rows.sparkSession))
+                    check_not_ahead(f"{of_query.spelled(output)}={sink}", sink, batch_id, read)
                 if output == RESULTS:
                     sink.take_watermark(watermark)
                 sink.take_count(count)
+                sink.take_read(read)
                 sink.write(rows, batch_id)
             except Exception as error:
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"

@@ -30,7 +30,9 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
+from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
 from muntin_engine.spark.writing.stored_state import StoredState, buckets_of
+from muntin_engine.writing import Sink
 from muntin_engine.writing.local_folder import TO_GO_ON
 from muntin_engine.writing.places import is_elsewhere, local_path, unpatterned
 
@@ -120,22 +122,28 @@ class Checkpoint:
             said = [", ".join(map(repr, some)) or alone for some in (self._names, names)]
             raise StateMismatchError([Difference("queries of the pass", *said)], checkpoint=self._path)
 
-    def check_folders(self, folders: Mapping[str, Path]) -> None:
-        """Raise if a folder that its micro-batches were written to is not there any more.
+    def check_sinks(self, sinks: Mapping[str, Sink]) -> None:
+        """Raise unless sinks have what its micro-batches wrote, and nothing else.
 
         Args:
-            folders: The folders that are to be written to, by what a query writer calls them.
+            sinks: The sinks that are to be written to, by what a query writer calls them.
 
         Raises:
-            StateError: One is gone, or empty.
+            StateError: A folder is gone or empty, or of another time than the checkpoint.
         """
-        for name, folder in folders.items():
-            is_there = folder.is_dir() and next(folder.iterdir(), None) is not None
+        planned = read_of(self._path, self._last_commit + 1) if self.is_cut_short else None
+        for name, sink in sinks.items():
+            folder = sink.folder
+            is_there = folder is None or (folder.is_dir() and next(folder.iterdir(), None) is not None)
             if str(folder) in self._folders and not is_there:
                 raise StateError(
                     f"{name}: {folder} is gone or empty, and the checkpoint {self._path} has written its micro-batches "
                     f"up to {self._last_commit} there\n  {TO_GO_ON}"
                 )
+            if self._last_commit >= 0:  # else another query's folder may be told by its name
+                check_not_ahead(name, sink, self._last_commit + 1, AT_THE_END if self._is_kept(_CLOSING) else planned)
+            if str(folder) in self._written_last and not self.repartitioned:
+                check_not_behind(name, sink, self._last_commit)
 
     def check_open(self) -> None:
         """Raise if its stream was closed.
@@ -168,7 +176,7 @@ class Checkpoint:
             return
         try:
             UUID(self.query_id)
-        except (ValueError, KeyError, TypeError, AttributeError, PySparkException, Py4JError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise
             raise StateError(
@@ -243,10 +251,10 @@ class Checkpoint:
         """
         identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
         identities = [*map(as_it_began, identities, self._recorded or identities)]
-        written_to = sorted({*self._folders, *map(str, folders)})
-        is_same = (identities, list(names), written_to) == (self._recorded, self._names, self._folders)
-        is_kept = is_same and all(number <= self._last_commit for number in self._records)
-        said = {"queries": identities, "folders": written_to, **({"names": list(names)} if names else {})}
+        now = sorted(map(str, folders))
+        written_to = sorted({*self._folders, *now})
+        said = {"queries": identities, "folders": written_to, "now": now, "names": list(names)}
+        is_kept = said == self._note and all(number <= self._last_commit for number in self._records)
         return None if is_kept else CheckpointNote(self._path, json.dumps(said))
 
     @property
@@ -258,6 +266,11 @@ class Checkpoint:
     def _folders(self) -> list[str]:
         """The folders that micro-batches were written to, as far as that was recorded."""
         return [] if self._note is None else self._note["folders"]
+
+    @property
+    def _written_last(self) -> list[str]:
+        """Those of them to which every micro-batch since that record was written."""
+        return [] if self._note is None else self._note["now"]
 
     @property
     def _names(self) -> list[str]:
@@ -278,9 +291,8 @@ class Checkpoint:
         try:
             text = "\n".join(row["value"] for row in self._lines(place).collect())
             said = json.loads(text)
-            named = {"names": list(said.get("names", []))}
-            return {"queries": list(said["queries"]), "folders": list(said["folders"]), **named}
-        except (ValueError, KeyError, TypeError, AttributeError, PySparkException, Py4JError) as error:
+            return {name: list(said[name]) for name in ("queries", "folders", "now", "names")}
+        except (ValueError, KeyError, TypeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise
             raise StateError(

@@ -21,6 +21,7 @@ from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.writing.batch_writer import BatchWriter, Written, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.query_ids import StoredQueryId
+from muntin_engine.spark.writing.sink_checks import AT_THE_END
 from muntin_engine.writing import SinkLike
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> Non
     if known.is_closed:
         known.check_open()
     known.check(written.plans, written.names)
+    known.check_sinks(written.by_name)
     if known.last_commit < 0:
         raise StateError(f"the checkpoint {checkpoint} has no micro-batch yet, so there is nothing to close")
     batch_id = known.last_commit + 1
@@ -88,7 +90,8 @@ def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> Non
             "  start the query once more, with trigger='available_now' and on_end='close'"
         )
     with known.state.cells() as cells:
-        batches = BatchWriter(written.sinks, StoredQueryId(fspath(checkpoint)), known.closing_begins)
+        query_id = StoredQueryId(fspath(checkpoint))
+        batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), known.closing_begins, AT_THE_END)
         batches(closed(written.queries, cells), batch_id)
     known.closing_ends.keep(session, batch_id)
 

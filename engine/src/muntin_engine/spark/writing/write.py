@@ -72,9 +72,9 @@ def write(  # what is asked, and how it runs
     started, is_remote = StartedQuery(), is_connect(source.sparkSession)
     query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
     if not is_remote:  # there they are the server's
-        known.check_folders(written.folders)
-    record = known.record(written.plans, written.names, written.folders.values())
-    batches = BatchWriter(written.sinks, query_id, record)
+        known.check_sinks(written.by_name)
+    record = known.record(written.plans, written.names, written.folders)
+    batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), record)
     with _repartitioned(source.sparkSession, known.repartitioned):
         streaming = _start(blobs, batches, checkpoint, pace_of(trigger), name)
     started.name(str(streaming.id))
