@@ -67,7 +67,7 @@ class Case:
         )
         if not side.has_ids or side.is_edge:
             steps = [s for s in stream.steps if not (isinstance(s, KeyedChange) and isinstance(s.change, Revision))]
-            stream = Script(tuple(steps if not side.is_edge else _samples(steps)))
+            stream = Script(tuple(steps if not side.is_edge else samples_of(steps)))
         stream = until_closed(shuffle(until_closed(stream), seed, early_revisions=random.random() < 0.5))
         return split(stream, seed, cuts=random.choice((0.1, 0.4)))
 
@@ -97,7 +97,7 @@ def of_payloads(on: Condition) -> Callable[[tuple[Any, ...], tuple[Any, ...]], b
     return lambda left, right: bool(on(left[0], right[0]))
 
 
-def _samples(steps: Sequence[Any]) -> list[Any]:
+def samples_of(steps: Sequence[Any]) -> list[Any]:
     """Return the steps with events that have no end, of which a key has one at a tick."""
     found, known = [], set()
     for step in steps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from muntin import Event, StreamOperator
+from muntin import Event, IntervalOperator, StreamOperator
 
 
 class Newest(StreamOperator[int, list[int], int]):
@@ -85,3 +85,56 @@ class Ticker(StreamOperator[int, list[int], int]):
 
     def _after(self, time: int) -> int:
         return (time // self.period + 1) * self.period
+
+
+class Level(IntervalOperator[int, list[int], list[int]]):
+    """The events under way, whenever that changes, by their payloads."""
+
+    name, version = "test.level", "1"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_start(self, state: list[int], payload: int, time: int) -> Iterable[list[int]]:
+        state.append(payload)
+        yield state
+
+    def on_end(self, state: list[int], payload: int, time: int) -> Iterable[list[int]]:
+        state.remove(payload)
+        yield state
+
+    def is_empty(self, state: list[int]) -> bool:
+        return not state
+
+
+class Overdue(IntervalOperator[int, list[list[int]], str]):
+    """Tells of an event that is still under way after so long, and of its end."""
+
+    name, version = "test.overdue", "1"
+
+    def __init__(self, longest: int = 5) -> None:
+        self.longest = longest
+
+    def create_state(self) -> list[list[int]]:
+        return []
+
+    def on_start(self, state: list[list[int]], payload: int, time: int) -> None:
+        state.append([time + self.longest, payload, 0])
+
+    def on_end(self, state: list[list[int]], payload: int, time: int) -> Iterable[Event[str]]:
+        ended = next(one for one in state if one[1] == payload)
+        state.remove(ended)
+        if ended[2]:
+            yield Event(time, time + 3, f"{payload} is back")
+
+    def next_time(self, state: list[list[int]]) -> int | None:
+        return min((due for due, _, is_told in state if not is_told), default=None)
+
+    def on_time(self, state: list[list[int]], time: int) -> Iterable[str]:
+        for one in state:
+            if one[0] == time and not one[2]:
+                one[2] = 1
+                yield f"{one[1]} is overdue"
+
+    def is_empty(self, state: list[list[int]]) -> bool:
+        return not state

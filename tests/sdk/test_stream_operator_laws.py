@@ -9,7 +9,7 @@ import pytest
 
 from muntin import Event, ModuleDefinitionError, StreamOperator
 from muntin.testing import LawError, StreamOperatorLaws, WindowedQuery, evaluate, laws_for, laws_of
-from tests.sdk.stream_operators import Gaps, Newest, Silence, Ticker
+from tests.sdk.stream_operators import Gaps, Level, Newest, Overdue, Silence, Ticker
 
 LAWS = list(laws_of(StreamOperatorLaws))
 
@@ -131,7 +131,7 @@ def test_each_law_has_a_module_that_breaks_it() -> None:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_an_honest_operator_keeps_all_laws(law: str) -> None:
-    for module in (Silence(4), Ticker(5), Silence(1)):
+    for module in (Silence(4), Ticker(5), Silence(1), Overdue(4)):
         attempt(law, module)
 
 
@@ -146,6 +146,29 @@ def test_one_that_breaks_a_law_is_told_what_to_do(law: str) -> None:
 def test_one_that_is_meant_to_be_woken_at_each_tick_may_say_so() -> None:
     laws: Any = type("TestRenews", (StreamOperatorLaws,), {"module": Renews(), "wakes_at_each_tick": True})()
     laws.test_wake_ups_do_not_come_at_each_tick()
+
+
+class Keeps(Level):
+    name = "hostile.keeps"
+
+    def on_end(self, state: list[int], payload: int, time: int) -> Iterable[list[int]]:
+        yield [*state, time]
+
+    def is_empty(self, state: list[int]) -> bool:
+        return len(state) == 2
+
+
+def test_one_that_is_told_of_ends_is_tried_with_them() -> None:
+    with pytest.raises(LawError, match="say that a state is empty only if it is as good as a new one"):
+        attempt("test_an_empty_state_is_as_good_as_a_new_one", Keeps())
+
+    class Ends(Newest):
+        name = "hostile.ends"
+
+        def on_end(self, state: list[int], payload: int, time: int) -> None: ...
+
+    with pytest.raises(LawError, match="it defines on_end, which nothing calls"):
+        attempt("test_definition_is_complete", Ends())
 
 
 def test_a_law_of_wake_ups_does_not_apply_to_one_that_asks_for_none() -> None:

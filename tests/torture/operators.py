@@ -10,6 +10,8 @@ from muntin import INFINITY, Event, StreamOperator
 from muntin.testing import Script, WindowedQuery
 from muntin_engine.testing import crash_everywhere
 from tests.operators.streams import Step, disordered, drive, meant, plan_of
+from tests.operators.test_intervals import run_intervals
+from tests.sdk.stream_operators import Level, Overdue
 from tests.torture.kind import Figures
 
 
@@ -70,4 +72,5 @@ def operators(seed: int, folder: Path) -> Figures:
             script = script.point(row.id, row.time, row.value, key=row.key)
             script = script.punctuate(row.time) if random.random() < 0.3 else script
     survived = crash_everywhere(script.close(), WindowedQuery.unwindowed(module))
+    run_intervals(random.choice((Level(), Overdue(random.randint(1, 9)))), seed)
     return {"streams": 1, "changes": len(rows), "results": len(wanted), "steps": survived.steps}

@@ -12,7 +12,7 @@ from muntin.errors import ModuleContractError, PolicyError, QueryError
 from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.needs_of import clip_wanted
-from muntin.modules.stream_operator import StreamOperator
+from muntin.modules.stream_operator import IntervalOperator, StreamOperator
 from muntin.named_windows import check_windows
 from muntin.policies import ClipPolicy, OutputContract, TimestampPolicy
 from muntin.rows import RowWindows
@@ -88,12 +88,12 @@ class QueryShape:
                 f"{label} is an {kind} over windows, and the query has none\n"
                 "  cut the axis first: .window(tumbling('10 minutes'))"
             )
-        if isinstance(self.window, Unwindowed) and self.lasting:
+        if isinstance(self.window, Unwindowed) and self.lasting and not isinstance(module, IntervalOperator):
             raise QueryError(
                 f"{label} follows events at points in time, and these are {self.lasting}, whose end may yet be revised "
                 "when the watermark passes their start\n"
                 "  give their time as events(..., at=...); results of a query are points with "
-                "timestamps='point_at_end'"
+                "timestamps='point_at_end'; an IntervalOperator is told of starts and ends"
             )
         if self.clip not in module.accepted_clips:
             accepted = ", ".join(sorted(repr(str(policy)) for policy in module.accepted_clips))

@@ -16,7 +16,7 @@ from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.modules.operator import Operator, TimeSensitiveOperator
 from muntin.modules.row_operator import RowOperator
-from muntin.modules.stream_operator import StreamOperator
+from muntin.modules.stream_operator import IntervalOperator, StreamOperator
 
 __all__ = [
     "Aggregate",
@@ -24,6 +24,7 @@ __all__ = [
     "Function",
     "IncrementalAggregate",
     "IncrementalOperator",
+    "IntervalOperator",
     "Module",
     "Needs",
     "Operator",

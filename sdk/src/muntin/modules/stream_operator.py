@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, final
 
 from typing_extensions import TypeVar
 
@@ -22,6 +22,9 @@ Row = TypeVar("Row")
 
 METHODS: Final = ("create_state", "on_event", "on_time", "next_time", "is_empty")
 """The methods that the engine calls."""
+
+METHODS_OF_INTERVALS: Final = (*METHODS, "on_start", "on_end")
+"""Those that it calls of an `IntervalOperator`."""
 
 MOST_WAKE_UPS: Final = 1_000_000
 """The most wake-ups of a key in one micro-batch, besides one for each of its events, unless a session sets another."""
@@ -52,8 +55,8 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     watermarks of all keys. Then each key gets the one that it waits for, and no other, as an operator that
     asks again and again would never end.
 
-    Only points can be followed, because the end of an event may still be revised when the watermark passes its start.
-    An event that is retracted before that is never handed over.
+    Only points can be followed, because the end of an event may still be revised when the watermark passes its start;
+    an `IntervalOperator` is told of starts and ends. An event that is retracted before that is never handed over.
 
     Laws (checked by `muntin.testing.StreamOperatorLaws`): 1. *Types.* Rows are of the declared type. 2. *Time.* No row
     starts before the time of its call. 3. *Plain data.* A state that was stored and read back gives the same results.
@@ -136,6 +139,72 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
         """
         del state
         return False
+
+
+class IntervalOperator(StreamOperator[In, State, Row], ABC):
+    """Follow events that last: a `StreamOperator` with a call when an event starts, and one when it ends.
+
+    The starts and the ends of all events of a key come in order of time, each when the watermark has passed it. At one
+    time a wake-up comes first, then the ends, in the order of their starts, and then the starts, in the order that the
+    query names or in that of their values. A point ends a tick after it starts, and a sample when the next one of its
+    key starts. An event that never ends has a start alone.
+
+    An event may have an id, and be revised: what is handed over is final. So `on_start` does not know the end, which
+    may still move, and an event that is retracted before the watermark passes its start is never handed over.
+
+    Everything else is as for a `StreamOperator`, and so are the laws (checked by `muntin.testing.StreamOperatorLaws`).
+    A row of `on_end` starts at the end or later.
+
+    Cost: as for a `StreamOperator`, with two calls per event. An event is kept until the watermark has passed its end,
+    and a key that gets a call looks at all events that it keeps.
+
+    Source: the edge stream operators of StreamInsight, which get start edges and end edges.
+
+    Example:
+        How many events were under way, whenever that changes:
+
+        >>> class Level(IntervalOperator[str, list[int], int]):
+        ...     name, version = "demo.level", "1.0.0"
+        ...     def create_state(self):
+        ...         return [0]
+        ...     def on_start(self, state, payload, time):
+        ...         state[0] += 1
+        ...         return [state[0]]
+        ...     def on_end(self, state, payload, time):
+        ...         state[0] -= 1
+        ...         return [state[0]]
+        ...     def is_empty(self, state):
+        ...         return state[0] == 0
+        >>> from muntin.testing import WindowedQuery, evaluate
+        >>> events = [Event(1, 8, "a"), Event(3, 5, "b"), Event(5, 9, "c")]
+        >>> [(row.start, row.value) for row in evaluate(WindowedQuery.unwindowed(Level()), events)]
+        [(1, 1), (3, 2), (5, 1), (5, 2), (8, 1), (9, 0)]
+    """
+
+    @abstractmethod
+    def on_start(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
+        """Handle the start of an event.
+
+        Args:
+            state: The state of the key; the method may change it.
+            payload: The event's. Read-only.
+            time: When it starts, in ticks of the axis.
+        """
+
+    @abstractmethod
+    def on_end(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
+        """Handle the end of an event.
+
+        Args:
+            state: The state of the key; the method may change it.
+            payload: The event's, as `on_start` got it. Read-only.
+            time: Its end, the first tick after it, in ticks of the axis.
+        """
+
+    @final
+    def on_event(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
+        """Handle the start of an event, as an operator that follows points handles one."""
+        return self.on_start(state, payload, time)
 
 
 def too_many_wake_ups(

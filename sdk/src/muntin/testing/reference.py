@@ -256,7 +256,7 @@ def _streamed(
 ) -> list[OutputEvent]:
     """Return the output of a module that follows the events of a key, those of one time as they are given."""
     (one,) = query.computations
-    seen = [(event.start, one.select(event.payload)) for event in events if one.accepts(event.payload)]
+    seen = [Event(event.start, event.end, one.select(event.payload)) for event in events if one.accepts(event.payload)]
     found = stream_rows(module, seen, complete_to, horizon)
     for cause, start, *_ in found:
         check_cause(module, start, cause)

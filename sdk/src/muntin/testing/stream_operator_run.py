@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from muntin.axis import INFINITY, Axis
 from muntin.events import Event
-from muntin.modules.stream_operator import MOST_WAKE_UPS, StreamOperator, too_many_wake_ups
+from muntin.modules.stream_operator import MOST_WAKE_UPS, IntervalOperator, StreamOperator, too_many_wake_ups
 from muntin.query_checks import wake_up_of
 
 
@@ -50,11 +50,15 @@ class StreamOperatorRun:
         self.wake_up: int | None = None
         self._begin()
 
-    def take(self, time: int, payload: Any) -> list[Emitted]:
-        """Take the next event, after all wake-ups up to its time."""
+    def take(self, time: int, payload: Any, *, is_end: bool = False) -> list[Emitted]:
+        """Take the next event, or the end of one, after all wake-ups up to its time."""
         found = self.advance(time)
         self._left += 1
-        return [*found, *self._settled(time, self._module.on_event(self.state, payload, time))]
+        call = self._module.on_event
+        if is_end:
+            assert isinstance(self._module, IntervalOperator), "other operators are not told of ends"
+            call = self._module.on_end
+        return [*found, *self._settled(time, call(self.state, payload, time))]
 
     def advance(self, tick: int) -> list[Emitted]:
         """Let time pass up to a tick, before which no further event comes.
@@ -102,18 +106,30 @@ class StreamOperatorRun:
         self.wake_up = None
 
 
+def edges(module: StreamOperator[Any, Any, Any], events: Iterable[Event[Any]]) -> list[tuple[int, bool, Any]]:
+    """Return what a module is told of events, in order: the time, True for a start, and the payload.
+
+    At one time ends come before starts, and both in the order of the starts. Of ends an `IntervalOperator` alone hears.
+    """
+    ordered = sorted(events, key=lambda event: event.start)
+    found = [(event.start, True, event.payload) for event in ordered]
+    if isinstance(module, IntervalOperator):
+        found += [(event.end, False, event.payload) for event in ordered if event.end < INFINITY]
+    return sorted(found, key=lambda edge: edge[:2])
+
+
 def stream_rows(
-    module: StreamOperator[Any, Any, Any], events: Iterable[tuple[int, Any]], complete_to: int, horizon: int
+    module: StreamOperator[Any, Any, Any], events: Iterable[Event[Any]], complete_to: int, horizon: int
 ) -> list[Emitted]:
     """Return the output of a module for the events of one key before a tick.
 
     Args:
         module: The module.
-        events: The time and the payload of each that the module accepts; those of one time in their order.
+        events: Those that the module accepts, as it reads them; those that start at one time in their order.
         complete_to: The tick; `INFINITY` for a stream that was closed.
         horizon: The first tick past all events of all keys, and all that was said of time.
     """
     run, found = StreamOperatorRun(module), list[Emitted]()
-    for time, payload in sorted((each for each in events if each[0] < complete_to), key=lambda each: each[0]):
-        found += run.take(time, payload)
+    for time, is_start, payload in edges(module, events):
+        found += run.take(time, payload, is_end=not is_start) if time < complete_to else []
     return [*found, *(run.close(horizon) if complete_to == INFINITY else run.advance(complete_to))]

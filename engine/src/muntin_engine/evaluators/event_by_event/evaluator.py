@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muntin import StreamOperator
+from muntin import IntervalOperator, StreamOperator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
@@ -32,7 +32,10 @@ class EventByEventEvaluator(GeneralEvaluator):
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it is called."""
-        return "called with each event of a key when the watermark has passed it, and at the times that it asks for"
+        told = "with each event of a key when the watermark has passed it"
+        if isinstance(module.module, IntervalOperator):
+            told = "with the start and the end of each event of a key, each when the watermark has passed it"
+        return f"called {told}, and at the times that it asks for"
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
@@ -40,8 +43,10 @@ class EventByEventEvaluator(GeneralEvaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
+        lasts = any(isinstance(module.module, IntervalOperator) for module in plan.modules)
+        kept = "the events whose ends wait for the watermark" if lasts else "the events that wait for the watermark"
         return (
-            "the events that wait for the watermark, and the operator's state of each key until it is empty, in a log "
+            f"{kept}, and the operator's state of each key until it is empty, in a log "
             "per bucket: a batch appends the keys that have rows or a wake-up"
         )
 

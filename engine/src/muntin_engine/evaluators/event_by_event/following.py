@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from muntin import INFINITY, Event, StreamOperator, Window
+from muntin import INFINITY, Event, IntervalOperator, StreamOperator, Window
 from muntin.modules.stream_operator import too_many_wake_ups
 from muntin.query_checks import check_cause, wake_up_of
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
@@ -16,6 +16,7 @@ from muntin_engine.evaluators.event_by_event.key_state import FollowedState
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.release import Release
 
@@ -26,6 +27,7 @@ class OperatorCalls:
     Attributes:
         label: The module, by name and version.
         select: Makes the operator's input of an event; `SKIPPED` if it does not accept that.
+        lasts: True if it is told when events end.
     """
 
     def __init__(self, binding: Binding, computation: ModuleComputation) -> None:
@@ -35,7 +37,10 @@ class OperatorCalls:
         self.label, self._module = f"{module.name} {module.version}", module
         self._call = computation.handle
         self._create: Callable[[], Any] = module.create_state
-        self._on_event = listing(module.on_event, binding.plain, module.result_field())
+        self.lasts = isinstance(module, IntervalOperator)
+        self._begins = "on_start" if self.lasts else "on_event"
+        self._on_event = listing(getattr(module, self._begins), binding.plain, module.result_field())
+        self._on_end = listing(getattr(module, "on_end", module.on_event), binding.plain, module.result_field())
         self._on_time = listing(module.on_time, binding.plain, module.result_field())
         defined = type(module)
         self._next_time = module.next_time if defined.next_time is not StreamOperator.next_time else None
@@ -45,9 +50,11 @@ class OperatorCalls:
         """Return the state of a new key."""
         return self._call("create_state", key, tick, self._create)
 
-    def on_event(self, key: object, tick: Window, state: Any, payload: Any) -> list[Any]:
-        """Return the rows for an event."""
-        return self._call("on_event", key, tick, self._on_event, state, payload, tick.start)
+    def on_event(self, key: object, tick: Window, state: Any, payload: Any, *, is_end: bool = False) -> list[Any]:
+        """Return the rows for an event, or for its end."""
+        if is_end:
+            return self._call("on_end", key, tick, self._on_end, state, payload, tick.start)
+        return self._call(self._begins, key, tick, self._on_event, state, payload, tick.start)
 
     def on_time(self, key: object, tick: Window, state: Any) -> list[Any]:
         """Return the rows for a wake-up."""
@@ -98,21 +105,21 @@ class FollowingEmission(Emission):
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Return the rows of the operator."""
-        del affected, before  # only what is handed over changes anything, and it is handed over once
+        del affected  # only what is handed over changes anything, and it is handed over once
         assert isinstance(state, FollowedState)
         self._key, self._state = key, state
         self._output: list[OutputChange] = []
         self._left = self._most
-        for event in self._release.take_out(state, now.watermark):
+        for time, is_start, event in self._handed_over(state, before.watermark, now.watermark):
             payload = self._calls.select(event.payload)
             if payload is SKIPPED:
                 continue
-            self._advance(event.start)
-            tick = Window(event.start, event.start + 1)
+            self._advance(time)
+            tick = Window(time, time + 1)
             if state.own is None:
                 state.own = self._calls.create_state(key, tick)
             self._left += 1
-            self._take(tick, self._calls.on_event(key, tick, state.own, payload))
+            self._take(tick, self._calls.on_event(key, tick, state.own, payload, is_end=not is_start))
         if now.watermark < INFINITY:
             self._advance(now.watermark)
             return self._output
@@ -121,6 +128,18 @@ class FollowingEmission(Emission):
             self._wake(state.wake_up)
         state.own, state.wake_up = None, INFINITY
         return self._output
+
+    def _handed_over(self, state: KeyState, before: int, now: int) -> list[tuple[int, bool, StoredEvent]]:
+        """Return what the watermark has passed, in order: the time, True for a start, and the event.
+
+        Events that last are kept until their ends are handed over, and are then forgotten as those of a closed window.
+        """
+        if not self._calls.lasts:
+            return [(event.start, True, event) for event in self._release.take_out(state, now)]
+        ordered = self._release.in_order(state.events)
+        starts = [(event.start, True, event) for event in ordered if before <= event.start < now]
+        ends = [(event.end, False, event) for event in ordered if before <= event.end < now]
+        return sorted(starts + ends, key=lambda edge: edge[:2])
 
     def _advance(self, time: int) -> None:
         """Wake the operator at the times up to one, as long as it asks for a number of them that ends.

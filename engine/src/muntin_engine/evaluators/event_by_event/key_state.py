@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from muntin import EARLIEST, INFINITY, Window, tumbling
+from muntin import EARLIEST, INFINITY, IntervalOperator, Window, tumbling
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.assigner import GridAssigner
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -29,18 +29,33 @@ class TickAssigner(GridAssigner):
         return starts, [start + 1 for start in starts]
 
 
+class LastingAssigner(TickAssigner):
+    """Makes each event a member of all ticks until the watermark has passed its end, by when that is final."""
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return these ticks, the end among them."""
+        return start, min(end, INFINITY - 1) + 1
+
+    def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Return these ticks."""
+        return starts, [min(end, INFINITY - 1) + 1 for end in ends]
+
+
 class FollowedState(KeyState):
     """The state of a key.
 
     Attributes:
         own: The operator's state; None if the key is as good as a new one.
         wake_up: The time at which the operator wants to be called; `INFINITY` if there is none.
+        lasts: True if events are kept until they have ended, as the operator is told of that.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         """Start a key."""
         super().__init__(query, serial)
-        self.assigner = TickAssigner(tumbling(1))
+        (binding,) = query.bindings
+        self.lasts = isinstance(binding.module, IntervalOperator)
+        self.assigner = (LastingAssigner if self.lasts else TickAssigner)(tumbling(1))
         self.own: Any = None
         self.wake_up = INFINITY
 

@@ -40,6 +40,9 @@ class EventByEventRun(BatchRun):
         """Return when the next event is handed over, the operator woken, or an event forgotten."""
         assert isinstance(state, FollowedState)
         waiting = next((event.until for event in state.events if event.is_member), INFINITY)
+        if state.lasts:
+            starts = (event.start + 1 for event in state.events if event.is_member and event.start >= now.watermark)
+            waiting = min([waiting, *starts])
         kept = [event.end + 1 for event in state.events.until_at_most(state.assigner.frontier)]
         return KeyTimer(min([waiting, state.wake_up, *kept, *waiting_times(state, now.watermark)]), INFINITY, INFINITY)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.sequence import in_sequence
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_payload
@@ -20,4 +22,8 @@ class Release:
         if not gone:
             return []
         state.replace(gone, ())
-        return in_sequence([event for event in gone if event.is_member], self._place, by_payload)
+        return self.in_order(gone)
+
+    def in_order(self, events: Iterable[StoredEvent]) -> list[StoredEvent]:
+        """Return events in order, without those that a filter left out."""
+        return in_sequence([event for event in events if event.is_member], self._place, by_payload)

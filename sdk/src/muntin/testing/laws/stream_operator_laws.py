@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from hypothesis import strategies as st
 
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.stream_operator import METHODS, StreamOperator
+from muntin.modules.stream_operator import METHODS, METHODS_OF_INTERVALS, IntervalOperator, StreamOperator
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.law import Law, law, named
 from muntin.testing.laws.payload_laws import PayloadLaws
@@ -25,13 +25,14 @@ def _has_no_time(module: StreamOperator[Any, Any, Any]) -> str | None:
 
 
 class StreamOperatorLaws(PayloadLaws):
-    """The laws of a `StreamOperator`, tried on random events of one key or two.
+    """The laws of a `StreamOperator` or an `IntervalOperator`, tried on random events of one key or two.
 
     Attributes:
         module: The module under test, an instance.
         payloads: A strategy for one payload; by default what the module's input type says.
-        steps: The numbers of ticks from an event to the next. Give some that are shorter than the times that the module
-            waits for, and some that are longer; by default up to 12, so make the module with short times.
+        steps: The numbers of ticks from an event to the next, and for which events last. Give some that are shorter
+            than the times that the module waits for, and some that are longer; by default up to 12, so make the module
+            with short times.
         wakes_at_each_tick: True if the module is meant to be woken at each tick, as it is made here.
 
     Example:
@@ -67,9 +68,10 @@ class StreamOperatorLaws(PayloadLaws):
             cls.check_definition()
         except ModuleDefinitionError as error:
             raise trial.broken(str(error)) from None
-        for name in (name for name in dir(cls) if name.startswith("on_") and name not in METHODS):
-            meant = difflib.get_close_matches(name, METHODS, 1, 0.5)
-            hint = f"; did you mean {meant[0]}?" if meant else f"; the methods are {', '.join(METHODS)}"
+        called = METHODS_OF_INTERVALS if isinstance(trial.subject, IntervalOperator) else METHODS
+        for name in (name for name in dir(cls) if name.startswith("on_") and name not in called):
+            meant = difflib.get_close_matches(name, called, 1, 0.5)
+            hint = f"; did you mean {meant[0]}?" if meant else f"; the methods are {', '.join(called)}"
             raise trial.broken(f"it defines {name}, which nothing calls{hint}")
 
     @law("return what the class declares, or declare what it returns")

@@ -8,19 +8,21 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from muntin.modules.stream_operator import StreamOperator
+from muntin.events import Event
+from muntin.modules.stream_operator import IntervalOperator, StreamOperator
 from muntin.testing.drawings import Bar
 from muntin.testing.laws.law import Law, labelled
 from muntin.testing.laws.trial import Trial
 from muntin.testing.plain_data import records_in, restored
-from muntin.testing.stream_operator_run import Emitted, StreamOperatorRun
+from muntin.testing.stream_operator_run import Emitted, StreamOperatorRun, edges
 
 
 class DrawnEvent(NamedTuple):
-    """An event of the stream."""
+    """An event of the stream, or, for an operator that is told of both, its start or its end."""
 
     time: int
     payload: Any
+    is_end: bool = False
 
 
 class StreamOperatorTrial(Trial):
@@ -46,12 +48,13 @@ class StreamOperatorTrial(Trial):
 
     def events(self, label: str = "event") -> list[DrawnEvent]:
         """Draw events in order, several at a time now and then."""
-        found, time = [], 0
+        found, time, lasts = list[Event[Any]](), 0, isinstance(self.subject, IntervalOperator)
         for _ in range(self.draw(st.integers(1, 8))):
             time += self.draw(st.sampled_from(self._steps))
-            found.append(DrawnEvent(time, self.draw(self._payloads)))
-            self.stream.append(Bar(label, time, time + 1, repr(found[-1].payload)))
-        return found
+            length = self.draw(st.sampled_from([1, *filter(None, self._steps)])) if lasts else 1
+            found.append(Event(time, time + length, self.draw(self._payloads)))
+            self.stream.append(Bar(label, time, time + length, repr(found[-1].payload)))
+        return [DrawnEvent(at, payload, not is_start) for at, is_start, payload in edges(self.subject, found)]
 
     def given(
         self,
@@ -75,10 +78,11 @@ class StreamOperatorTrial(Trial):
         own, other = (StreamOperatorRun(self.subject, forgets=forgets) for _ in range(2))
         found, rest = list[Emitted](), [*others]
         try:
-            for time, payload in events:
+            for time, payload, is_end in events:
                 if rest:
-                    other.take(*rest.pop(0))
-                found += own.take(time, payload)
+                    at, another, ends = rest.pop(0)
+                    other.take(at, another, is_end=ends)
+                found += own.take(time, payload, is_end=is_end)
                 if restores:
                     own.state = self._restored(own.state)
                 if asks_twice and own.is_followed:
@@ -97,8 +101,8 @@ class StreamOperatorTrial(Trial):
     def wakes_itself_at_each_tick(self, events: Sequence[DrawnEvent], most: int) -> bool:
         """Return True if the module, after the events, is woken at so many ticks that follow one another."""
         run, times = StreamOperatorRun(self.subject), list[int]()
-        for event in events:
-            run.take(*event)
+        for time, payload, is_end in events:
+            run.take(time, payload, is_end=is_end)
         while run.wake_up is not None and len(times) < most:
             times.append(run.wake_up)
             run.advance(run.wake_up)
