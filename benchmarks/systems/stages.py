@@ -31,7 +31,7 @@ from muntin_engine.evaluators.pairing.row_blobs import SideRows, to_blob
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec, records_of
+from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 
@@ -157,9 +157,7 @@ class OperatorStage:
             has_ids=False,
         )
         run: type[BatchRun] = EventByEventRun if window is None else BatchRun
-        self._bucket = Bucket(
-            query, MemoryCells(), Codec(records_of(module)), {}, run=run, kept=KeptStores(), name="bucket"
-        )
+        self._bucket = Bucket(query, MemoryCells(), Codec.of([module]), {}, run=run, kept=KeptStores(), name="bucket")
 
     def take(self, events: Events) -> list[tuple[int, int, Any]]:
         """Return key, start and value of each row that a batch completes."""

@@ -6,17 +6,20 @@ import math
 import pickle
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import msgpack
 import numpy as np
 import pytest
 
+from muntin import IncrementalAggregate
 from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec, records_in
+from muntin_engine.state.value_columns import ValueColumn
 from tests.naming import spelled
 
 
@@ -100,10 +103,104 @@ def test_ordered_and_defaulting_dicts_come_back_as_dicts() -> None:
     assert type(there_and_back(defaultdict(list, a=[1]))) is dict
 
 
-def test_a_time_with_a_zone_comes_back_as_the_same_instant() -> None:
-    at = datetime(2013, 1, 31, 20, tzinfo=timezone(timedelta(hours=-5)))
-    assert there_and_back(at) == at
-    assert there_and_back(at).tzinfo is UTC
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        datetime(2013, 1, 31, 20, tzinfo=timezone(timedelta(hours=-5))),
+        datetime(2013, 1, 31, 20, tzinfo=timezone(timedelta(hours=-5), "EST")),
+        datetime(2013, 1, 31, 20, tzinfo=ZoneInfo("UTC")),
+        datetime(2024, 10, 27, 2, 30, tzinfo=BERLIN),
+        datetime(2024, 10, 27, 2, 30, tzinfo=BERLIN, fold=1),
+        datetime(1, 1, 1, tzinfo=BERLIN),
+        datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=ZoneInfo("America/New_York")),
+    ],
+    ids=str,
+)
+def test_a_time_keeps_its_zone_and_what_its_clock_shows(at: datetime) -> None:
+    for back in (there_and_back(at), *there_and_back(ValueColumn([at, at]))):
+        assert back.tzinfo == at.tzinfo
+        assert type(back.tzinfo) is type(at.tzinfo)
+        assert (back.replace(tzinfo=None), back.fold, back.tzname()) == (at.replace(tzinfo=None), at.fold, at.tzname())
+        assert back.utcoffset() == at.utcoffset()
+
+
+def test_a_time_of_a_zone_that_nobody_could_read_back_is_refused() -> None:
+    class Own(tzinfo):
+        def utcoffset(self, at: datetime | None) -> timedelta:
+            return timedelta(hours=1)
+
+        def dst(self, at: datetime | None) -> None:
+            return None
+
+        def tzname(self, at: datetime | None) -> str:
+            return "own"
+
+    with pytest.raises(StateError, match=r"cannot be stored: its zone is a .*Own\n  expected: a time without a zone"):
+        Codec().pack([datetime(2024, 1, 1, tzinfo=Own())])
+
+
+@dataclass
+class Span:
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if self.end < self.start:
+            raise ValueError(f"[{self.start}, {self.end}) ends before it starts")
+
+
+@pytest.mark.parametrize("wrap", [lambda span: span, lambda span: [span], lambda span: ValueColumn([span, Span(0, 1)])])
+def test_a_record_that_its_class_refuses_is_refused_where_it_is_stored(wrap: Any) -> None:
+    span = Span(1, 5)
+    assert Codec([Span]).pack(wrap(span))
+    span.end = 0
+    with pytest.raises(StateError, match=r"cannot be stored: Span refuses it: ValueError: \[1, 0\) ends before"):
+        Codec([Span]).pack(wrap(span))
+
+
+@pytest.mark.parametrize("value", [bytearray(b"ab"), memoryview(b"ab")], ids=spelled)
+@pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [1, (v,)], lambda v: {"a": {2: v}}, lambda v: Pair(1, v)])
+def test_bytes_that_can_change_are_refused_as_they_would_come_back_as_bytes(value: Any, wrap: Any) -> None:
+    codec = Codec([Pair], may_hold_buffers=True)
+    assert codec.unpack(codec.pack(wrap(b"ab"))) == wrap(b"ab")
+    with pytest.raises(StateError, match=rf"of type {type(value).__name__} cannot be stored\n  expected: bytes"):
+        codec.pack(wrap(value))
+    with pytest.raises(StateError, match="cannot be stored"):
+        codec.pack(ValueColumn([wrap(value), wrap(value)]))
+
+
+@pytest.mark.parametrize(
+    ("state", "looks"),
+    [
+        (int, False),
+        (list[float | None], False),
+        (dict[str, tuple[int, ...]], False),
+        (Span, False),
+        (bytes, True),
+        (dict[str, bytearray], True),
+        (list, True),
+        (Any, True),
+        (Pair, True),
+    ],
+    ids=str,
+)
+def test_states_that_may_hold_bytes_are_looked_through(state: Any, looks: bool) -> None:
+    class Keeps(IncrementalAggregate[int, state, int]):
+        name, version = "test.keeps", "1"
+
+        def create_state(self) -> Any:
+            return None
+
+        def add_events(self, state: Any, payloads: Any) -> Any:
+            return state
+
+        def compute_result(self, state: Any) -> int:
+            return 1
+
+    assert Codec.of([Keeps()])._may_hold_buffers is looks
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from tests.core import build
 from tests.core.sliced.build import Feed, Row, Total, sliced
+from tests.crashing.modules import Buffer, Turns
 
 
 class Chain(IncrementalAggregate[int, Any, int]):
@@ -77,6 +78,17 @@ def test_of_a_slice_where_the_rows_are(windows: Any) -> None:
     rows = [Row(("a",), 1, 1), *(Row(("b",), 25, number) for number in range(150)), Row(("c",), 25, 1)]
     with pytest.raises(StateError, match=OF_B):
         feed.batch(rows, 0)
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [(Buffer(), "of type bytearray"), (Turns(), "Span refuses it: ValueError")],
+    ids=["bytes", "record"],
+)
+def test_of_a_slice_whose_states_would_come_back_as_something_else(module: Any, reason: str) -> None:
+    feed = Feed(sliced(tumbling(10), Total(), module, mode="eager"))
+    with pytest.raises(StateError, match=rf"{module.name} 1 made a state that cannot be stored: .*{reason}"):
+        feed.batch([Row(("b",), 25, 1 + number % 9) for number in range(150)], 0)
 
 
 def test_of_a_slice_whose_parts_are_merged() -> None:

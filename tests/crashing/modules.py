@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -210,3 +211,52 @@ class NumbersOnSelf(Numbers):
     def on_event(self, state: list[int], payload: int, time: int) -> Iterable[int]:
         self.seen += 1
         yield self.seen
+
+
+class Buffer(IncrementalAggregate[int, bytearray, int]):
+    """Keeps bytes that change."""
+
+    name, version = "test.buffer", "1"
+
+    def create_state(self) -> bytearray:
+        return bytearray()
+
+    def add_events(self, state: bytearray, payloads: Sequence[int]) -> bytearray:
+        state.extend(payloads)
+        return state
+
+    def combine(self, state: bytearray, other: bytearray) -> bytearray:
+        return state + other
+
+    def compute_result(self, state: bytearray) -> int:
+        return len(state)
+
+
+@dataclass
+class Span:
+    least: int = 0
+    most: int = 0
+
+    def __post_init__(self) -> None:
+        if self.least > self.most:
+            raise ValueError("the least is more than the most")
+
+
+class Turns(IncrementalAggregate[int, Span, int]):
+    """Changes a record to what its class refuses."""
+
+    name, version = "test.turns", "1"
+
+    def create_state(self) -> Span:
+        return Span()
+
+    def add_events(self, state: Span, payloads: Sequence[int]) -> Span:
+        state.least += sum(payloads)
+        return state
+
+    def combine(self, state: Span, other: Span) -> Span:
+        state.least += other.least
+        return state
+
+    def compute_result(self, state: Span) -> int:
+        return state.least

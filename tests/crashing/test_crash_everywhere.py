@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import strategies as st
 
 from muntin import (
     INFINITY,
@@ -14,6 +18,7 @@ from muntin import (
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
+    IncrementalAggregate,
     Insertion,
     Module,
     ModuleContractError,
@@ -30,11 +35,20 @@ from muntin import (
     tumbling,
 )
 from muntin.events import Event
-from muntin.testing import Computation, Script, WindowedQuery, equal, random_stream
+from muntin.testing import (
+    Computation,
+    IncrementalAggregateLaws,
+    LawError,
+    Script,
+    WindowedQuery,
+    equal,
+    random_stream,
+)
 from muntin.triggers import every, every_count, when
 from muntin_engine import StateError
 from muntin_engine.testing import RestartError, crash_everywhere
 from tests.crashing.modules import (
+    Buffer,
     Cache,
     Calls,
     CombinesOnSelf,
@@ -46,6 +60,7 @@ from tests.crashing.modules import (
     Shared,
     Total,
     TotalOnSelf,
+    Turns,
 )
 from tests.differential.modules import OWN_TIMES, SHAPES
 
@@ -257,3 +272,49 @@ def test_keys_that_are_forgotten_survive_a_crash_at_any_step(emit: EmitPolicy) -
     script = joined.retract("between").punctuate(10).point("again", 20, 8).close()
     query = WindowedQuery(landmark(10), [Computation(Total())], forget_keys_after=12)
     assert crash_everywhere(script, query, emit=emit).evaluators == ("general",)
+
+
+class HoursInBerlin(IncrementalAggregate[int, list[datetime], list[int]]):
+    """The hours of the clock of Berlin at which rows came, which are other hours in UTC."""
+
+    name, version = "test.hours_in_berlin", "1"
+
+    def create_state(self) -> list[datetime]:
+        return []
+
+    def add_events(self, state: list[datetime], payloads: Sequence[int]) -> list[datetime]:
+        return [*state, *(datetime.fromtimestamp(3600 * at, ZoneInfo("Europe/Berlin")) for at in payloads)]
+
+    def combine(self, state: list[datetime], other: list[datetime]) -> list[datetime]:
+        return state + other
+
+    def compute_result(self, state: list[datetime]) -> list[int]:
+        return sorted(at.hour for at in state)
+
+
+# 02:30 comes twice in Berlin on 2024-10-27; here, of the hours before and after the first of 1970
+@pytest.mark.parametrize("emit", EmitPolicy)
+def test_a_time_in_a_state_keeps_the_clock_of_its_zone(emit: EmitPolicy) -> None:
+    assert crash_everywhere(POINTS, query(HoursInBerlin(), hopping(10, 5)), emit=emit).evaluators
+    assert {row.value[0][0] for row in POINTS.run(query(HoursInBerlin()))[None]} == {2, 3}
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        (Buffer(), r"test.buffer 1 made a state that cannot be stored: bytearray.* of type bytearray cannot be stored"),
+        (Turns(), r"test.turns 1 made a state that cannot be stored: Span.*: Span refuses it: ValueError: the least"),
+    ],
+    ids=lambda part: getattr(part, "name", ""),
+)
+def test_what_would_come_back_as_something_else_is_refused_where_it_is_stored(module: Module, said: str) -> None:
+    script = Script().point("a", 1, 2).point("b", 4, 3).close()
+    error = failure(script, query(module, hopping(10, 5)), emit=EmitPolicy.EAGER)
+    assert re.search(said, str(error)), error
+
+
+@pytest.mark.parametrize("module", [Buffer(), Turns()], ids=lambda module: module.name)
+def test_the_laws_find_it_before(module: IncrementalAggregate[int, Any, Any]) -> None:
+    laws: Any = type("TestIt", (IncrementalAggregateLaws,), {"module": module, "payloads": st.integers(1, 9)})
+    with pytest.raises(LawError, match=r"cannot be stored|Span|bytearray"):
+        laws().test_state_survives_its_codec()

@@ -19,7 +19,7 @@ from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec, records_of
+from muntin_engine.state.codec import Codec
 
 
 class Row(NamedTuple):
@@ -89,7 +89,7 @@ def plan_of(module: StreamOperator[Any, Any, Any], *, is_filtered: bool = False,
 
 def drive(plan: Plan, steps: Sequence[Step], *, restarts: bool = False, cells: MemoryCells | None = None) -> Run:
     """Run micro-batches; with restarts, each in a process of its own; with cells, from the state that is in them."""
-    codec = Codec(set().union(*(records_of(module.module) for module in plan.modules)))
+    codec = Codec.of([module.module for module in plan.modules])
     is_new, waiting = cells is None, 0
     cells, run, horizon = MemoryCells() if cells is None else cells, Run(), EARLIEST
     query = plan.evaluator_query([Meter() for _ in plan.modules])

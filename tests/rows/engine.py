@@ -13,7 +13,7 @@ from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec, records_of
+from muntin_engine.state.codec import Codec
 from tests.rows.modules import Listed
 
 
@@ -87,7 +87,7 @@ def both_outputs(
     plan: Plan, steps: Sequence[Step], *, restarts: bool = False, said: int = EARLIEST
 ) -> tuple[list[Result], list[Result]]:
     """Return the results of micro-batches, and what rows that left gave; time was said to have come so far before."""
-    cells, codec = MemoryCells(), Codec(set().union(*(records_of(module.module) for module in plan.modules)))
+    cells, codec = MemoryCells(), Codec.of([module.module for module in plan.modules])
     evaluator: Any = BY_NAME[plan.choice.evaluator].in_memory(plan, cells, codec)
     found: list[Result] = []
     left: list[Result] = []

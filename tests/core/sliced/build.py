@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from operator import itemgetter
 from random import Random
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec, records_in
+from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 
@@ -141,10 +140,9 @@ class Row(NamedTuple):
 
 def sliced(windows: HoppingWindows | Sequence[HoppingWindows], *modules: Any, mode: Any = "adaptive") -> SlicedQuery:
     """Return a query of one input, which all modules read."""
-    records = set(chain.from_iterable(records_in(module.state_type()) for module in modules))
     bindings = [Binding(module, itemgetter(0)) for module in modules]
     specifications = [windows] if isinstance(windows, HoppingWindows) else windows
-    return SlicedQuery.of(SliceGrid.shared(specifications), bindings, 1, Codec(records), mode)
+    return SlicedQuery.of(SliceGrid.shared(specifications), bindings, 1, Codec.of(modules), mode)
 
 
 def group(grid: SliceGrid, rows: Iterable[Row]) -> GroupedRows:

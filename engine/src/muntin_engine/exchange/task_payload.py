@@ -21,7 +21,7 @@ from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.plan import MOST_BUCKETS, Input, Plan
 from muntin_engine.plan.module_plan import StreamInput
 from muntin_engine.progress import ProgressTracker
-from muntin_engine.state.codec import Codec, records_of
+from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.workers.settings import WorkerSettings
 
@@ -239,7 +239,7 @@ class TaskPayload(MakesOnce):
     @cached_property
     def codec(self) -> Codec:
         """The codec for this query's state."""
-        return Codec(set().union(*map(records_of, self.modules)))
+        return Codec.of(self.modules)
 
     @property
     def modules(self) -> list[Module]:

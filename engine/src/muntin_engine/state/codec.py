@@ -12,7 +12,11 @@ it is deep: what was written can be read, and bytes that nobody wrote are an err
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
@@ -22,8 +26,12 @@ from muntin import Module
 from muntin.safe_text import safe_message, safe_repr
 from muntin_engine.errors import StateError
 from muntin_engine.state.plain_kinds import COLUMN, DEEPEST, NUMBER, READERS, RECORD, WRITERS, too_deep
-from muntin_engine.state.records import field_names, make_record, record_name
+from muntin_engine.state.records import check_record, field_names, make_record, record_name
 from muntin_engine.state.value_columns import ValueColumn, join, split
+
+_SCALARS: Final = frozenset({type(None), bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta})
+_WITHOUT_BYTES: Final = _SCALARS - {bytes} | {None}
+"""The types that, named in an annotation, say that there are no bytes."""
 
 _ON_STACK: Final = 6
 """So many levels are read on the thread's stack, which is fast."""
@@ -38,15 +46,26 @@ class Codec:
         (1, {'a': {2.5}}, None)
     """
 
-    def __init__(self, records: Iterable[type] = (), *, reads_fields: bool = False) -> None:
+    def __init__(
+        self, records: Iterable[type] = (), *, reads_fields: bool = False, may_hold_buffers: bool = False
+    ) -> None:
         """Prepare for values that may contain records.
 
         Args:
             records: The dataclasses and named tuples that may come.
             reads_fields: True to read every record, of whatever class, as a dict of its fields.
+            may_hold_buffers: True to look for bytearrays and memoryviews, which MessagePack takes for bytes.
         """
+        self._may_hold_buffers = may_hold_buffers
         self._records = {record_name(record): record for record in records}
         self._reads_fields = reads_fields
+
+    @classmethod
+    def of(cls, modules: Sequence[Module], records: Iterable[type] = ()) -> Codec:
+        """Return the codec for the states and results of some modules, and for other records."""
+        declared = [part for module in modules for part in (module.state_type(), module._types()["result"])]
+        found = set(records).union(*map(records_in, declared))
+        return cls(found, may_hold_buffers=not all(_holds_no_bytes(part, found) for part in declared))
 
     def reading_fields(self) -> Codec:
         """Return a codec that reads every record, of whatever class, as a dict of its fields."""
@@ -73,6 +92,8 @@ class Codec:
             if isinstance(error, RecursionError) or "recursion limit" in str(error):
                 raise too_deep() from None
             raise StateError(f"a value cannot be stored: {safe_message(error)}") from error
+        if self._may_hold_buffers and not depth:
+            _refuse_buffers(value, self._declares)
         return packed
 
     def unpack(self, data: bytes, depth: int = 0) -> Any:
@@ -111,6 +132,7 @@ class Codec:
             code, write = WRITERS[cls]
             return msgpack.ExtType(code, self.pack(write(value), depth + 1))
         if self._declares(cls):
+            check_record(value)
             fields = {name: getattr(value, name) for name in field_names(cls)}
             return msgpack.ExtType(RECORD, self.pack([record_name(cls), fields], depth + 1))
         if cls.__module__ == "numpy":
@@ -172,9 +194,47 @@ def records_in(annotation: object) -> set[type]:
     return found
 
 
-def records_of(module: Module) -> set[type]:
-    """Return the dataclasses and named tuples in which a module's states and results may come."""
-    return records_in(module.state_type()) | records_in(module._types()["result"])
+def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
+    """Return True if values of a type hold neither bytes nor anything that nobody knows of."""
+    pending, seen = [annotation], set[type]()
+    while pending:
+        part = pending.pop()
+        cls, inside = get_origin(part) or part, get_args(part)
+        if cls in records and isinstance(cls, type):
+            inside = () if cls in seen else tuple(_hints(cls))
+            seen.add(cls)
+        elif not inside and part not in _WITHOUT_BYTES:
+            return False
+        pending += [one for one in inside if one is not Ellipsis]
+    return True
+
+
+def _refuse_buffers(value: object, is_record: Callable[[type], bool]) -> None:
+    """Raise if a value that could be packed holds bytes that can change: they would come back as bytes.
+
+    Raises:
+        StateError: It holds a bytearray or a memoryview.
+    """
+    pending: list[Any] = [value]
+    while pending:
+        part = pending.pop()
+        cls = type(part)
+        if cls in (bytearray, memoryview):
+            raise StateError(
+                f"{safe_repr(part)} of type {cls.__name__} cannot be stored\n"
+                "  expected: bytes, which do not change: bytes(value), or a list of integers"
+            )
+        inside: Iterable[Any] = ()
+        if cls is ValueColumn:
+            inside = part.values
+        elif isinstance(part, Mapping):
+            inside = [*part.keys(), *part.values()]
+        elif is_record(cls):
+            inside = [getattr(part, name) for name in field_names(cls)]
+        elif isinstance(part, list | tuple | set | frozenset | deque):
+            inside = part
+        rest = set(map(type, inside)) - _SCALARS
+        pending += [one for one in inside if type(one) in rest] if rest else ()
 
 
 def _hints(cls: type) -> list[object]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
-from muntin import instant, moment
+from muntin.safe_text import safe_repr
 from muntin_engine.errors import StateError
 
 _TUPLE, _SET, _FROZENSET, _DEQUE, _INTEGER, _DECIMAL, _FRACTION = range(1, 8)
@@ -22,11 +24,52 @@ DEEPEST: Final = 100
 MOST_BITS: Final = 2**16
 """Larger integers are not stored: to read a fraction of such takes seconds, and of much larger ones for ever."""
 
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001  # stands for naive datetimes, which stay naive
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001  # times are written as their clock shows them, beside the zone
 
 
-def _ticks_of(value: datetime) -> int:
-    return instant(value) if value.tzinfo else (value - _EPOCH) // _MICROSECOND
+def _time_parts(value: datetime) -> list[object]:
+    """Return the microseconds on the clock, the zone, and 1 if it is the later of two hours of one name."""
+    origin, zone = _UTC_CLOCK if value.tzinfo is UTC else _clock_of(value.tzinfo, value)
+    parts = [(value - origin) // _MICROSECOND, zone]  # of one zone, so that clocks are subtracted
+    return [*parts, 1] if value.fold else parts
+
+
+def _clock_of(zone: tzinfo | None, value: datetime) -> tuple[datetime, object]:
+    """Return the origin of a zone, and nothing for no zone, 0 for UTC, the offset and name, or the name of a zone."""
+    if zone in _CLOCKS and type(zone) is not timezone:  # two that differ in their names are equal
+        return _CLOCKS[zone]
+    if type(zone) is timezone:
+        offset, name = zone.utcoffset(None), zone.tzname(None)
+        named = [name] if name != timezone(offset).tzname(None) else []
+        return _EPOCH.replace(tzinfo=zone), [offset // _MICROSECOND, *named]
+    if type(zone) is ZoneInfo and zone.key is not None:
+        _CLOCKS[zone] = _EPOCH.replace(tzinfo=zone), zone.key
+        return _CLOCKS[zone]
+    raise StateError(
+        f"{safe_repr(value)} cannot be stored: its zone is a {type(zone).__module__}.{type(zone).__qualname__}\n"
+        "  expected: a time without a zone, in UTC, with a fixed offset (datetime.timezone), or in a zone of the IANA\n"
+        "  database: value.astimezone(zoneinfo.ZoneInfo('Europe/Berlin'))"
+    )
+
+
+_UTC_CLOCK: Final = _EPOCH.replace(tzinfo=UTC), 0
+_CLOCKS: Final[dict[tzinfo | None, tuple[datetime, object]]] = {None: (_EPOCH, None)}
+
+
+def _time(parts: list[Any]) -> datetime:
+    microseconds, zone, *fold = parts
+    origin = _origin_of(zone) if not isinstance(zone, list) else _EPOCH.replace(tzinfo=_fixed(*zone))
+    value = origin + timedelta(microseconds=microseconds)
+    return value.replace(fold=1) if fold else value
+
+
+@lru_cache(maxsize=1024)
+def _origin_of(zone: int | str | None) -> datetime:
+    return _EPOCH if zone is None else _EPOCH.replace(tzinfo=ZoneInfo(zone) if isinstance(zone, str) else UTC)
+
+
+def _fixed(offset: int, *name: str) -> timezone:
+    return timezone(timedelta(microseconds=offset), *name)
 
 
 def too_deep() -> StateError:
@@ -72,7 +115,7 @@ WRITERS: Final[dict[type, tuple[int, Callable[[Any], Any]]]] = {
     Decimal: (_DECIMAL, str),
     Fraction: (_FRACTION, lambda value: [value.numerator, value.denominator]),
     date: (_DATE, date.toordinal),
-    datetime: (_MOMENT, lambda value: [value.tzinfo is not None, _ticks_of(value)]),
+    datetime: (_MOMENT, _time_parts),
     timedelta: (_INTERVAL, lambda value: value // _MICROSECOND),
     OrderedDict: (_PAIRS, _pairs),
     defaultdict: (_PAIRS, _pairs),
@@ -89,7 +132,7 @@ READERS: Final[dict[int, Callable[[Any], Any]]] = {
     _DECIMAL: Decimal,
     _FRACTION: _fraction,
     _DATE: date.fromordinal,
-    _MOMENT: lambda value: moment(value[1]) if value[0] else _EPOCH + timedelta(microseconds=value[1]),
+    _MOMENT: _time,
     _INTERVAL: lambda value: timedelta(microseconds=value),
     _PAIRS: dict,
     _COUNTER: lambda pairs: Counter(dict(pairs)),

@@ -8,6 +8,9 @@ from functools import lru_cache
 from itertools import starmap
 from typing import Any
 
+from muntin.safe_text import safe_cause, safe_message, safe_repr
+from muntin_engine.errors import StateError
+
 
 def record_name(cls: type) -> str:
     """Return the name under which a class is written."""
@@ -26,6 +29,24 @@ def make_record(cls: Any, values: dict[str, object]) -> Any:
     for name in late:
         object.__setattr__(record, name, values[name])
     return record
+
+
+def check_record(record: Any) -> None:
+    """Raise unless the class of a record makes it again: it may have been changed to what the class refuses.
+
+    Raises:
+        StateError: The class refuses the values of the fields.
+    """
+    cls = type(record)
+    if not hasattr(cls, "__post_init__"):
+        return
+    try:
+        make_record(cls, {name: getattr(record, name) for name in field_names(cls)})
+    except Exception as error:
+        raise StateError(
+            f"{safe_repr(record)} cannot be stored: {cls.__qualname__} refuses it: {safe_message(error)}\n"
+            "  expected: a record whose class makes it again of its fields, as it is when the state is read back"
+        ) from safe_cause(error)
 
 
 def make_records(cls: Any, names: list[str], columns: list[list[object]]) -> list[object]:

@@ -8,7 +8,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from muntin_engine.state.plain_kinds import DEEPEST, READERS, WRITERS, too_deep
-from muntin_engine.state.records import field_names, make_records, record_name
+from muntin_engine.state.records import check_record, field_names, make_records, record_name
 
 _AS_THEY_ARE, _TUPLES, _RECORDS, _OF_A_KIND = range(4)
 _NULL: Final = type(None)
@@ -44,6 +44,9 @@ def split(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -
     if cls is tuple and len(widths := set(map(len, values))) == 1 and (width := widths.pop()):
         return [_TUPLES, *(split(list(map(itemgetter(place), values)), is_known, depth + 1) for place in range(width))]
     if cls is not None and is_known(cls) and (names := field_names(cls)):
+        if hasattr(cls, "__post_init__"):
+            for value in values:
+                check_record(value)
         columns = [split(list(map(attrgetter(name), values)), is_known, depth + 1) for name in names]
         return [_RECORDS, record_name(cls), names, *columns]
     only = kinds - {_NULL} if cls is None else {cls}

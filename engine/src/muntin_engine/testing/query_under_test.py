@@ -33,7 +33,7 @@ from muntin.windows import Unwindowed
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
-from muntin_engine.state.codec import Codec, records_of
+from muntin_engine.state.codec import Codec
 
 _TICKS: Final = "bigint"
 
@@ -102,7 +102,7 @@ class QueryUnderTest:
     def codec(self) -> Codec:
         """The codec of the state. It knows the records of the modules, and those in the payloads."""
         records = {type(part) for step in self.script.changes() for part in _records_in(step.change.event.payload)}
-        return Codec(records.union(*(records_of(computation.module) for computation in self.query.computations)))
+        return Codec.of([computation.module for computation in self.query.computations], records)
 
     @cached_property
     def inputs(self) -> tuple[Field, ...]:

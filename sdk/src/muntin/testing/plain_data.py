@@ -10,14 +10,16 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, get_args, get_origin, get_type_hints
+from zoneinfo import ZoneInfo
 
 from muntin.testing.fitting import plain_number
 
 _VALUES: Final = (type(None), bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta)
+_ZONES: Final = (type(None), timezone, ZoneInfo)
 _COLLECTIONS: Final[dict[type, Callable[[Iterable[Any]], Any]]] = {
     list: list,
     tuple: tuple,
@@ -51,13 +53,18 @@ def restored(value: Any, records: Collection[type] = ()) -> Any:
     value = plain_number(value)
     kind = type(value)
     if kind in _VALUES:
+        if kind is datetime and type(value.tzinfo) not in _ZONES:
+            raise TypeError(
+                f"the zone of {value!r} is of the type {type(value.tzinfo).__qualname__}, which is not plain data\n"
+                "  expected: no zone, datetime.UTC, a fixed offset (datetime.timezone) or zoneinfo.ZoneInfo"
+            )
         return value
     if kind in _COLLECTIONS:
         return _COLLECTIONS[kind](restored(part, records) for part in value)
     if kind in _DICTS:
         return _DICTS[kind]({restored(key, records): restored(part, records) for key, part in value.items()})
     if kind in records:
-        return kind(**{name: restored(part, records) for name, part in _fields(value).items()})
+        return _record(value, {name: restored(part, records) for name, part in _fields(value).items()})
     raise TypeError(_complaint(value))
 
 
@@ -96,6 +103,22 @@ def _fields(record: Any) -> dict[str, object]:
     if hasattr(record, "_asdict"):
         return dict(record._asdict())
     return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+
+
+def _record(value: Any, parts: dict[str, object]) -> object:
+    """Return a record as its class makes it of its fields; those that its constructor does not take are set after."""
+    cls: Any = type(value)
+    late = {field.name for field in dataclasses.fields(cls) if not field.init} if dataclasses.is_dataclass(cls) else ()
+    try:
+        record: object = cls(**{name: part for name, part in parts.items() if name not in late})
+    except Exception as error:
+        raise TypeError(
+            f"{value!r} is refused by its own class: {type(error).__name__}: {error}\n"
+            "  expected: a record whose class makes it again of its fields, as it is when a checkpoint is read"
+        ) from error
+    for name in late:
+        object.__setattr__(record, name, parts[name])
+    return record
 
 
 def _complaint(value: object) -> str:
