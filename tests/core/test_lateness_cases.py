@@ -87,6 +87,22 @@ def test_allowed_lateness_counts_from_the_end_of_the_window_and_not_from_the_ele
     assert reasons(feed.batch(at(501))) == ["late"]
 
 
+@pytest.mark.parametrize("emit", [EmitPolicy.SPECULATIVE, EmitPolicy.EAGER])
+@pytest.mark.parametrize("late", [correct(5), Lateness(LatePolicy.SIDE)], ids=str)
+def test_where_results_come_at_once_a_row_of_an_open_window_is_late_only_without_allowed_lateness(
+    emit: EmitPolicy, late: Lateness
+) -> None:
+    # window     [0             10)
+    # watermark          8          14   16
+    # row at   1      2 is 6 behind, then 12: the window ended 4 ago; then 14: it ended 6 ago
+    corrects = late.corrects
+    feed = Feed(query(tumbling(10), Total(), emit=emit, late=late, has_ids=False))
+    feed.batch(at(1), watermark=8)
+    assert reasons(feed.batch(at(2), watermark=14)) == ([] if corrects else ["late"])
+    assert reasons(feed.batch(at(2), watermark=16)) == ([] if corrects else ["late"])
+    assert reasons(feed.batch(at(2))) == ["late"]
+
+
 @pytest.mark.parametrize(("window", "has_ids"), [(tumbling(60), True), (session(60), False)], ids=str)
 def test_with_ids_or_off_the_grid_allowed_lateness_counts_from_the_element(window: WindowKind, has_ids: bool) -> None:
     """Flink counts it from the end of any window, and merges an element into a session that is open."""

@@ -65,6 +65,16 @@ def test_an_event_is_a_member_until_the_end_of_the_period_of_its_last_tick() -> 
     ]
 
 
+def test_when_the_stream_closes_cumulating_windows_come_out_by_the_start_of_their_last_step() -> None:
+    #              0   2   4   6
+    # a            |-| horizon 7: all of its period
+    # b            |-------------...  horizon 2: the windows to 4 and to 6 start before it, and their last steps do not
+    query = WindowedQuery(cumulate(6, 2), [Computation(Count())])
+    for end, found in ((2, [2, 4, 6]), (INFINITY, [2])):
+        (rows,) = Script().insert("a", 1, end).close().run(query).values()
+        assert [row.window for row in rows] == [Window(0, last) for last in found]
+
+
 def test_an_event_that_ended_by_the_landmark_is_a_member_of_nothing() -> None:
     kind = landmark(4, since=10)
     assert [kind.membership(3, 10), kind.membership(3, 11), kind.membership(12, 13)] == [
