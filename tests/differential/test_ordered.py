@@ -151,3 +151,19 @@ def test_a_join_of_strings_has_an_order_over_windows_of_every_kind(windows: Any)
     assert all(text == "".join(sorted(text)) and first == text[0] for text, first in found)
     assert any("bc" in text for text, _ in found)
     crash_everywhere(script, query)
+
+
+def test_the_order_of_a_query_is_that_of_the_engine_and_null_comes_first() -> None:
+    """
+                  2
+    letters       d, c, b and a arrive; their order is 1, null, 2, 1
+    """
+    orders = {"d": 1, "c": None, "b": 2, "a": 1}
+    script = Script()
+    for letter in orders:
+        script = script.point(letter, 2, letter)
+    for windows in (tumbling(3), last(10).trigger(2), batch(4)):
+        query = WindowedQuery(windows, [Computation(Text())], order=orders.get)
+        *_, whole = script.close().run(query)[None]
+        assert whole.value == ("cdab",)
+        crash_everywhere(script.close(), query)

@@ -140,7 +140,7 @@ class QueryUnderTest:
 
     @property
     def has_order(self) -> bool:
-        """True if rows have an order: by time, and at one time by their ids, in the order in which these came."""
+        """True if rows have an order: by time, by that of the query, and else by their ids, as these came."""
         return self.is_ordered or any(computation.module.reads_order for computation in self.query.computations)
 
     def plan(self, evaluator: str) -> Plan:
@@ -187,7 +187,16 @@ class QueryUnderTest:
         if not self.has_order:
             return ()
         reads = () if self.rows is None else self.rows.reads
-        return (self.ids[change.id], *(value_read(change.event.payload, name) for name in reads))
+        return (self._places[_named(change)], *(value_read(change.event.payload, name) for name in reads))
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[Hashable, str], int]:
+        """The place of each event among all, of those at one time."""
+        places: dict[tuple[Hashable, str], Any] = {}
+        for step in self.script.changes():
+            order = None if self.query.order is None else self.query.order(step.change.event.payload)
+            places[_named(step.change)] = ([] if order is None else [order], self.ids[step.change.id])
+        return {name: place for place, name in enumerate(sorted(places, key=lambda name: places[name]))}
 
     @cached_property
     def _is_revised(self) -> bool:
@@ -224,6 +233,10 @@ class QueryUnderTest:
         return ModulePlan(
             f"result {place}", module, {}, (place,), (reads,), itemgetter(place), any_result, form, (reads,)
         )
+
+
+def _named(change: Insertion[Any] | Revision[Any]) -> tuple[Hashable, str]:
+    return change.id, repr(change.event.payload)
 
 
 def _keeps_its_end(change: Insertion[Any] | Revision[Any]) -> bool:

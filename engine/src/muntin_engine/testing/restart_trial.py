@@ -72,7 +72,8 @@ class RestartTrial(Trial):
         clips = [each for each in ClipPolicy if each in self._module.accepted_clips]
         clip = self.draw(st.sampled_from(clips)) if isinstance(window, WindowKind) else ClipPolicy.NONE
         timestamps = self.draw(st.sampled_from(_timestamps(self._module, window)))
-        query = WindowedQuery(window, [Computation(self._module)], clip, timestamps)
+        order = repr if self._module.reads_order else None  # another one than that of arrival
+        query = WindowedQuery(window, [Computation(self._module)], clip, timestamps, order=order)
         return QueryUnderTest(self.draw(scripts(self._payloads, kind)), query, emit)
 
     def _expect_none(self, tested: QueryUnderTest, evaluators: Sequence[str]) -> None:
