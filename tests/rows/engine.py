@@ -27,7 +27,7 @@ class Given(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A row of the output, without its id."""
+    """A row of the output, without its id, and without what says where the output of a window ends."""
 
     key: Hashable
     partition: Hashable

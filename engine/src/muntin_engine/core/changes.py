@@ -88,6 +88,7 @@ class OutputChange(NamedTuple):
         timing: Early if the window was open; final where there are no early results.
         firing: The number of earlier firings of the window; 0 where there are no early results.
         partition: The partition of row windows that it was computed for; None where there are none.
+        ends_window: True if it is the last row of a row window.
     """
 
     kind: OutputKind
@@ -100,6 +101,7 @@ class OutputChange(NamedTuple):
     timing: Timing = Timing.FINAL
     firing: int = 0
     partition: Any = None
+    ends_window: bool = False
 
     @property
     def sync_time(self) -> int:

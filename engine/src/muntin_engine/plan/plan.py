@@ -302,7 +302,8 @@ class Plan:
         new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
         early = ("timing", "firing") if self.early is not None else ()
         partition = ("partition",) if self.rows is not None and self.rows.partition_by is not None else ()
-        return (*name, *partition, "window", *lifetime, *change, *new_end, *early)
+        mark = ("ends_window",) if self.rows is not None and self.rows.is_marked else ()
+        return (*name, *partition, "window", *lifetime, *change, *new_end, *early, *mark)
 
     @property
     def lifetime_column(self) -> str:

@@ -214,6 +214,7 @@ def _schema(query: PlannedQuery, names: Iterable[str], outputs: Iterable[Field])
         "new_end": time,
         "timing": spark_types.StringType(),
         "firing": spark_types.LongType(),
+        "ends_window": spark_types.BooleanType(),
     }
     if plan.rows is not None and plan.rows.partition_by is not None:
         added["partition"] = projected[f"i{plan.expressions[plan.rows.partition_by]}"].dataType

@@ -42,11 +42,13 @@ class PartitionedRows(RowWindows, Generic[W]):
         shows_empty: True if a window without rows is computed too.
         admits: The condition that a row must meet to be a member; None if any may be. Others count for nothing: windows
             see no more of them than their time, and that they end a batch if they are markers.
+        is_marked: True if results say where the output of a window ends, in the column `ends_window`.
     """
 
     partitions: Partitions | None = None
     shows_empty: bool = False
     admits: str | None = None
+    is_marked: bool = False
 
     @property
     def _is_limited(self) -> bool:
@@ -101,6 +103,20 @@ class PartitionedRows(RowWindows, Generic[W]):
     def with_empty(self) -> Self:
         """Return the same windows, computed also when they have no rows."""
         return replace(self, shows_empty=True)
+
+    def with_marks(self) -> Self:
+        """Return the same windows, whose results have a column `ends_window`.
+
+        It is true of the last row that an operator returns for a window, in `on_trigger` and `on_flush` if it follows
+        rows, and of each result of aggregates; false of other rows. (IBM Streams: window punctuation in the output.) A
+        window for which an operator returns no row has no mark.
+
+        Example:
+            >>> from muntin.rows import last
+            >>> print(last(10).trigger(2).with_marks())
+            last(10).trigger(2).with_marks()
+        """
+        return replace(self, is_marked=True)
 
     def admit(self, condition: str) -> Self:
         """Return the same windows, of the rows alone that meet a condition.
@@ -335,6 +351,7 @@ class PartitionedRows(RowWindows, Generic[W]):
     def _spell_more(self, axis: Axis) -> str:
         """Return the calls that say more than the policies, as a query writes them."""
         told = ".with_empty()" if self.shows_empty else ""
+        told += ".with_marks()" if self.is_marked else ""
         told += f".admit({self.admits!r})" if self.admits is not None else ""
         if (of := self.partitions) is None:
             return told

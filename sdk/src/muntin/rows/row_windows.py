@@ -61,6 +61,11 @@ class RowWindows(WindowSpecification):
         return None
 
     @property
+    def is_marked(self) -> bool:
+        """True if results say where the output of a window ends, in the column `ends_window`. False, by default."""
+        return False
+
+    @property
     def conditions(self) -> tuple[str, ...]:
         """The expressions among `reads` that are conditions; a query refuses them if they are of another type."""
         return ()

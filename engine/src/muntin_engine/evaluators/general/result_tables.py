@@ -107,6 +107,7 @@ _READ: Final = {
     "timing": "timing",
     "firing": "firing",
     "partition": "partition",
+    "ends_window": "ends_window",
 }
 """The attributes of changes by the names of their columns."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from muntin import INFINITY, RowWindows, Window
 from muntin.rows import Action, ActionKind, Row
-from muntin_engine.core.changes import OutputChange, OutputKind, Progress, canonical
+from muntin_engine.core.changes import OutputChange, Progress, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation, Slide, SweptWindow, WindowResults
@@ -16,7 +16,7 @@ from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.release import Release
-from muntin_engine.evaluators.rows.key_state import Members, RowsKeyState
+from muntin_engine.evaluators.rows.key_state import Members, RowsKeyState, inserted
 
 
 @dataclass(slots=True)
@@ -167,12 +167,9 @@ class RowsEmission(Emission):
             found = self._open[partition] = made
         return found
 
-    def _emit(self, key: object, state: KeyState, partition: Hashable, window: Window, results: Sequence[Any]) -> None:
+    def _emit(
+        self, key: object, state: RowsKeyState, partition: Hashable, window: Window, results: Sequence[Any]
+    ) -> None:
         self.windows_closed += 1
         shown = partition if self._is_partitioned else None
-        for row in self._results.stamper.rows(key, window, results):
-            self._output.append(
-                OutputChange(
-                    OutputKind.INSERT, state.next_serial(), window, row.start, row.end, row.value, partition=shown
-                )
-            )
+        self._output += inserted(state, window, self._results.stamper.rows(key, window, results), shown, ends=True)

@@ -19,7 +19,7 @@ from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.release import Release
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
-from muntin_engine.evaluators.rows.key_state import ALL, Members, RowsKeyState
+from muntin_engine.evaluators.rows.key_state import ALL, Members, RowsKeyState, inserted
 
 _HANDLER_OF: Final = {
     ActionKind.TRIGGER: "on_trigger",
@@ -111,21 +111,17 @@ class RowOperatorEmission(Emission):
         return self._output
 
     def _emit(
-        self, key: object, state: RowsKeyState, partition: Hashable, window: Window, rows: list[Any], *, evicted: bool
+        self, key: object, state: RowsKeyState, partition: Hashable, window: Window, rows: list[Any], name: str
     ) -> None:
-        """Emit rows; those of the second output lie at the tick at which their cause left."""
-        if evicted:
+        """Emit the rows of a handler; those of the second output lie at the tick at which their cause left."""
+        if name == "on_evict":
             self._left += [
                 OutputChange(OutputKind.INSERT, 0, window, window.start, window.end, row, partition=partition)
                 for row in rows
             ]
             return
-        self._output += [
-            OutputChange(
-                OutputKind.INSERT, state.next_serial(), window, row.start, row.end, row.value, partition=partition
-            )
-            for row in self._stamper.rows(key, window, [rows])
-        ]
+        ends = name in ("on_trigger", "on_flush")
+        self._output += inserted(state, window, self._stamper.rows(key, window, [rows]), partition, ends=ends)
 
 
 class FollowedKey:
@@ -251,4 +247,4 @@ class FollowedKey:
         found = self._handlers.call(name, self._key, window, self._own, *told, view)
         if found:
             shown = None if self._partition_at is None or name == "on_empty" else partition
-            self._emit(self._key, self._state, shown, window, found, evicted=name == "on_evict")
+            self._emit(self._key, self._state, shown, window, found, name)

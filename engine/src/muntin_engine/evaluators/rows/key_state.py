@@ -7,10 +7,12 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from muntin import EARLIEST, INFINITY, RowWindows, Window
+from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
+from muntin_engine.evaluators.general.window_entry import OutputRow
 
 ALL: Final = Window(EARLIEST, INFINITY)
 """Stands for a window that has not been computed yet, in messages about its state."""
@@ -127,3 +129,30 @@ class RowsKeyState(KeyState):
                 for number, start, end, payload in zip(numbers, starts, ends, payloads, strict=True)
             }
         return state
+
+
+def inserted(
+    state: RowsKeyState, window: Window, rows: Sequence[OutputRow], partition: Hashable, *, ends: bool
+) -> list[OutputChange]:
+    """Return rows of the results as changes of the output.
+
+    Args:
+        state: The key, which numbers them.
+        window: The window that they are of.
+        rows: The rows.
+        partition: Its partition; None where there are none.
+        ends: True if they are all that is returned for a window, so that the last one ends it.
+    """
+    return [
+        OutputChange(
+            OutputKind.INSERT,
+            state.next_serial(),
+            window,
+            row.start,
+            row.end,
+            row.value,
+            partition=partition,
+            ends_window=ends and place == len(rows),
+        )
+        for place, row in enumerate(rows, 1)
+    ]
