@@ -72,7 +72,7 @@ def changed(change: LifetimeChange, life: Life) -> Life | None:
     covered = [window for window in _windows(kind, furthest) if window.start < end and start < window.end]
     ends = covered[-1].end
     if isinstance(change, ShareWindows):
-        ends = min(window.start for window in _windows(kind, furthest + 100) if window.start > covered[-1].start)
+        ends = min(window.start for window in _windows(kind, furthest + 1_000) if window.start > covered[-1].start)
     return Life(covered[0].start, INFINITY if end == INFINITY else ends, payload)
 
 
