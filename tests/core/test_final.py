@@ -1,10 +1,21 @@
-"""Final output: each window once, when nothing can alter it, at a cost that does not depend on the overlap."""
+"""Final output: each window once, when nothing can alter it, at a cost that in a batch does not depend on overlap."""
 
 from __future__ import annotations
 
 import pytest
 
-from muntin import INFINITY, EarlyEmission, EmitPolicy, count_by_start, early, hopping, snapshot, tumbling
+from muntin import (
+    INFINITY,
+    EarlyEmission,
+    EmitPolicy,
+    WindowKind,
+    count_by_start,
+    early,
+    hopping,
+    landmark,
+    snapshot,
+    tumbling,
+)
 from muntin.triggers import every_count
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.event_index import EventIndex
@@ -60,6 +71,30 @@ def test_each_row_enters_once_and_leaves_once_whatever_the_overlap_of_windows(ov
     assert len(output(feed.batch(watermark=INFINITY))) == 2000 + overlap - 1
     assert module.built <= 2000 / overlap + 2
     assert module.added + module.removed <= 2000 * 2 + overlap
+
+
+@pytest.mark.parametrize(("window", "every", "batches"), [(hopping(50, 10), 10, 5), (hopping(50, 10), 50, 2)])
+def test_a_row_enters_again_in_each_micro_batch_that_closes_windows_of_it(
+    window: WindowKind, every: int, batches: int
+) -> None:
+    """A row is in five windows; where each batch closes one, it enters five times, and where one closes five, twice."""
+    module = RunningTotal()
+    feed = Feed(query(window, module))
+    for start in range(0, 1000, every):
+        feed.batch(*(row(at, at, at + 1, 1) for at in range(start, start + every)), watermark=start + every)
+    feed.batch(watermark=INFINITY)
+    entered = module.added / 1000
+    assert batches - 1 < entered <= batches
+
+
+def test_no_row_leaves_windows_that_only_grow() -> None:
+    """A row enters in each batch, and is kept; `explain()` says both."""
+    module = RunningTotal()
+    feed = Feed(query(landmark(10), module))
+    for start in range(0, 200, 10):
+        result = feed.batch(*(row(at, at, at + 1, 1) for at in range(start, start + 10)), watermark=start + 10)
+    assert (module.built, module.added) == (20, sum(range(10, 210, 10)))
+    assert result.held.events == 200
 
 
 @pytest.mark.parametrize("window", [snapshot(), count_by_start(50)])

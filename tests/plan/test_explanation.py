@@ -53,7 +53,8 @@ def test_a_query_is_explained_line_by_line() -> None:
         "late        rows behind the watermark go to late()\n"
         "context     the windows of an event follow from its own times\n"
         "evaluator   general: show.count 1.0.0 has no combine\n"
-        "module      n = show.count 1.0.0: its state slides from window to window\n"
+        "module      n = show.count 1.0.0: its state slides through the windows that a micro-batch closes, "
+        "and is built anew in the next one\n"
         "module      m = show.members 1.0.0: computed from the members of each window, as it is not incremental\n"
         "row         a constant for each window that it is a member of\n"
         "state       the events of open windows, in a log per bucket: a batch appends the changes of the keys "
@@ -235,7 +236,7 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             Whole,
             {"window": snapshot()},
             "state",
-            "a partial state per event until the watermark passes its end; a",
+            "a partial state per event until the watermark passes its end; a state has a bounded size; a",
         ),
         (
             Whole,
@@ -292,9 +293,19 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             "m = show.sketch 1.0.0: adds a session's rows of a batch in one call, and combines its states where",
         ),
         (Sketch, {"window": session(9)}, "row", "crosses the shuffle as it is, and is added there to the state of its"),
-        (Sketch, {"window": session(9)}, "state", "a partial state per key and open session; a batch writes only"),
+        (
+            Sketch,
+            {"window": session(9)},
+            "state",
+            "a partial state per key and open session; a state has a bounded size; a",
+        ),
         (Statistics, {"window": session(9)}, "row", "lifted before the shuffle, and fused with its session after it"),
-        (Statistics, {"window": session(9)}, "state", "a partial state per key and open session; a batch writes only"),
+        (
+            Statistics,
+            {"window": session(9)},
+            "state",
+            "a partial state per key and open session; a state has a bounded size; a",
+        ),
         (Sketch, {"window": BERLIN}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form for its input"),
         (Sketch, {"window": BERLIN}, "row", "merged once into its slice of 1 day, before the shuffle"),
         (Statistics, {"window": BERLIN}, "evaluator", "columnar: all modules have a columnar form"),

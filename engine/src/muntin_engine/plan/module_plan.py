@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Module, ParameterError, QueryError, SupportsColumns
+from muntin import Merge, Module, ParameterError, QueryError, SupportsColumns
 from muntin.axis import lengths_read_by
 from muntin.modules.columnar_aggregate import Form
 from muntin.modules.parameters import check_types
@@ -16,6 +16,7 @@ from muntin.modules.spelling import spell
 from muntin.schemas import Field, Struct, Variable
 from muntin_engine.core.skipping import forbids_null
 from muntin_engine.plan.input_binding import bind_inputs
+from muntin_engine.state.codec import holds_many
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,13 @@ class ModulePlan:
         """The module's result for a window none of whose rows it accepts: null, unless it says otherwise."""
         source = self.module if self.is_choosy else self.form
         return getattr(source, "empty_result", None)
+
+    @property
+    def is_holistic(self) -> bool:
+        """True if a state may grow with the values in it: no constant bounds its size."""
+        if self.form is not None:
+            return any(part.merge is Merge.COLLECT for part in self.form.components().values())
+        return getattr(self.module, "state_bytes", None) is None and holds_many(self.module.state_type())
 
     @property
     def label(self) -> str:

@@ -123,6 +123,14 @@ class Plan:
         return [label for label, module in zip(self.module_labels, self.modules, strict=True) if module.is_choosy]
 
     @property
+    def sizes_of_states(self) -> str:
+        """The bound of the states of the modules, in words."""
+        growing = [module.label for module in self.modules if module.is_holistic]
+        return (
+            f"a state of {' or '.join(growing)} may grow with its values" if growing else "a state has a bounded size"
+        )
+
+    @property
     def is_windowed(self) -> bool:
         """True if the query has windows; otherwise each event counts by itself, and results have a lifetime alone."""
         return not isinstance(self.window, Unwindowed)

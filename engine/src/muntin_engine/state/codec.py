@@ -181,16 +181,34 @@ def records_in(annotation: object) -> set[type]:
         >>> records_in(list[int] | None)
         set()
     """
+    return {cls for cls in classes_in(annotation) if dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")}
+
+
+def holds_many(annotation: object) -> bool:
+    """Return True if a value of a type may hold any number of others: a list, a set or a dict in it, or a type unknown.
+
+    Example:
+        >>> holds_many(tuple[float, int]), holds_many(dict[str, int] | None)
+        (False, True)
+    """
+    found = classes_in(annotation)
+    return not found or any(cls is object or issubclass(cls, (list, dict, set, frozenset, deque)) for cls in found)
+
+
+def classes_in(annotation: object) -> set[type]:
+    """Return the classes that an annotation mentions, at any depth; `object` for one that says nothing."""
     found: set[type] = set()
     pending = [annotation]
     while pending:
         part = pending.pop()
         cls = get_origin(part) or part
+        if cls is Any or part is Ellipsis or isinstance(part, str):
+            cls = object
         pending += get_args(part)
-        is_record = dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")
-        if isinstance(cls, type) and is_record and cls not in found:
+        if isinstance(cls, type) and cls not in found:
             found.add(cls)
-            pending += _hints(cls)
+            if dataclasses.is_dataclass(cls) or hasattr(cls, "_fields"):
+                pending += _hints(cls)
     return found
 
 

@@ -106,6 +106,7 @@ class LandmarkWindows(WindowKind):
     title: ClassVar[str] = "landmark windows"
     lengths: ClassVar[tuple[str, ...]] = ("step", "since")
     waits_for_events: ClassVar[bool] = False
+    keeps_all: ClassVar[bool] = True
 
     step: int
     since: int = 0
@@ -147,6 +148,7 @@ class GlobalWindows(WindowKind):
     version: ClassVar[str] = "1.0"
     title: ClassVar[str] = "the global window"
     waits_for_events: ClassVar[bool] = False
+    keeps_all: ClassVar[bool] = True
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the window."""

@@ -31,6 +31,7 @@ class WindowSpecification(ABC):
         waits_for_events: False if windows are there before events are, as on a grid or in a calendar.
         ends_move: True if a boundary at the watermark itself may still move. Windows then close one tick later.
         can_be_time_bound: True if results may be time-bound.
+        keeps_all: True if an event counts in windows without end, so that none is dropped before the stream is closed.
     """
 
     __slots__ = ()
@@ -43,6 +44,7 @@ class WindowSpecification(ABC):
     waits_for_events: ClassVar[bool] = True
     ends_move: ClassVar[bool] = False
     can_be_time_bound: ClassVar[bool] = False
+    keeps_all: ClassVar[bool] = False
 
     def __str__(self) -> str:
         return self.spell()

@@ -107,7 +107,9 @@ class FinalEmission(Emission):
     """Emits windows when they close, computed in one sweep. Between batches it keeps events alone.
 
     Cost: a change is inserted into the index. A batch that closes windows goes through the key's open events once, and
-    calls the modules for each window: at a constant cost per row for modules that slide, otherwise with all members.
+    calls the modules for each window: with all members for the first one and, of modules that do not slide, for the
+    others; modules that slide get each row that comes or goes after that once. So a row that is in many windows is
+    added once in each batch that closes some of them.
     """
 
     follows_windows = False

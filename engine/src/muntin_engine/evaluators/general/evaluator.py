@@ -44,7 +44,7 @@ class GeneralEvaluator(Evaluator):
                 "" if can_remove else ", as it has no remove_events"
             )
         if _slides(module):
-            return "its state slides from window to window"
+            return "its state slides through the windows that a micro-batch closes, and is built anew in the next one"
         return "its state is built from the members of each window, as " + (
             "what it sees depends on the window" if module.module.is_time_sensitive else "it has no remove_events"
         )
@@ -54,11 +54,13 @@ class GeneralEvaluator(Evaluator):
         if plan.early is not None:
             return "at most a trigger call for each window that it is a member of; a firing costs what a closing does"
         slides = all(map(_slides, plan.modules)) and plan.emission is EmitPolicy.FINAL
-        return "a constant, whatever the overlap" if slides else "a constant for each window that it is a member of"
+        if slides:
+            return "a constant in each micro-batch that closes windows that it is a member of, however many these are"
+        return "a constant for each window that it is a member of"
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
-        kept = "the events of open windows"
+        kept = "all events, as none ever leaves its windows" if plan.window.keeps_all else "the events of open windows"
         if plan.early is not None:
             kept += ", and the trigger's state of each open window with members"
             kept += ", with its last output" if plan.early.may_retract else ""

@@ -45,20 +45,21 @@ class OverSlices(Evaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
+        sizes = plan.sizes_of_states
         if plan.is_revised:
             emitted = " and the last output of each window that may change," if plan.emission.may_retract else ""
             kept = f"an event until the watermark passes its end,{emitted}"
             kept = f"{kept} and the rows that wait for others of their event"
             if not plan.is_cut_at_edges:
-                kept = f"{kept}; from then on a partial state per key and range of the open windows"
+                kept = f"{kept}; from then on a partial state per key and range of the open windows; {sizes}"
             return f"{kept}; a batch writes only the events that it changed"
         if plan.is_cut_at_edges:
-            return "a partial state per event until the watermark passes its end; a batch writes only its own"
+            return f"a partial state per event until the watermark passes its end; {sizes}; a batch writes only its own"
         if plan.gap is not None:
-            return "a partial state per key and open session; a batch writes only its own partial states"
+            return f"a partial state per key and open session; {sizes}; a batch writes only its own partial states"
         unit = "slice" if plan.input.lifetimes == "point" else "range of windows"
         kept = f"a partial state per key and {unit} of the open windows"
-        return f"{kept}{self.explain_bound(plan)}; a batch writes only its own rows or partial states"
+        return f"{kept}{self.explain_bound(plan)}; {sizes}; a batch writes only its own rows or partial states"
 
     def explain_bound(self, plan: Plan) -> str:
         """Say what else may be kept in the place of a partial state."""

@@ -41,7 +41,7 @@ class RowsEvaluator(GeneralEvaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
-        rows = "the states of modules of each open window" if _folds(plan) else "those in windows"
+        rows = f"a state per module and open window ({plan.sizes_of_states})" if _folds(plan) else "those in windows"
         log = "in a log per bucket: a batch appends the keys that have rows or a timer"
         return f"the rows that wait for the watermark, and {rows}, {log}"
 

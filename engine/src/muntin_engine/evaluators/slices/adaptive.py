@@ -1,4 +1,4 @@
-"""Rows or states: per key whichever takes less memory (AdaptWID; thesis, section 6.3)."""
+"""Rows or states: per key and slice whichever takes less memory (AdaptWID; thesis, section 6.3)."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ class AdaptivePolicy:
 
         winVol > aggr * wed / (tup * SLIDE) + sum of vol_k * offset_k,   winVol = vol * wed   (6.9)
 
-    Here states are kept of slices, not of windows, and only of those in which the key has rows: their number takes the
-    place of `wed / SLIDE`. All sources of a bucket move under one watermark, so the offsets are zero. For one slice
-    (6.9) reads: its rows take more bytes than its state.
+    Here states are kept of slices, not of windows, and each slice of a key is states or rows by itself: its rows take
+    more bytes than its state, or they do not. The thesis names this at the end of section 6.3.4.2, for panes. The rows
+    are counted, so nothing is estimated: neither `vol` nor `wed`, nor how far a source is behind the others. Which way
+    the next slices of a key start follows from the rows of its last closed window and the slices that had any.
 
     Attributes:
         state_bytes: What the states of all modules take for one key and slice, as far as they say; None if none does.
