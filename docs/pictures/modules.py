@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from muntin import Aggregate, ClipPolicy, Event, TimeSensitiveAggregate, TimeSensitiveOperator, Window
+from muntin import Aggregate, ClipPolicy, Event, OutputContract, TimeSensitiveAggregate, TimeSensitiveOperator, Window
 
 
 class Seen(TimeSensitiveOperator[str, str]):
     """Returns what it is shown: under `timestamps="unchanged"` the lifetimes that a module sees."""
 
     name, version = "pictures.seen", "1.0.0"
+    contract = OutputContract.UNRESTRICTED  # a member may start before its window
 
     def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterator[Event[str]]:
         """Return the members."""
