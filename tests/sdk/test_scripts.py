@@ -257,3 +257,10 @@ def test_a_script_draws_itself() -> None:
 
 def test_a_retraction_can_be_added_as_it_is() -> None:
     assert Script().insert("a", 1, 8, "a").add(retraction("a", A)).history() == {None: {}}
+
+
+def test_an_id_that_is_nan_is_equal_to_itself() -> None:
+    script = Script().insert(float("nan"), 1, 9, "a").revise(float("nan"), 5).batch().retract(float("nan"))
+    assert script.history() == {None: {}}
+    with pytest.raises(StreamError, match="an event nan that starts at 1 is alive here"):
+        Script().insert(float("nan"), 1, 9).insert(float("nan"), 1, 5)

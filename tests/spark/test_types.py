@@ -16,10 +16,12 @@ from muntin import (
     Event,
     Instant,
     Operator,
+    QueryError,
     TimeSensitiveOperator,
     Window,
     function,
     hopping,
+    last,
     snapshot,
     tumbling,
 )
@@ -50,6 +52,30 @@ def test_a_key_of_any_type_groups_as_in_spark(spark: SparkSession, key: str, gro
     assert expected.count() == groups
     assert found.select("k", "n").schema["k"].dataType == expected.schema["k"].dataType
     assert sorted(map(str, found.select("k", "n").collect())) == sorted(map(str, expected.collect()))
+
+
+def test_text_with_a_collation_is_refused_where_it_is_compared_and_what_is_advised_groups_as_spark_does(
+    spark: SparkSession,
+) -> None:
+    df = spark.sql("SELECT * FROM VALUES ('a', 1), ('A', 2), ('b', 3) AS t (k, at)")
+    for collation in ("UTF8_LCASE", "UNICODE_CI", "UNICODE", "UTF8_BINARY_RTRIM"):
+        collated = df.withColumn("k", F.collate("k", collation)).withColumn("s", F.array(F.struct("k")))
+        said = rf"k has the collation {collation}: Spark .*\n.*F.lower\(F.collate\('k', 'UTF8_BINARY'\)\)"
+        with pytest.raises(QueryError, match=f"the key {said}"):
+            events(collated, key="k", at="at").window(tumbling(9)).aggregate(n=module(Count))
+        with pytest.raises(QueryError, match=f"the key s has the collation {collation}"):
+            events(collated, key="s", at="at").window(tumbling(9)).aggregate(n=module(Count))
+        with pytest.raises(QueryError, match=f"the id {said}"):
+            events(collated, at="at", id="k").window(tumbling(9)).aggregate(n=module(Count))
+        with pytest.raises(QueryError, match=f"the partition {said}"):
+            events(collated, at="at").window(last(2).partition("k")).aggregate(n=module(Count))
+        with pytest.raises(QueryError, match=f"the order {said}"):
+            events(collated, at="at", order="k").window(last(2)).aggregate(n=module(Count))
+    collated = df.withColumn("k", F.collate("k", "UTF8_LCASE"))
+    key = F.lower(F.collate("k", "UTF8_BINARY")).alias("k")
+    found = events(collated, key=key, at="at").window(tumbling(9)).aggregate(n=module(Count)).results()
+    expected = collated.groupBy("k").count()
+    assert sorted(row.n for row in found.collect()) == sorted(row[1] for row in expected.collect()) == [1, 2]
 
 
 def test_no_key_at_all_makes_one_group(spark: SparkSession) -> None:

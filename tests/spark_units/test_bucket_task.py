@@ -19,6 +19,7 @@ from muntin_engine.state.cells import MemoryCells
 from tests.differential.forms import INVERTIBLE
 from tests.spark.modules import Members
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
+from tests.spark_units.test_closed import Told
 
 STREAMS = {"accepted", "late", "rejected", "results"}
 
@@ -167,3 +168,36 @@ def test_rows_with_ids_come_out_on_arrays_as_they_do_one_by_one(late: Lateness, 
 
 def sorted_streams(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     return {stream: sorted(some, key=str) for stream, some in found.items()}
+
+
+NAN_IDS = {
+    "number": lambda ids: pa.array([float(id) for id in ids]),
+    "list": lambda ids: pa.array([[float(id)] for id in ids]),
+    "struct": lambda ids: pa.array([{"x": float(id), "y": "a"} for id in ids]),
+}
+
+
+# nan  [--------)        is revised to end at 5, in a later micro-batch, and -0.0, which is 0.0, is deleted
+# -0   [--------)
+@pytest.mark.parametrize("evaluator", ["general", "columnar"])
+@pytest.mark.parametrize("kind", NAN_IDS)
+def test_an_id_that_is_nan_is_equal_to_itself_as_a_key_is(evaluator: str, kind: str) -> None:
+    ids, cells = NAN_IDS[kind], MemoryCells()
+    results = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
+
+    def new_process() -> TaskPayload:
+        return task_of(Told(), has_changes=True, has_ids=True, evaluator=evaluator, results=results)
+
+    first = rows(start=[1, 1], end=[30, 30], id=ids(["nan", "-0.0"]), change=["insert"] * 2, i0=[5, 6])
+    assert run(new_process(), cells, first) == {"accepted": [{"rows": 2}]}
+    then = rows(
+        start=[1, 1, 1, 40],
+        end=[30, 30, 30, None],
+        new_end=[5, 1, None, None],
+        id=ids(["nan", "0", "nan", "1"]),
+        change=["revise", "retract", "insert", "punctuate"],
+        i0=[5, 6, 7, None],
+    )
+    found = run(new_process(), cells, then)
+    assert [row["reason"] for row in found["rejected"]] == ["duplicate id"]
+    assert found["results"] == [{"key": "a", "window": {"start": 0, "end": 10}, "m": 5}]

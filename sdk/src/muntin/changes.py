@@ -7,6 +7,7 @@ id and its start: two events of one id that start at different ticks are two eve
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeAlias
@@ -17,6 +18,16 @@ from muntin.errors import StreamError
 from muntin.events import Event
 
 P = TypeVar("P", covariant=True)
+
+
+def same_id(id: Hashable) -> Hashable:
+    """Return an id such that equal ones are one: all NaNs are, as they are among keys.
+
+    Example:
+        >>> same_id(float("nan")) is same_id(float("nan")), same_id("a")
+        (True, 'a')
+    """
+    return math.nan if isinstance(id, float) and math.isnan(id) else id
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +41,9 @@ class Insertion(Generic[P]):
 
     id: Hashable
     event: Event[P]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", same_id(self.id))
 
     @property
     def sync_time(self) -> int:
@@ -55,6 +69,7 @@ class Revision(Generic[P]):
     new_end: int
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "id", same_id(self.id))
         if self.new_end < self.event.start:
             raise StreamError(
                 f"event {self.id!r} starts at {self.event.start} and cannot end at {self.new_end}\n"

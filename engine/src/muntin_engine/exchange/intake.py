@@ -107,7 +107,7 @@ def changes_of(table: pa.Table, payload_names: Sequence[str], side: int = 0) -> 
     payloads = tuples_of(table, payload_names)
     names = ("id", "start", "end", "new_end", "source")
     ids, starts, ends, new_ends, sources = (_values(table, name) for name in names)
-    if "id" in table.column_names and pa.types.is_nested(table.column("id").type):
+    if "id" in table.column_names and _needs_stand_ins(table.column("id").type):
         ids = map(hashable, ids)
     return map(_change, zip(ids, starts, ends, payloads, new_ends, sources, repeat(side), strict=False))
 
@@ -139,8 +139,17 @@ def _values(table: pa.Table, name: str) -> Iterable[object]:
     return values
 
 
+def _needs_stand_ins(data_type: pa.DataType) -> bool:
+    return pa.types.is_nested(data_type) or pa.types.is_floating(data_type)
+
+
 def hashable(id: object) -> Hashable:
-    """Return an array or a struct as tuples; all ids of a query are of one type, so nothing gets mixed up."""
+    """Return an id that equals itself: an array or a struct as tuples, NaN as text, which no float is.
+
+    All ids of a query are of one type, so nothing gets mixed up.
+    """
+    if isinstance(id, float):
+        return id if id == id else "NaN"  # noqa: PLR0124
     if not isinstance(id, dict | list | tuple):
         return id
     return tuple(map(hashable, id.values() if isinstance(id, dict) else id))

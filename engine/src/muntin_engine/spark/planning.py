@@ -31,7 +31,7 @@ from muntin_engine.spark.other_streams import marks_of, with_marks
 from muntin_engine.spark.read_columns import ReadColumns
 from muntin_engine.spark.row_columns import check_order, check_read, read_as
 from muntin_engine.spark.session.ended import in_session
-from muntin_engine.spark.types import arrow_type_of, axis_of, field_of, places_of
+from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation, field_of, places_of
 from muntin_engine.spark.uniting import bucket_of
 
 if TYPE_CHECKING:
@@ -149,6 +149,7 @@ class _Stream:
         request = self.request
         if "id" in self.roles:
             arrow_type_of(self.roles["id"].dataType)
+            check_no_collation(self.roles["id"], "the id")
         types = tuple(map(_key_type, self.keys))
         heartbeats = [
             replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")) for beat in request.heartbeats
@@ -356,6 +357,7 @@ def _axis(times: Sequence[spark_types.StructField]) -> Axis:
 def _key_type(part: spark_types.StructField) -> pa.DataType:
     if "map<" in part.dataType.simpleString():
         raise QueryError(f"the key {part.name} holds a map, of which Spark cannot tell whether two are equal")
+    check_no_collation(part, "the key")
     return arrow_type_of(part.dataType)
 
 

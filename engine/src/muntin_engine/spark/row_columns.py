@@ -9,7 +9,7 @@ from pyspark.sql import types as spark_types
 from muntin import PolicyError, RowWindows
 from muntin.rows import DeltaPolicy, PartitionedRows
 from muntin.schemas import Field, Scalar, ScalarKind
-from muntin_engine.spark.types import field_of
+from muntin_engine.spark.types import check_no_collation, field_of
 
 _TIMES: Final = (spark_types.TimestampType, spark_types.TimestampNTZType)
 _EXACT: Final = (
@@ -41,6 +41,7 @@ def check_order(part: spark_types.StructField) -> None:
             f"order={part.name!r} is of type {part.dataType.simpleString()}\n"
             "  expected: an integer, text, a decimal, a date or a timestamp, such as an offset"
         )
+    check_no_collation(part, "the order")
 
 
 def check_read(windows: RowWindows, expression: str, data_type: spark_types.DataType) -> None:
@@ -48,6 +49,7 @@ def check_read(windows: RowWindows, expression: str, data_type: spark_types.Data
 
     Raises:
         PolicyError: An expression is of another type than it is used as.
+        QueryError: Partitions are of text with a collation.
     """
     found = data_type.simpleString()
     if expression == windows.partition_by and not isinstance(data_type, _EXACT):
@@ -55,6 +57,8 @@ def check_read(windows: RowWindows, expression: str, data_type: spark_types.Data
             f"partition({expression!r}) is of type {found}\n"
             "  expected: an integer, text, a decimal or a date; cast it, for example with 'cast(x as string)'"
         )
+    if expression == windows.partition_by:
+        check_no_collation(spark_types.StructField(expression, data_type), "the partition")
     for policy in windows.policies if isinstance(windows, PartitionedRows) else ():
         if isinstance(policy, DeltaPolicy) and policy.attribute == expression and not isinstance(data_type, _NUMBERS):
             raise PolicyError(f"delta({expression!r}, ...) is of type {found}\n  expected: a number or a timestamp")

@@ -74,6 +74,9 @@ _MOST_DIGITS: Final = 38
 _DIGITS_OF_TICKS: Final = 19
 """Digits of the largest tick."""
 
+_BINARY: Final = "UTF8_BINARY"
+"""The collation of text that has none: equal if all bytes are."""
+
 _FINE: Final = (spark_types.DecimalType, spark_types.TimestampNTZType)
 
 
@@ -130,6 +133,32 @@ def field_of(name: str, data_type: spark_types.DataType) -> Field:
     return Field(
         name, ColumnScalar(kind, data_type) if isinstance(data_type, _FINE) else Scalar(kind), is_nullable=True
     )
+
+
+def check_no_collation(part: spark_types.StructField, call: str) -> None:
+    """Refuse text with a collation where values are compared: Spark takes "a" and "A" for one, Python does not.
+
+    Args:
+        part: The column.
+        call: How the query names it, such as `key`.
+
+    Raises:
+        QueryError: Its text, or text in it, has a collation.
+    """
+    pending: list[spark_types.DataType] = [part.dataType]
+    while pending:
+        data_type = pending.pop()
+        if isinstance(data_type, spark_types.StructType):
+            pending += [inner.dataType for inner in data_type.fields]
+        elif isinstance(data_type, spark_types.ArrayType):
+            pending.append(data_type.elementType)
+        elif isinstance(data_type, spark_types.StringType) and data_type.collation != _BINARY:
+            plain = f"F.collate({part.name!r}, {_BINARY!r})"
+            raise QueryError(
+                f"{call} {part.name} has the collation {data_type.collation}: Spark compares it by that, and Python by "
+                f"its letters\n  to have spellings alike give one spelling, for example F.lower({plain})\n"
+                f"  to tell them apart give {plain}"
+            )
 
 
 def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.DataType:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
 from muntin.axis import EARLIEST, INFINITY
-from muntin.changes import Insertion, Punctuation, Revision
+from muntin.changes import Insertion, Punctuation, Revision, same_id
 from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.testing.batches import KeyedChange, Step
@@ -72,13 +72,15 @@ class StreamHistory:
 
     def events(self, key: Hashable, id: Hashable) -> list[Event[Any]]:
         """Return the events of an id that are alive, as they are now."""
-        found = (_left(trail) for (of, known, _), trail in self._trails.items() if (of, known) == (key, id))
+        found = (_left(trail) for (of, known, _), trail in self._trails.items() if (of, known) == (key, same_id(id)))
         return [event for event in found if event is not None]
 
     def keys_of(self, id: Hashable) -> list[Hashable]:
         """Return the keys that have an event of that id alive."""
         return list(
-            dict.fromkeys(key for (key, known, _), trail in self._trails.items() if known == id and _left(trail))
+            dict.fromkeys(
+                key for (key, known, _), trail in self._trails.items() if (known,) == (same_id(id),) and _left(trail)
+            )
         )
 
     def _punctuate(self, step: Punctuation) -> None:
