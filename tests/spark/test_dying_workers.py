@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import struct
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -61,6 +64,37 @@ def test_a_module_that_ends_its_worker_is_named_with_key_and_window(spark: Spark
     said = root_cause(failure.value)
     assert "died while or after show.exits 1.0.0 ran" in said
     assert PLACE in said
+
+
+class Breaks(Aggregate[int, int]):
+    name, version = "show.breaks", "1.0.0"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        if 7 in payloads and self.what == "descriptors":
+            os.closerange(3, 1000)
+        elif 7 in payloads:
+            struct.pack = struct.unpack = None  # type: ignore[assignment]  # the worker would wait for Spark for ever
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("what", "begins"),
+    [
+        ("descriptors", r"a worker \(process \d+\) died while or after show.breaks 1.0.0 ran"),
+        ("struct", r"(.|\n)*ModuleContractError: show.breaks 1.0.0 replaced or removed struct.pack, struct.unpack"),
+    ],
+)
+def test_a_module_that_takes_from_its_worker_what_it_answers_with_is_named(
+    spark: SparkSession, what: str, begins: str
+) -> None:
+    stream = events(numbers(spark), key="key", at="at", buckets=1)
+    query = stream.window(tumbling(10)).aggregate(out=module(Breaks, "payload", what=what))
+    with pytest.raises((PySparkException, Py4JError)) as failure:
+        query.results().collect()
+    assert re.match(rf"{begins}.*\n  {re.escape(PLACE)}", root_cause(failure.value))
 
 
 def test_a_module_that_exits_is_an_error_like_any_other(spark: SparkSession) -> None:

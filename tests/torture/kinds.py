@@ -158,6 +158,14 @@ KINDS: Final = (
         seconds=400,
     ),
     Kind(
+        "hostile-workers",
+        "Modules that close descriptors, replace builtins or exit: the results are right, or the error names them.",
+        Lane.SPARK,
+        1,
+        "tests.torture.workers:hostile_workers",
+        seconds=400,
+    ),
+    Kind(
         "kills",
         "A query with all sinks whose JVM, worker or driver is killed, again and again: every sink has each row once.",
         Lane.SPARK,

@@ -83,29 +83,34 @@ def run_bucket(
         ModuleFailedError: A module raised an exception.
         StateError: The state is damaged, or of another time or place.
     """
-    durations, checked = Durations(task), CheckedCells(cells, f"bucket {bucket}", origin, was_idle)
     try:
-        with overseen(task.worker, task.plan.axis), without_collector():
-            with durations.stages["intake"]:
-                intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
-            reports = [
-                # a static input is complete after its rows
-                InputReport(
-                    replace(part.progress, watermark=INFINITY) if task.is_static else part.progress,
-                    part.observed,
-                    own,
-                    part.oldest,
-                )
-                for part, own in zip(arrived.inputs, intake.key_watermarks, strict=True)
-            ]
-            batch = BucketBatch(intake.changes, arrived.partials, reports, arrived.signals)
-            with durations.stages["evaluate"]:
-                found = BY_NAME[task.plan.choice.evaluator].process(task, bucket, checked, batch)
-            with durations.stages["encode"]:
-                tables = [*zip(repeat(RESULTS), found.tables), *zip(repeat(EVICTED), found.evicted)]
+        with overseen(task.worker, task.plan.axis):
+            yield from _evaluate(task, bucket, CheckedCells(cells, f"bucket {bucket}", origin, was_idle), arrived)
     except ModuleFailedError as error:
         error.say_window(task.plan.words.spell_interval)
         raise
+
+
+def _evaluate(task: TaskPayload, bucket: int, checked: CheckedCells, arrived: Arrived) -> Iterator[OutputBlob]:
+    durations = Durations(task)
+    with without_collector():
+        with durations.stages["intake"]:
+            intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
+        reports = [
+            # a static input is complete after its rows
+            InputReport(
+                replace(part.progress, watermark=INFINITY) if task.is_static else part.progress,
+                part.observed,
+                own,
+                part.oldest,
+            )
+            for part, own in zip(arrived.inputs, intake.key_watermarks, strict=True)
+        ]
+        batch = BucketBatch(intake.changes, arrived.partials, reports, arrived.signals)
+        with durations.stages["evaluate"]:
+            found = BY_NAME[task.plan.choice.evaluator].process(task, bucket, checked, batch)
+        with durations.stages["encode"]:
+            tables = [*zip(repeat(RESULTS), found.tables), *zip(repeat(EVICTED), found.evicted)]
     yield OutputBlob(ACCEPTED, found.accepted + sum(counts[-1] for counts in arrived.skipped))
     yield OutputBlob(OUTPUT_WATERMARK, found.output_watermark)
     for stream, table in tables:

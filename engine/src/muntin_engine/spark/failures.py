@@ -16,10 +16,13 @@ from pyspark.errors import PySparkException
 
 from muntin_engine.errors import SessionEndedError, SinkError
 from muntin_engine.spark.session.ended import is_cut_off
-from muntin_engine.workers.traces_folder import last_death
+from muntin_engine.workers.traces_folder import last_death, last_module
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _WORKER: Final = "from the Python worker"
+_RUNNER: Final = re.compile(r"^\s*at \S*Python\w*Runner", re.MULTILINE)
+_OURS: Final = re.compile(r"^muntin\w*\.[\w.]+: ", re.MULTILINE)
+"""An error of ours at the end of a traceback, which names the module if one is to blame."""
 _SINK: Final = re.compile(rf"^{SinkError.__module__}\.{SinkError.__name__}: ", re.MULTILINE)
 _JVM_PART: Final = re.compile(r"\s*((SQLSTATE: \w+\s*)+(=== |\Z)|=== Streaming Query ===)")
 _JVM_STACK: Final = re.compile(
@@ -58,14 +61,24 @@ def root_cause(error: BaseException) -> str:
     if is_cut_off(error):
         return str(SessionEndedError(f"nobody answers at its JVM ({error})"))
     whole = list(_messages(error))
-    died = f"\n{words}" if any(map(_DEAD.search, whole)) and (words := last_death()) else ""
+    ran = last_death() if any(map(_DEAD.search, whole)) else ""
     messages = [_without_jvm(message) for message in whole]
     of_sinks = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
     if of_sinks:
-        return _without_machinery(of_sinks[-1][of_sinks[-1].find(_TRACEBACK) :]) + died
+        return _led(ran, _without_machinery(of_sinks[-1][of_sinks[-1].find(_TRACEBACK) :]))
     with_traceback = [message for message in messages if _TRACEBACK in message]
     said = _module_traceback(with_traceback[-1]) if with_traceback else _last_telling(messages)
-    return "\n  ".join([said, *(advice for sign, advice in _ADVICE.items() if sign in said)]) + died
+    if advice := [advice for sign, advice in _ADVICE.items() if sign in said]:
+        return _led(ran, "\n  ".join([said, *advice]))
+    is_worker = any(_WORKER in message or _RUNNER.search(message) for message in whole)
+    if is_worker and not ran and not _OURS.search(said) and (last := last_module()) and last.split("\n")[0] not in said:
+        said += f"\n  the module that ran last in a worker: {last}"
+    return _led(ran, said)
+
+
+def _led(ran: str, said: str) -> str:
+    """Put before a message which worker died, if one did."""
+    return f"{ran}\n{said}" if ran else said
 
 
 def is_from_spark(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ from typing import Final
 from muntin import Axis, Window
 from muntin.safe_text import safe_repr
 
-_RUNS, _START, _END, _HAS_PLACE, _NOTICES, _BEGAN, _IS_TIME = range(7)
+_RUNS, _START, _END, _HAS_PLACE, _NOTICES, _BEGAN, _IS_TIME, _ENDED = range(8)
 _LABEL: Final = (64, 256)
 _KEY: Final = (320, 1024)
 _NOTICE: Final = (1344, 6144)
@@ -51,8 +51,8 @@ class FileTrace:
         numbers[_BEGAN], numbers[_IS_TIME], numbers[_RUNS] = time.time_ns(), axis is Axis.TIME, 1
 
     def end(self) -> None:
-        """Take note that it has ended, in whatever way but that of the process."""
-        self._numbers[_RUNS] = 0
+        """Take note that it has ended well, as far as is known: Spark has still to take what it returned."""
+        self._numbers[_ENDED], self._numbers[_RUNS] = time.time_ns(), 0
         self._key = _NOTHING
 
     def module(self, label: str) -> None:
@@ -88,6 +88,7 @@ class LastCall:
     Attributes:
         pid: The process.
         began: The start of its task, in nanoseconds since the epoch.
+        ended: The end of its last task that ended well, likewise.
         is_running: True unless the task has ended.
         label: The module that was called last; empty if none was.
         place: The key and the window, in words; empty where they are unknown.
@@ -97,6 +98,7 @@ class LastCall:
 
     pid: int
     began: int
+    ended: int
     is_running: bool
     label: str
     place: str
@@ -145,7 +147,8 @@ def _last_call(pid: int, data: bytes) -> LastCall:
     window = axis.spell_interval(numbers[_START], numbers[_END])
     place = f"  key: {_text(data, _KEY)}\n  window: {window}" if numbers[_HAS_PLACE] else ""
     label, notice = _text(data, _LABEL), _text(data, _NOTICE) if numbers[_NOTICES] else ""
-    return LastCall(pid, numbers[_BEGAN], bool(numbers[_RUNS]), label, place, numbers[_NOTICES], notice)
+    runs, began, ended = bool(numbers[_RUNS]), numbers[_BEGAN], numbers[_ENDED]
+    return LastCall(pid, began, ended, runs, label, place, numbers[_NOTICES], notice)
 
 
 def _text(data: bytes, field: tuple[int, int]) -> str:

@@ -7,6 +7,7 @@ import logging
 import shutil
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,8 @@ LOG: Final = logging.getLogger("muntin.watchdog")
 """The log of warnings of modules that run for long."""
 
 _EVERY_SECONDS: Final = 1.0
+_IDLE_NANOSECONDS: Final = 60 * 10**9
+"""Spark ends a worker that was idle for so long."""
 _FOLDERS: Final[list[Path]] = []
 _LOCK: Final = threading.Lock()
 
@@ -32,9 +35,16 @@ def traces_folder() -> str:
 
 
 def last_death(folders: list[Path] | None = None) -> str:
-    """Return the last call of the worker on this machine that died last during a task; empty if none did."""
+    """Return the last call of the worker on this machine that died last, in a task or after it; empty if none did."""
     found = [call for folder in folders or _FOLDERS for call in read_traces(folder) if _has_died(call)]
-    return found[-1].death_message if found else ""
+    return max(found, key=lambda call: (call.is_running, call.began)).death_message if found else ""
+
+
+def last_module(folders: list[Path] | None = None) -> str:
+    """Return the module that was called last by a worker on this machine, with its place; empty if none was."""
+    found = [call for folder in folders or _FOLDERS for call in read_traces(folder) if call.label]
+    last = max(found, key=lambda call: call.began, default=None)
+    return "" if last is None else "\n".join(part for part in (last.label, last.place) if part)
 
 
 def remove_dead_traces() -> None:
@@ -47,7 +57,9 @@ def remove_dead_traces() -> None:
 
 
 def _has_died(call: LastCall) -> bool:
-    return call.is_running and not call.is_alive
+    """True for a worker that died: during a task, or where Spark could not take what a module's task returned."""
+    is_fresh = bool(call.label) and time.time_ns() - call.ended < _IDLE_NANOSECONDS
+    return (call.is_running or is_fresh) and not call.is_alive
 
 
 def _log_notices(folder: Path) -> None:

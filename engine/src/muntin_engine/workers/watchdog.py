@@ -9,16 +9,17 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from muntin import Axis
+from muntin import Axis, ModuleContractError, MuntinError
 from muntin.safe_text import safe_repr
 from muntin_engine.core.calls import CALLS, RUNNING, Call
 from muntin_engine.workers.settings import WorkerSettings
+from muntin_engine.workers.shared_code import SharedCode
 from muntin_engine.workers.traces import FileTrace
 
 _LOG: Final = logging.getLogger("muntin.watchdog")
@@ -40,9 +41,14 @@ class RunsTooLongError(BaseException):
 def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
     """Have what runs leave a trace, and the watchdog look at it, for as long as the context is.
 
+    An error that does not say so itself gets a note on the module that ran last: modules may break what others use.
+
     Args:
         settings: Those of the session.
-        axis: What ticks metric, for messages.
+        axis: What ticks measure, for messages.
+
+    Raises:
+        ModuleContractError: A module replaced or removed code that all code of the worker uses; it is restored.
     """
     name = (settings.folder, os.getpid())
     if name not in _TRACES:  # a trace is of one process, and a fork has another one
@@ -57,14 +63,55 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         trace.begin(axis)
     if settings.watchdog_seconds:
         _WATCHDOG.begin(settings, axis, trace)
+    shared = SharedCode.now()
     try:
         yield
+        if taken := shared.restore():
+            raise _breaks(taken, axis)
+    except GeneratorExit:
+        _end(trace)
+        raise
+    except BaseException as error:  # the trace goes on: where the descriptors are closed, the process dies of it
+        taken = shared.restore()
+        if taken and not isinstance(error, MuntinError):
+            raise _breaks(taken, axis) from error
+        if RUNNING.label and not isinstance(error, MuntinError):
+            error.add_note(f"  the module that ran last: {_last_call(axis)}")
+        raise
+    else:
+        _end(trace)
     finally:
         if settings.watchdog_seconds:
             _WATCHDOG.end()
-        if trace is not None:
-            trace.end()
         RUNNING.begin(None)
+
+
+def _end(trace: FileTrace | None) -> None:
+    if trace is not None:
+        trace.end()
+
+
+def _breaks(taken: Sequence[str], axis: Axis) -> ModuleContractError:
+    names = f"{', '.join(taken[:3])}{f' and {len(taken) - 3} more' if len(taken) > 3 else ''}"
+    label, *place = _last_call(axis).splitlines()
+    return ModuleContractError(
+        "\n".join(
+            [
+                f"{label or 'a module'} replaced or removed {names}, which all code of the worker uses",
+                *place,
+                "  leave the code of others as it is; it has been restored",
+            ]
+        )
+    )
+
+
+def _last_call(axis: Axis) -> str:
+    """Return the module that ran last, and its key and window if they are known."""
+    window = RUNNING.window
+    if window is None:
+        return RUNNING.label
+    interval = axis.spell_interval(window.start, window.end)
+    return f"{RUNNING.label}\n  key: {safe_repr(RUNNING.key, 200)}\n  window: {interval}"
 
 
 class Watchdog:

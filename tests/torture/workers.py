@@ -1,0 +1,47 @@
+"""Modules that break the worker that they run in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from muntin import tumbling
+from muntin_engine import events, module
+from muntin_engine.spark.failures import root_cause
+from tests.spark.running import collect, run, stream_of
+from tests.torture.kind import Figures
+from tests.torture.session import session
+from tests.torture.worker_faults import FAULTS, HostileWorker
+
+BATCH: Final = pa.table({"key": ["a", "b", "b", "a"], "at": [1, 22, 3, 50], "payload": [3, 7, 4, 5]})
+NAMED: Final = ("torture.worker 6.6.6", "key: ('b',)", "window: [20, 30)")
+
+
+def hostile_workers(seed: int, folder: Path) -> Figures:
+    """Break a worker out of a window: either the results are right, or the error names module, key and window."""
+    random = Random(seed)
+    return break_worker(random.choice(list(FAULTS)), folder, is_static=random.random() < 0.3)
+
+
+def break_worker(fault: str, folder: Path, *, is_static: bool = False) -> Figures:
+    """Run a query whose module has a fault, over a stream or a table."""
+    spark = session()
+    stream = stream_of(spark, folder / "stream", [BATCH])
+    df = spark.read.parquet(str(folder / "stream")) if is_static else stream
+    windows = events(df, key="key", at="at", delay=None if is_static else 0, buckets=1).window(tumbling(10))
+    results = windows.aggregate(out=module(HostileWorker, "payload", source=FAULTS[fault])).results()
+    try:
+        rows = collect(results) if is_static else run(results, folder / "checkpoint").rows
+    except (PySparkException, Py4JError) as error:
+        said = root_cause(error)
+        missing = [part for part in NAMED if part not in said]
+        assert not missing, f"{fault}: {missing} are not in {said}"
+        return {"modules": 1, "named": 1}
+    expected = [("a", 1), ("b", 1), ("b", 1)] + [("a", 1)] * is_static
+    assert sorted((row["key"], row["out"]) for row in rows) == sorted(expected), f"{fault}: {rows}"
+    return {"modules": 1, "right all the same": 1}
