@@ -74,6 +74,13 @@ class Windowed(Aggregate[float, float]):
         return 0.0
 
 
+class Misspelt(Aggregate[float, float]):
+    name, version = "show.misspelt", "1.0.0"
+
+    def computeReslt(self, payloads: Any) -> float:
+        return 0.0
+
+
 class Session:
     """Stands for a session that nobody asks anything."""
 
@@ -86,6 +93,7 @@ NAMES: dict[str, Any] = {
     "DF": DF,
     "ChangelogTable": ChangelogTable,
     "Nameless": Nameless,
+    "Misspelt": Misspelt,
     "Numbered": Numbered,
     "ParquetFolder": ParquetFolder,
     "Smooth": Smooth,
@@ -198,6 +206,11 @@ CALLS = (
     ("module(Numbered, 'v')", "show.spread has the version 1, which is no text", "version = '1.0.0'"),
     ("module(Windowed, 'v')", "compute_result(payloads, window) is called with (payloads)", "TimeSensitiveAggregate"),
     ("module(Aggregate)", "Aggregate has no name"),
+    (
+        "module(Misspelt)",
+        "show.misspelt does not define compute_result",
+        "it defines computeReslt, which nothing calls; did you mean compute_result?",
+    ),
     ("module('stats.averge')", "no module is named 'stats.averge'", "did you mean 'stats.average'"),
     ("module(Spread, 'o.*')", "'o.*' names several columns", "'a.b'"),
     ("module(Spread, ['a', 'b'])", "columns one by one, got ['a', 'b']", "module(..., 'a', 'b')"),
@@ -296,11 +309,26 @@ def test_an_attribute_of_sparks_is_missing_with_a_note_of_ours(call: str, name: 
     assert instead in note
 
 
-def test_any_other_attribute_is_missing_as_in_python() -> None:
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        ("query.rseults()", "did you mean .results?"),
+        ("stream.windw(tumbling(10))", "did you mean .window?"),
+        ("windowed.agregate()", "did you mean .aggregate?"),
+    ],
+)
+def test_a_misspelt_method_is_missing_with_a_note_on_the_one_meant(call: str, meant: str) -> None:
     with pytest.raises(AttributeError) as missing:
-        _ = NAMES["query"].rseults
+        eval(call, dict(NAMES))
+    assert missing.value.__notes__ == [meant]
+
+
+@pytest.mark.parametrize("name", ["_rseults", "nothing_like_it"])
+def test_any_other_attribute_is_missing_as_in_python(name: str) -> None:
+    with pytest.raises(AttributeError) as missing:
+        getattr(NAMES["query"], name)
     assert not hasattr(missing.value, "__notes__")
-    assert (missing.value.name, missing.value.obj) == ("rseults", NAMES["query"])
+    assert (missing.value.name, missing.value.obj) == (name, NAMES["query"])
 
 
 def test_no_key_is_no_key_however_it_is_said() -> None:

@@ -76,6 +76,65 @@ def test_with_what_may_come_all_laws_are_tried() -> None:
     assert {verdict.outcome for verdict in verdicts} == {Outcome.KEPT}
 
 
+class InSelf(IncrementalAggregate[float, float, float]):
+    """Keeps on itself what belongs into the state."""
+
+    name, version = "demo.in_self", "1.0.0"
+
+    def __init__(self) -> None:
+        self.total = 0.0
+
+    def create_state(self) -> float:
+        return 0.0
+
+    def add_events(self, state: float, payloads: Sequence[float]) -> float:
+        self.total += sum(payloads)
+        return self.total
+
+    def compute_result(self, state: float) -> float:
+        return state
+
+
+def test_what_a_module_keeps_on_itself_is_told_as_that_and_not_as_order() -> None:
+    verdicts = {verdict.law: verdict for verdict in try_laws(InSelf())}
+    (broken,) = (verdict for verdict in verdicts.values() if verdict.outcome is Outcome.BROKEN)
+    assert broken.law == "same payloads same result"
+    assert "keep nothing between calls on self" in broken.reason
+    order = verdicts["order does not matter"]
+    assert (order.outcome, order.reason) == (Outcome.SKIPPED, "another law is broken first: same payloads same result")
+
+    class TestInSelf(testing.IncrementalAggregateLaws):
+        module = InSelf()
+
+    with pytest.raises(testing.LawError, match="breaks the law: same payloads same result"):
+        TestInSelf().test_order_does_not_matter()
+
+
+class Untyped(Aggregate):  # type: ignore[type-arg]  # that is the point
+    name, version = "demo.untyped", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float:
+        return 0.0
+
+
+class Nameless(Aggregate[float, float]):
+    version = "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    ("cls", "reason"), [(Untyped, "Untyped does not say its types"), (Nameless, "Nameless has no name")]
+)
+def test_a_class_that_is_not_complete_is_told_of_once(cls: type[Aggregate[float, float]], reason: str) -> None:
+    first, *others = try_laws(cls())
+    assert (first.law, first.outcome) == ("definition is complete", Outcome.BROKEN)
+    assert first.reason.startswith(reason)
+    assert {verdict.outcome for verdict in others} == {Outcome.SKIPPED}
+    assert not any(reason in verdict.reason for verdict in others)
+
+
 def test_a_vectorised_function_needs_to_be_told_what_may_come() -> None:
     assert {verdict.outcome for verdict in try_laws(longest)} == {Outcome.UNTRIED}
     tried = try_laws(longest, arguments=st.tuples(st.floats(0, 9)))

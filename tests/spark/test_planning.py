@@ -91,6 +91,11 @@ def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
         (["nowhere"], {}, r"show\.members reads 'nowhere', and the input has no such column\n  it has at, later, x"),
         (["latter"], {}, r"did you mean 'later'\?"),
         (
+            ["later*2"],
+            {},
+            r"reads 'later\*2', .*\n  did you mean 'later'\?\n  text is .*; an expression is F\.expr\('later\*2'\)",
+        ),
+        (
             [lambda: F.expr("latter + 1")],
             {},
             r"reads 'latter', in latter \+ 1, .*\n  did you mean 'later'\?\n  it has at",

@@ -59,11 +59,17 @@ def replaces(owner: Any, *names: str) -> Callable[[], None]:
     return breaks
 
 
+def removes(*names: str) -> Callable[[], None]:
+    def breaks() -> None:
+        for name in names:
+            delattr(builtins, name)
+
+    return breaks
+
+
 TAKEN = {
     "builtins.len": replaces(builtins, "len"),
-    "builtins.isinstance, builtins.super, builtins.range and 1 more": lambda: [
-        delattr(builtins, name) for name in ("range", "isinstance", "super", "zip")
-    ],
+    "builtins.isinstance, builtins.super, builtins.range and 1 more": removes("range", "isinstance", "super", "zip"),
     "builtins.__import__": replaces(builtins, "__import__"),
     "struct.pack, struct.unpack": replaces(struct, "pack", "unpack"),
     "pickle.dumps": replaces(pickle, "dumps"),

@@ -80,8 +80,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             such as `"10 minutes"`, and results have times in the same unit.
 
     Raises:
-        QueryError: The columns do not make events, for example neither `start` nor `at` is given; `rows` is no
-            condition; or both a delay and a progress policy are given.
+        QueryError: The columns do not make events, for example neither `start` nor `at` is given; the DataFrame has no
+            such key; `rows` is no condition; or both a delay and a progress policy are given.
         PolicyError: The delay is negative, or no policy has the name given.
         DurationError: The delay cannot be read.
     """
@@ -103,6 +103,10 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         from muntin_engine.spark.planning import condition_of
 
         condition = condition_of(df, rows, "rows({})")
+    if keys:
+        from muntin_engine.spark.planning import keys_of
+
+        keys_of(df, keys)
     return EventStream(
         df=df,
         keys=keys,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +32,10 @@ _INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 class KnowsSparkWords:
-    """Adds to Python's error of a missing attribute what to write instead; type checkers see no such method."""
+    """Adds to Python's error of a missing attribute what to write instead; type checkers see no such method.
+
+    Python itself names the closest attribute only where it prints an error that nothing caught, and no notebook does.
+    """
 
     if not TYPE_CHECKING:
 
@@ -41,6 +45,9 @@ class KnowsSparkWords:
                 return object.__getattribute__(self, name)
             except AttributeError as error:
                 instead = _INSTEAD.get(type(self).__name__, {}).get(name)
+                close = difflib.get_close_matches(name, [known for known in dir(type(self)) if known[0] != "_"], n=1)
                 if instead is not None:
                     error.add_note(instead.format(name=name))
+                elif close and not name.startswith("_"):
+                    error.add_note(f"did you mean .{close[0]}?")
                 raise

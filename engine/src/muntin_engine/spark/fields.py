@@ -78,6 +78,8 @@ def _no_such_column(
         within = "" if name == expression else f", in {expression}"
         close = difflib.get_close_matches(name, df.columns, n=1)
         suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
+        if isinstance(column, str) and re.search(r"[-+*/%()<>=]", column) and "`" not in column:
+            suggestion += f"\n  text is the name of a column; an expression is F.expr({column!r})"
         return QueryError(
             f"{reader} reads {name!r}{within}, and the input has no such column{suggestion}\n"
             f"  it has {', '.join(df.columns)}"

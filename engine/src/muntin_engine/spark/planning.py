@@ -63,13 +63,12 @@ class _Stream:
     @classmethod
     def of(cls, request: InputRequest) -> _Stream:
         """Return a stream of which no module has read anything yet."""
-        given = {f"k{place}": key for place, key in enumerate(request.keys)}
         conditions = {str(place): condition for place, condition in enumerate(request.conditions)}
         times = {"start": "at"} if request.end is None else {}
         return cls(
             request,
             fields_of(request.df, {name: getattr(request, name) for name in _ROLES}, times),
-            list(fields_of(request.df, given, dict.fromkeys(given, "key")).values()),
+            keys_of(request.df, request.keys),
             list(fields_of(request.df, conditions, dict.fromkeys(conditions, "where")).values()),
             ReadColumns(request.df),
         )
@@ -226,6 +225,17 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     own = (window for window in plan.windows if "." in window.name)  # others are Muntin's
     code = code_in_use(chain(made, own), (projection.df for projection in projections), called)
     return projections, replace(plan, code=code)
+
+
+@in_session()
+def keys_of(df: DataFrame, keys: Sequence[ColumnLike]) -> list[spark_types.StructField]:
+    """Return the names and types of the keys of an input.
+
+    Raises:
+        QueryError: The input does not have one of them.
+    """
+    given = {f"k{place}": key for place, key in enumerate(keys)}
+    return list(fields_of(df, given, dict.fromkeys(given, "key")).values())
 
 
 def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:

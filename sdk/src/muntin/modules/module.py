@@ -8,6 +8,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.described_inputs import describe_input
 from muntin.modules.generics import type_arguments
 from muntin.modules.methods import check_methods
+from muntin.modules.misspelt import undefined_methods
 from muntin.modules.names import check_aliases, check_name
 from muntin.modules.needs import Needs
 from muntin.modules.signatures import signature_of
@@ -149,8 +150,7 @@ class Module:
             raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: version = '1.0.0'")
         check_aliases(name, cls.own_aliases())
         if cls.__abstractmethods__:  # type: ignore[attr-defined]  # set by ABCMeta on every base class below
-            missing = ", ".join(sorted(cls.__abstractmethods__))  # type: ignore[attr-defined]
-            raise ModuleDefinitionError(f"{name} does not define {missing}")
+            raise undefined_methods(cls, name, cls.__abstractmethods__)  # type: ignore[attr-defined]
         check_methods(cls)
         _check_inputs(cls)
         cls.result_field()

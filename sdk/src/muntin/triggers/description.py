@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from muntin.errors import ModuleDefinitionError, PolicyError
+from muntin.modules.misspelt import undefined_methods
 from muntin.modules.names import check_name
 from muntin.triggers.trigger import Trigger
 
@@ -60,6 +61,5 @@ def check_trigger(cls: Any) -> None:
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
     if not issubclass(cls, Trigger) or not _is_frozen(cls):
         raise ModuleDefinitionError(f"{name} is no trigger\n  expected: a frozen dataclass that subclasses Trigger")
-    missing = sorted(getattr(cls, "__abstractmethods__", ()))
-    if missing:
-        raise ModuleDefinitionError(f"{name} does not define {', '.join(missing)}")
+    if missing := getattr(cls, "__abstractmethods__", ()):
+        raise undefined_methods(cls, name, missing)

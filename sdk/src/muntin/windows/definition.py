@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muntin.errors import ModuleDefinitionError
+from muntin.modules.misspelt import undefined_methods
 from muntin.modules.names import check_name
 from muntin.windows.specification import WindowSpecification
 
@@ -28,9 +29,8 @@ def check_kind(cls: type[WindowSpecification]) -> None:
     parameters: Any = getattr(cls, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen:
         raise ModuleDefinitionError(f"{name} is no frozen dataclass\n  expected: @dataclass(frozen=True, slots=True)")
-    missing = sorted(getattr(cls, "__abstractmethods__", ()))
-    if missing:
-        raise ModuleDefinitionError(f"{name} does not define {', '.join(missing)}")
+    if missing := getattr(cls, "__abstractmethods__", ()):
+        raise undefined_methods(cls, name, missing)
     for attribute, example in (("version", "1.0"), ("title", "windows between sales")):
         value = getattr(cls, attribute, None)
         if not isinstance(value, str) or not value:

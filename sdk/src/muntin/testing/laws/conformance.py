@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from muntin.errors import ModuleDefinitionError
+from muntin.testing.laws.error import LawError
 
 
 class Conformance:
@@ -33,6 +34,10 @@ class Conformance:
             for name, test in _laws(cls).items():
                 if test.law.is_for_some and test.law.does_not_apply(subject) is not None:
                     setattr(cls, name, None)
+
+    def first_fault(self, broken: LawError) -> LawError:
+        """Return the error of another law if that is why this one is broken; else the same."""
+        return broken
 
     @classmethod
     def subject_type(cls) -> type:

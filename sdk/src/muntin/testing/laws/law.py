@@ -91,7 +91,11 @@ def law(
             # Small windows first: what they break is told by a small stream. What needs many members shows after that.
             for crowd in (0, self.crowd()) if is_random and self.crowd() else (0,):
                 crowded = replace(stated, crowd=crowd)
-                _try(crowded, partial(self.attempt, crowded, body))
+                try:
+                    _try(crowded, partial(self.attempt, crowded, body))
+                except LawError as broken:
+                    first = self.first_fault(broken)
+                    raise first.with_traceback(None) from first.__cause__
 
         test.__name__, test.__qualname__, test.__doc__ = body.__name__, body.__qualname__, body.__doc__
         test.law = stated  # type: ignore[attr-defined]  # functions take attributes

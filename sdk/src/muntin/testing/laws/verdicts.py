@@ -56,6 +56,7 @@ _LAWS: tuple[type[Conformance], ...] = (
     RowWindowLaws,
 )
 
+_DEFINITION = "definition is complete"
 _TAKES_PAYLOADS = ("add_events", "compute_result", "call")
 
 Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowSpecification | ProgressPolicy
@@ -148,12 +149,30 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
         >>> [verdict.law for verdict in try_laws(First()) if verdict.outcome is Outcome.BROKEN]
         ['order does not matter']
     """
-    laws, unknown = laws_for(subject), _unknown_arguments(subject, attributes)
+    laws, undefined = laws_for(subject), _incomplete(subject)
+    if undefined:
+        later = (Outcome.SKIPPED, f"another law is broken first: {_DEFINITION}")
+        for test, statement in laws_of(laws).items():
+            name = getattr(laws, test).law.name
+            yield Verdict(name, statement, *((Outcome.BROKEN, undefined) if name == _DEFINITION else later))
+        return
+    unknown = _unknown_arguments(subject, attributes)
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
     failed: dict[tuple[str, type], str] = {}
     for test, statement in laws_of(suite).items():
         outcome, reason = (Outcome.UNTRIED, unknown) if unknown else _try(suite, test, failed)
-        yield Verdict(test.removeprefix("test_").replace("_", " "), statement, outcome, reason)
+        yield Verdict(getattr(suite, test).law.name, statement, outcome, reason)
+
+
+def _incomplete(subject: Subject) -> str:
+    """Return the reason why a module's class can be tried under no law: it lacks a name, a version or types."""
+    if not isinstance(subject, Module):
+        return ""
+    try:
+        type(subject).check_definition()
+    except ModuleDefinitionError as error:
+        return str(error)
+    return ""
 
 
 def _refuses(broken: LawError) -> bool:
@@ -189,6 +208,8 @@ def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str
     except LawError as broken:
         if _refuses(broken):
             return Outcome.UNTRIED, str(broken)
+        if broken.law != getattr(suite, test).law.name:
+            return Outcome.SKIPPED, f"another law is broken first: {broken.law}"
         before = failed.setdefault((broken.method, type(broken.__cause__)), broken.law) if broken.method else broken.law
         if before != broken.law:
             return Outcome.SKIPPED, f"{broken.method} fails as it does under the law: {before}"
