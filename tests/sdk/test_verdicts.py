@@ -117,22 +117,12 @@ class Untyped(Aggregate):  # type: ignore[type-arg]  # that is the point
         return 0.0
 
 
-class Nameless(Aggregate[float, float]):
-    version = "1.0.0"
-
-    def compute_result(self, payloads: Sequence[float]) -> float:
-        return 0.0
-
-
-@pytest.mark.parametrize(
-    ("cls", "reason"), [(Untyped, "Untyped does not say its types"), (Nameless, "Nameless has no name")]
-)
-def test_a_class_that_is_not_complete_is_told_of_once(cls: type[Aggregate[float, float]], reason: str) -> None:
-    first, *others = try_laws(cls())
+def test_a_class_without_types_is_told_so_once() -> None:
+    first, *others = try_laws(Untyped())
     assert (first.law, first.outcome) == ("definition is complete", Outcome.BROKEN)
-    assert first.reason.startswith(reason)
+    assert first.reason.startswith("Untyped does not say its types")
     assert {verdict.outcome for verdict in others} == {Outcome.SKIPPED}
-    assert not any(reason in verdict.reason for verdict in others)
+    assert not any("types" in verdict.reason for verdict in others)
 
 
 def test_a_vectorised_function_needs_to_be_told_what_may_come() -> None:

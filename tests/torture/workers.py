@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -13,6 +15,8 @@ from pyspark.errors import PySparkException
 from muntin import tumbling
 from muntin_engine import events, module
 from muntin_engine.spark.failures import root_cause
+from muntin_engine.workers.traces import read_traces
+from muntin_engine.workers.traces_folder import traces_folder
 from tests.spark.running import collect, run, stream_of
 from tests.torture.kind import Figures
 from tests.torture.session import session
@@ -37,6 +41,7 @@ def break_worker(fault: str, folder: Path, *, is_static: bool = False) -> Figure
     results = windows.aggregate(out=module(HostileWorker, "payload", source=FAULTS[fault])).results()
     try:
         rows = collect(results) if is_static else run(results, folder / "checkpoint").rows
+        _end_workers()  # the harm that a fault did to later tasks is not of this trial
     except (PySparkException, Py4JError) as error:
         said = root_cause(error)
         missing = [part for part in NAMED if part not in said]
@@ -45,3 +50,9 @@ def break_worker(fault: str, folder: Path, *, is_static: bool = False) -> Figure
     expected = [("a", 1), ("b", 1), ("b", 1)] + [("a", 1)] * is_static
     assert sorted((row["key"], row["out"]) for row in rows) == sorted(expected), f"{fault}: {rows}"
     return {"modules": 1, "right all the same": 1}
+
+
+def _end_workers() -> None:
+    for worker in read_traces(Path(traces_folder())):
+        if worker.is_alive:
+            os.kill(worker.pid, signal.SIGKILL)

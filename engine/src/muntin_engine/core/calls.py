@@ -172,13 +172,14 @@ class Running:
 
     Attributes:
         label: The module that was called last, by name and version.
+        earlier: The same of earlier tasks of the process.
         key: The key of the window.
         window: The window.
         locate: Returns the key and the window of one of many calls, by its place.
     """
 
     def __init__(self) -> None:
-        self.label = ""
+        self.label = self.earlier = ""
         self.window: Window | None = None
         self.locate: Callable[[int], tuple[object, Window]] | None = None
         self.key: object = None
@@ -186,6 +187,7 @@ class Running:
 
     def begin(self, trace: Trace | None) -> None:
         """Start afresh, with a trace or none."""
+        self.earlier = self.label or self.earlier
         self.label, self.key, self.window, self.locate = "", None, None, None
         self._trace = trace
 

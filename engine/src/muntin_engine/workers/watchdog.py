@@ -75,8 +75,8 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         taken = shared.restore()
         if taken and not isinstance(error, MuntinError):
             raise _breaks(taken, axis) from error
-        if RUNNING.label and not isinstance(error, MuntinError):
-            error.add_note(f"  the module that ran last: {_last_call(axis)}")
+        if not isinstance(error, MuntinError) and (last := _last_call(axis)):
+            error.add_note(f"  the module that ran last: {last}")
         raise
     else:
         _end(trace)
@@ -108,6 +108,8 @@ def _breaks(taken: Sequence[str], axis: Axis) -> ModuleContractError:
 def _last_call(axis: Axis) -> str:
     """Return the module that ran last, and its key and window if they are known."""
     window = RUNNING.window
+    if not RUNNING.label:
+        return f"{RUNNING.earlier}, in an earlier task of this worker" if RUNNING.earlier else ""
     if window is None:
         return RUNNING.label
     interval = axis.spell_interval(window.start, window.end)

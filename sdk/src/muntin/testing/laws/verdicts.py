@@ -149,14 +149,7 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
         >>> [verdict.law for verdict in try_laws(First()) if verdict.outcome is Outcome.BROKEN]
         ['order does not matter']
     """
-    laws, undefined = laws_for(subject), _incomplete(subject)
-    if undefined:
-        later = (Outcome.SKIPPED, f"another law is broken first: {_DEFINITION}")
-        for test, statement in laws_of(laws).items():
-            name = getattr(laws, test).law.name
-            yield Verdict(name, statement, *((Outcome.BROKEN, undefined) if name == _DEFINITION else later))
-        return
-    unknown = _unknown_arguments(subject, attributes)
+    laws, unknown = laws_for(subject), _unknown_arguments(subject, attributes)
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
     failed: dict[tuple[str, type], str] = {}
     for test, statement in laws_of(suite).items():
@@ -164,15 +157,14 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
         yield Verdict(getattr(suite, test).law.name, statement, outcome, reason)
 
 
-def _incomplete(subject: Subject) -> str:
-    """Return the reason why a module's class can be tried under no law: it lacks a name, a version or types."""
-    if not isinstance(subject, Module):
-        return ""
+def _is_complete(subject: Subject) -> bool:
+    """Return True if a module's class says what a law needs to know of it, such as its types."""
     try:
-        type(subject).check_definition()
-    except ModuleDefinitionError as error:
-        return str(error)
-    return ""
+        if isinstance(subject, Module):
+            type(subject).check_definition()
+    except ModuleDefinitionError:
+        return False
+    return True
 
 
 def _refuses(broken: LawError) -> bool:
@@ -215,5 +207,8 @@ def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str
             return Outcome.SKIPPED, f"{broken.method} fails as it does under the law: {before}"
         return Outcome.BROKEN, str(broken)
     except ModuleDefinitionError as unknown:
-        return Outcome.UNTRIED, str(unknown)
+        if _is_complete(suite.subject()):
+            return Outcome.UNTRIED, str(unknown)
+        later = (Outcome.SKIPPED, f"another law is broken first: {_DEFINITION}")
+        return (Outcome.BROKEN, str(unknown)) if getattr(suite, test).law.name == _DEFINITION else later
     return Outcome.KEPT, ""
