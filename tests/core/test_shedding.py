@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple
 
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import EARLIEST, INFINITY, LatePolicy, hopping, session, tumbling
+from muntin import EARLIEST, INFINITY, EmitPolicy, LatePolicy, hopping, session, tumbling
 from muntin.lateness import parse_lateness
 from muntin_engine.core.changes import InputChange, Progress, Reason
+from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from tests.core.build import Feed, output, query, reasons, revision, row
 
@@ -239,3 +241,19 @@ def test_the_message_says_how_many_there_were() -> None:
     assert rejection.message == (
         "its key has no room: 1 held, 2 new in the micro-batch, most_held=2; those that start earliest are taken"
     )
+
+
+def test_a_full_key_fails_the_batch_if_that_is_asked_for_and_nothing_is_lost() -> None:
+    # window   [0        10)
+    # held      1 2 | 3       two have room
+    limited = query(tumbling(10), emit=EmitPolicy.FINAL, has_ids=False, most_held=2, fails_when_full=True)
+    feed = Feed(limited)
+    feed.batch(row(None, 1, 2, 1), row(None, 2, 3, 1))
+    before = dict(feed.cells.cells)
+    with pytest.raises(StateError, match=r"'k'.* has no room: 2 held, 1 new in .*, most_held=2, when_full='fail'"):
+        feed.batch(row(None, 3, 4, 1))
+    assert feed.cells.cells == before
+    feed.query = replace(limited, most_held=3)
+    feed.batch(row(None, 3, 4, 1))
+    (change,) = output(feed.batch(watermark=10))
+    assert len(change.value[0]) == 3

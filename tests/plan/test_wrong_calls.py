@@ -153,6 +153,11 @@ CALLS = (
     ("stream.with_heartbeat(pandas_df, at='t')", "with_heartbeat() reads a DataFrame of Spark's"),
     ("stream.shedding(most_held=0)", "a whole number above zero, got 0", "shedding(most_held=100_000)"),
     ("stream.shedding(most_held='many')", "a whole number above zero, got 'many'"),
+    (
+        "stream.shedding(most_held=9, when_full='emit')",
+        "says nothing of a key that is full",
+        "early(every_count(1000))",
+    ),
     ("stream.with_heartbeat(DF, at=3)", "at=3 is no column"),
     ("ParquetFolder(None)", "path=None is no path", "text or a pathlib.Path"),
     ("ChangelogTable(None)", "path=None is no path", "text or a pathlib.Path"),

@@ -129,11 +129,12 @@ def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
     hot: list[tuple[object, ...]] = [("insert", "a", number, 20 + number, 40, None, 1.0) for number in (4, 1, 3, 2)]
     folder = write_batches(tmp_path / "stream", [_table([*hot, ("insert", "b", 1, 21, 40, None, 1.0)]), *_tables()[1:]])
 
-    def guarded(most_held: int) -> Query:
+    def guarded(most_held: int, when_full: str = "shed") -> Query:
         stream = events(
             read_stream(spark, folder), key="key", id="id", start="from", end="to", change="what", new_end="new"
         )
-        return stream.shedding(most_held=most_held).window(tumbling(50)).aggregate(n=module(Count))
+        limited = stream.shedding(most_held=most_held, when_full=when_full)
+        return limited.window(tumbling(50)).aggregate(n=module(Count))
 
     results = run(guarded(2).results(), tmp_path / "results")
     assert {row["key"]: row["n"] for row in results.rows} == {"a": 2, "b": 2}
@@ -150,6 +151,7 @@ def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
     assert {row["late_by"] for row in late} == {None}
     guarded(3).check_checkpoint(tmp_path / "checkpoint", late=True)
     assert "a key that holds 2 events takes no new ones" in guarded(2).explain()
+    assert "a key that holds 2 events fails the micro-batch" in guarded(2, when_full="fail").explain()
     static = events(spark.createDataFrame([("a", at) for at in range(9)], "key string, at long"), key="key", at="at")
     counted = static.shedding(most_held=1).window(tumbling(50)).aggregate(n=module(Count))
     assert [row["n"] for row in counted.results().collect()] == [9]

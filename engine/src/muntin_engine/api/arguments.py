@@ -260,16 +260,21 @@ def check_period(argument: str, period: object) -> None:
         raise PolicyError(f"{argument}={period!r} has no unit\n  expected, for example, {argument}='10 seconds'")
 
 
-def check_most_held(most_held: object) -> None:
+def check_shedding(most_held: object, when_full: object) -> None:
     """Refuse what is no limit to how many events a key holds.
 
     Raises:
-        QueryError: It is no whole number above zero.
+        QueryError: It is no whole number above zero, or what happens then is neither `shed` nor `fail`.
     """
     if type(most_held) is not int or most_held < 1:
         raise QueryError(
             f"shedding() takes how many events a key may hold, a whole number above zero, got {_spell(most_held)}\n"
             "  for example shedding(most_held=100_000)"
+        )
+    if when_full not in ("shed", "fail"):
+        raise QueryError(
+            f"when_full={_spell(when_full)} says nothing of a key that is full\n  expected: 'shed' or 'fail'\n"
+            "  for results while windows fill up: emit=early(every_count(1000))"
         )
 
 

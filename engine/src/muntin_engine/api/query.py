@@ -24,8 +24,8 @@ from muntin_engine.api.arguments import (
     check_call,
     check_column,
     check_each,
-    check_most_held,
     check_output,
+    check_shedding,
     check_specification,
     key_columns,
 )
@@ -68,7 +68,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 
         return replace(self, conditions=(*self.conditions, condition_of(self.df, condition)))
 
-    def shedding(self, *, most_held: int) -> EventStream:
+    def shedding(self, *, most_held: int, when_full: str = "shed") -> EventStream:
         """Limit the events that a key holds, so that one hot key cannot use up the memory of a worker.
 
         A micro-batch takes as many new events of a key as the key has room for: `most_held`, less the events that it
@@ -88,15 +88,17 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         Args:
             most_held: The limit; well above what one window of a key needs, because a window that cannot become
                 complete never makes room. The metric `events_held` counts the events that all keys hold now.
+            when_full: `"shed"`, or `"fail"`: the micro-batch fails with a `StateError` that names the key, before any
+                of its output is written, and the query goes on when it is started with a higher limit.
 
         Raises:
-            QueryError: It is no whole number above zero.
+            QueryError: It is no whole number above zero, or `when_full` is something else.
 
         Example:
             >>> clicks.shedding(most_held=100_000).window(session("30 minutes"))  # doctest: +SKIP
         """
-        check_most_held(most_held)
-        return replace(self, most_held=most_held)
+        check_shedding(most_held, when_full)
+        return replace(self, most_held=most_held, fails_when_full=when_full == "fail")
 
     def apply(self, operator: ModuleCall) -> Query:
         """Follow the events of each key with a stream operator, without windows.

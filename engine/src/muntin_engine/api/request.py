@@ -101,6 +101,7 @@ class InputRequest:
         lifetime_changes: What becomes of the lifetimes of events, one change after the other.
         rules: The rules of each source, where these were streams of their own that were united.
         most_held: How many events a key may hold before new ones are shed; None if none are.
+        fails_when_full: True if the query fails instead.
         buckets: Over how many buckets keys are spread.
         unit: The unit of integer times.
         inner: The plans of the queries whose results are the events, as `plans_before` orders them.
@@ -126,6 +127,7 @@ class InputRequest:
     lifetime_changes: tuple[LifetimeChange, ...] = ()
     rules: tuple[SourceRules, ...] = ()
     most_held: int | None = None
+    fails_when_full: bool = False
     heartbeats: tuple[Heartbeat, ...] = ()
     clock: DataFrame | None = None
     buckets: int = 16

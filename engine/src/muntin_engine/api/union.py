@@ -78,7 +78,7 @@ _COMMON: Final[dict[str, Callable[[EventStream], object]]] = {
     "number of keys": lambda stream: len(stream.keys),
     "unit": lambda stream: stream.unit,
     "policy for late rows": lambda stream: str(stream.late),
-    "limit of shedding": lambda stream: stream.most_held,
+    "limit of shedding": lambda stream: (stream.most_held, stream.fails_when_full),
     "ids or no ids": lambda stream: "has ids" if stream.id is not None else "has none",
     "order or no order": lambda stream: "has one" if stream.order is not None else "has none",
     "kind of input": lambda stream: "is a stream" if stream.df.isStreaming else "is static",

@@ -202,6 +202,7 @@ class EvaluatorQuery(MakesOnce):
         order: How an event's payload gives its place among the rows of its time; None if the input names none.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
         most_held: How many events a key may hold before new ones are shed; None if none are.
+        fails_when_full: True if the query fails instead.
         forget_keys_after: For how long a key may be silent before its next event begins a new life, in ticks; None if
             a key is not forgotten.
         most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
@@ -222,6 +223,7 @@ class EvaluatorQuery(MakesOnce):
     order: Callable[[Any], Any] | None = None
     keeps: Callable[[Any], bool] | None = None
     most_held: int | None = None
+    fails_when_full: bool = False
     forget_keys_after: int | None = None
     most_wake_ups: int = MOST_WAKE_UPS
 

@@ -217,6 +217,8 @@ def _explain_late(plan: Plan, given: Input) -> str:
 
 def _explain_shedding(plan: Plan, given: Input, most_held: int) -> str:
     things, windows = "rows" if plan.rows is not None else "events", plan.rows
+    if given.fails_when_full:
+        return f"a key that holds {most_held:,} {things} fails the micro-batch that brings it more"
     where = "" if given.late.policy is LatePolicy.DROP else " and go to late()"
     return (
         f"a key that holds {most_held:,} {things} takes no new ones until some leave; those are counted as shed"

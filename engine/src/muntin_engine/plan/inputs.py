@@ -47,6 +47,7 @@ class Input:
         order: The place in the payload of the order of rows at one time; None if the query names none, or needs none.
         most_held: How many events a key may hold before new ones are shed; None if none are. A checkpoint goes on with
             another limit, as what is held means the same under any.
+        fails_when_full: True if the query fails instead.
         lifetime_changes: What becomes of the lifetimes of events, one change after the other.
         rules: The rules of each source, where these were streams of their own that were united; they come before those
             of the input. None otherwise.
@@ -63,6 +64,7 @@ class Input:
     name: str = ""
     order: int | None = None
     most_held: int | None = None
+    fails_when_full: bool = False
     lifetime_changes: tuple[LifetimeChange, ...] = ()
     rules: tuple[SourceRules, ...] = ()
     is_chained: bool = False

@@ -364,6 +364,7 @@ class Plan:
             order=None if given.order is None else itemgetter(given.order),
             keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
             most_held=given.most_held,
+            fails_when_full=given.fails_when_full,
             waits_for_watermark=given.late.corrects and self.emit is EmitPolicy.FINAL,
             forget_keys_after=self.forget_keys_after,
         )

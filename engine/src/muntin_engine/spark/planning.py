@@ -113,6 +113,7 @@ class _Stream:
             name=request.name,
             order=order,
             most_held=request.most_held,
+            fails_when_full=request.fails_when_full,
             lifetime_changes=scale.resolve(request.lifetime_changes),
             rules=scale.resolve(request.rules),
             is_chained=bool(request.inner) and not request.rules,

@@ -215,7 +215,7 @@ class BatchRun:
         self._inputs_before, self._input = metadata.progress, now
         self._before, self.now = effective(query, metadata.progress), effective(query, now)
         self._adjusts = query.late.policy is LatePolicy.ADJUST
-        self._shedding = None if query.most_held is None else Shedding(query.most_held, adjusts=self._adjusts)
+        self._shedding = Shedding.of(query)
         self._extent = results.extent
         self._few: FewEvents | None = None
         is_plain = self.state_class is KeyState  # others keep more of a key than events and windows
@@ -294,7 +294,7 @@ class BatchRun:
         if state.key_watermark > EARLIEST:
             now = effective(query, for_key(self._input, state.key_watermark))
         shedding, watermark = self._shedding, before.watermark
-        rows, shed = (work.rows, []) if shedding is None else shedding.take(state, work.rows, watermark)
+        rows, shed = (work.rows, []) if shedding is None else shedding.take(key, state, work.rows, watermark)
         admission = Admission(state, watermark, axis=query.axis, adjusts=self._adjusts)
         admission.admit(rows, now.watermark)
         self._filter.leave_out(state, admission)

@@ -11,8 +11,11 @@ from collections.abc import Hashable, Sequence
 from operator import itemgetter
 from typing import TypeAlias
 
-from muntin import INFINITY
-from muntin_engine.core.changes import InputChange, Reason, Rejection
+from muntin import INFINITY, LatePolicy
+from muntin.safe_text import safe_repr
+from muntin_engine.core.changes import InputChange, Key, Reason, Rejection
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.key_state import KeyState
 
 _Event: TypeAlias = tuple[int, list[int]]
@@ -31,25 +34,38 @@ class Shedding:
     Cost: one comparison if all rows of the batch have room; otherwise a test of each insertion, and sorting.
     """
 
-    def __init__(self, most_held: int, *, adjusts: bool = False) -> None:
+    def __init__(self, most_held: int, *, adjusts: bool = False, fails: bool = False) -> None:
         """Say how many events a key may hold.
 
         Args:
             most_held: The limit.
             adjusts: True if a late insertion that ends after the watermark starts there, and so is not late.
+            fails: True if more are an error.
         """
         self._most_held = most_held
         self._adjusts = adjusts
+        self._fails = fails
+
+    @classmethod
+    def of(cls, query: EvaluatorQuery) -> Shedding | None:
+        """Return the limit of a query; None if it has none."""
+        if query.most_held is None:
+            return None
+        return cls(query.most_held, adjusts=query.late.policy is LatePolicy.ADJUST, fails=query.fails_when_full)
 
     def take(
-        self, state: KeyState, rows: Sequence[InputChange], watermark: int
+        self, key: Key, state: KeyState, rows: Sequence[InputChange], watermark: int
     ) -> tuple[Sequence[InputChange], list[Rejection]]:
         """Return the rows that are taken, and the insertions that are shed.
 
         Args:
+            key: The key.
             state: The key's state before the batch.
             rows: The rows of the batch, in any order.
             watermark: The watermark by which its rows are late.
+
+        Raises:
+            StateError: The key has no room for all, and that is an error.
         """
         held = state.held_count
         room = max(self._most_held - held, 0)
@@ -67,15 +83,18 @@ class Shedding:
                     new.setdefault(name, (change.start, []))[1].append(place)
         if len(new) <= room:
             return rows, []
+        full = f"{held:,} held, {len(new):,} new in the micro-batch, most_held={self._most_held:_}"
+        if self._fails:
+            raise StateError(
+                f"the key {safe_repr(key)} has no room: {full}, when_full='fail'\n  nothing is lost: "
+                "raise the limit and start the query with the same checkpoint, or filter the key"
+            )
         events = sorted(new.values(), key=_by_start)
         # only those that start where the room ends need more than their start to be told apart
         edge = events[room][0]
         first, last = (find(events, edge, key=_by_start) for find in (bisect_left, bisect_right))
         events[first:last] = sorted(events[first:last], key=lambda event: _rank([rows[place] for place in event[1]]))
-        message = (
-            f"its key has no room: {held:,} held, {len(new):,} new in the micro-batch, most_held={self._most_held:_}; "
-            "those that start earliest are taken"
-        )
+        message = f"its key has no room: {full}; those that start earliest are taken"
         gone = dict.fromkeys(place for _, same in events[room:] for place in same)
         taken = [change for place, change in enumerate(rows) if place not in gone]
         return taken, [Rejection(Reason.SHED, message, rows[place]) for place in gone]
