@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import Event, Window, batch, delta, last
+from muntin import Event, QueryError, Window, batch, delta, last
 from muntin.rows import ElapsedPolicy, LastRows, PartitionedRows, Row
 from muntin.testing import Computation, OutputEvent, Script, WindowedQuery, evaluate
 from tests.rows.following import Full
@@ -38,6 +39,13 @@ def test_what_windows_read_is_a_part_of_the_payload() -> None:
     lists = [Computation(Listed(), select=lambda payload: payload.price)]
     (found,) = script.run(WindowedQuery(batch(delta("price", 2)), lists)).values()
     assert [row.value for row in found] == [([1, 3],), ([4],)]
+
+
+def test_a_row_without_what_windows_read_is_refused_with_what_to_give() -> None:
+    for payload in (2.5, {"price": 1}):
+        script = Script().point("a", 1, payload).close()
+        with pytest.raises(QueryError, match=r"(?s)the windows read 'size' .* has no such field.*dicts"):
+            script.run(WindowedQuery(batch(delta("size", 2)), LISTED))
 
 
 def rows_and_events(windows: PartitionedRows[Any], data: st.DataObject) -> tuple[list[Row], list[Event[Any]]]:

@@ -108,9 +108,8 @@ def test_windows_are_plain_data_with_the_fields_that_their_class_adds() -> None:
     windows = Smallest.named_by({"evicts": 2, "triggers": "1 minute", "partitions": "till", "least": 3})
     assert windows.to_dict()["least"] == 3
     assert Smallest.from_dict(windows.to_dict()) == windows
-    assert windows.spell(Axis.TIME).startswith("window('shop.smallest', partitions=Partitions(by='till', ")
-    assert windows.spell(Axis.TIME).endswith(", evicts=2, triggers='1 minute', least=3)")
-    assert windows.describe().endswith("least=3), version 1.0")
+    told = "window('shop.smallest', evicts=2, triggers='1 minute', least=3).with_marks().partition('till')"
+    assert windows.with_marks().describe(Axis.TIME) == f"{told}, version 1.0"
 
 
 def test_windows_of_rows_go_by_name_as_other_kinds_do() -> None:

@@ -244,9 +244,12 @@ class PartitionedRows(RowWindows, Generic[W]):
         return Subwindows.from_data(self._kind(), data, expires=self._lifetime is not None)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call that names it, with the fields that are not left out."""
-        given = [part.name for part in fields(self) if getattr(self, part.name) != part.default]
-        return f"window({', '.join([repr(self.name), *(f'{name}={self.spell_field(name, axis)}' for name in given)])})"
+        """Return the call that names it, with the fields that are not left out, and the calls after it."""
+        common = PartitionedRows.__dataclass_fields__
+        given = [part.name for part in fields(self) if part.name not in common]
+        named = [name for name in given if getattr(self, name) != self.__dataclass_fields__[name].default]
+        told = [repr(self.name), *(f"{name}={self.spell_field(name, axis)}" for name in named)]
+        return f"window({', '.join(told)}){self._spell_more(axis)}"
 
     def spell_field(self, name: str, axis: Axis) -> str:
         """Return the value of a field as a query writes it."""

@@ -6,9 +6,11 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muntin.axis import INFINITY
+from muntin.errors import QueryError
 from muntin.events import Event
 from muntin.modules.row_operator import RowOperator
 from muntin.rows import Action, ActionKind, Row, RowWindows
+from muntin.safe_text import safe_repr
 from muntin.testing.row_operator_run import Given, RowOperatorRun
 from muntin.windows import Window
 
@@ -77,5 +79,15 @@ def _computed(
 
 
 def value_read(payload: Any, name: str) -> Any:
-    """Return the value that windows read of a payload: the field of that name, or the attribute."""
-    return payload[name] if isinstance(payload, Mapping) else getattr(payload, name)
+    """Return the value that windows read of a payload: the field of that name, or the attribute.
+
+    Raises:
+        QueryError: There is none.
+    """
+    try:
+        return payload[name] if isinstance(payload, Mapping) else getattr(payload, name)
+    except (KeyError, AttributeError):
+        raise QueryError(
+            f"the windows read {name!r} of each row, and {safe_repr(payload)} has no such field\n"
+            "  give rows that have it: dicts, or objects with that attribute"
+        ) from None
