@@ -41,7 +41,7 @@ def test_cumulating_windows_are_those_of_flinks_documentation() -> None:
 @pytest.mark.parametrize("step", [1, 3, 7])
 @pytest.mark.parametrize("least", [0, 5])
 def test_landmark_windows_are_those_of_range_all(step: int, least: int) -> None:
-    """Li, *Window Queries over Data Streams*, section 5.2: extent and ids are dual, with a floor for its ceiling.
+    """Li, *Window Queries over Data Streams*, section 5.1.4: extent and ids are dual, with a floor for its ceiling.
 
     The extent of window w is a < min + (w + 1) s; the ids of a are w > floor((a - min) / s) - 1.
     """

@@ -21,7 +21,7 @@ class SliceGrid:
 
     Slice `s` is `[offset + s * width, offset + (s + 1) * width)`, and window `w` starts with slice
     `shift + w * stride`; both are numbered in both directions. The width is the greatest common divisor of size and
-    hop, so any ratio will do (thesis, section 6.1).
+    hop, so any ratio will do (panes: thesis, section 6.2.1).
 
     Where windows have so many periods of any lengths, width and offset count periods in the place of ticks. The slices
     and windows have numbers as before, and only from ticks to numbers and back is the way another one.

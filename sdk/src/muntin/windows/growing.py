@@ -93,7 +93,7 @@ class LandmarkWindows(WindowKind):
     """Windows from a landmark on, each a step longer than the one before, without an end.
 
     An event is a member of every window that ends after it starts, so the results are those of all events so far. An
-    event that ended by the landmark is a member of none. (The thesis *Window Queries over Data Streams*, section 5.2:
+    event that ended by the landmark is a member of none. (The thesis *Window Queries over Data Streams*, section 5.1.4:
     windows with RANGE ALL.)
 
     Attributes:
