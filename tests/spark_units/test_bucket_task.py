@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -170,7 +170,7 @@ def sorted_streams(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dic
     return {stream: sorted(some, key=str) for stream, some in found.items()}
 
 
-NAN_IDS = {
+NAN_IDS: dict[str, Callable[[Sequence[str]], pa.Array]] = {
     "number": lambda ids: pa.array([float(id) for id in ids]),
     "list": lambda ids: pa.array([[float(id)] for id in ids]),
     "struct": lambda ids: pa.array([{"x": float(id), "y": "a"} for id in ids]),

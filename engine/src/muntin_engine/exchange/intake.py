@@ -140,7 +140,7 @@ def _values(table: pa.Table, name: str) -> Iterable[object]:
 
 
 def _needs_stand_ins(data_type: pa.DataType) -> bool:
-    return pa.types.is_nested(data_type) or pa.types.is_floating(data_type)
+    return bool(pa.types.is_nested(data_type) or pa.types.is_floating(data_type))
 
 
 def hashable(id: object) -> Hashable:
