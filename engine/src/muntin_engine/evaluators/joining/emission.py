@@ -67,7 +67,7 @@ class JoinEmission:
             if before is not None and (after is None or not after.is_member):
                 output += self._replace(before, ())
         for event, nearby in neighbours(dirty.values(), right):
-            others = [other for other in nearby if self._query.meet(event, other)]
+            others = self._query.met(event, nearby)
             found = self._matches(event, others)
             if self._query.waits:
                 found = [match for match in found if not self._waits(event, match, others)]
@@ -85,7 +85,7 @@ class JoinEmission:
         pairs += [(left, right) for left, others in neighbours(news[LEFT], rights) for right in others]
         for left, right in pairs:
             start, end = max(left.start, right.start), min(left.end, right.end)
-            if start < end and self._query.meet(left, right):
+            if start < end and self._query.met(left, [right]):
                 serial, window = self._state.next_serial(), Window(start, end)
                 yield OutputChange(OutputKind.INSERT, serial, window, start, end, value(left, right))
 

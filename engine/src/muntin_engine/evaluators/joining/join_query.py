@@ -40,9 +40,10 @@ class JoinQuery(MakesOnce):
         """True if a row of the output may have to wait for a watermark although its events are there."""
         return not self.is_eager and not self.emits_at_once
 
-    def meet(self, left: StoredEvent, right: StoredEvent) -> bool:
-        """True if two events meet the condition."""
-        return self.condition is None or self.condition(left.payload, right.payload)
+    def met(self, left: StoredEvent, rights: list[StoredEvent]) -> list[StoredEvent]:
+        """Return the right events that meet the condition with a left one."""
+        meet = self.condition
+        return rights if meet is None else [right for right in rights if meet(left.payload, right.payload)]
 
     def value(self, left: StoredEvent, right: StoredEvent | None) -> tuple[Any, ...]:
         """Return the columns of a row; those of the right side are null where it has no right event."""
