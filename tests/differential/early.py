@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -17,6 +18,7 @@ from muntin import (
     EmitPolicy,
     Event,
     Refinement,
+    TimestampPolicy,
     Trigger,
     TriggerView,
     Window,
@@ -35,7 +37,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case
 from tests.differential.drive import by_key, joined
-from tests.triggers.meaning import life
+from tests.triggers.meaning import RESULT, life
 from tests.triggers.random_triggers import SIGNALS, random_trigger
 
 EXPRESSIONS: Mapping[str, Callable[[tuple[Any, ...]], bool]] = {
@@ -67,11 +69,19 @@ class EarlyCase:
 
     @cached_property
     def trigger(self) -> Trigger:
-        return random_trigger(Random(self.seed), depth=2)
+        found = (random_trigger(Random(f"{self.seed} {n}" if n else self.seed), depth=2) for n in count())
+        has_rows = any(computation.module.is_operator for computation in self.case.reference.computations)
+        return next(trigger for trigger in found if not (has_rows and trigger.reads_results))
 
     @cached_property
     def query(self) -> EvaluatorQuery:
-        return replace(self.case.query, emit=EarlyEmission(self.trigger, self.refinement), expressions=EXPRESSIONS)
+        first, *others = self.case.query.bindings
+        return replace(
+            self.case.query,
+            bindings=(replace(first, name=RESULT), *others),
+            emit=EarlyEmission(self.trigger, self.refinement),
+            expressions=EXPRESSIONS,
+        )
 
     @property
     def reference(self) -> reference.WindowedQuery:
@@ -155,7 +165,14 @@ class Meaning:
         lived.members = members
         values = {name: [read((event.payload,)) for event in came] for name, read in EXPRESSIONS.items()}
         newest = max((event.start for event in came), default=EARLIEST)
-        view = TriggerView(now.max_event_time, now.watermark, now.clock, len(came), left, newest, told.signals, values)
+        results = {}
+        if self.case.trigger.reads_results:
+            (row,) = reference.evaluate_window(
+                replace(self.query, timestamps=TimestampPolicy.ALIGN), window, list(members.values())
+            )
+            results = {RESULT: row.value[0]}
+        of_members = (len(came), left, newest)
+        view = TriggerView(now.max_event_time, now.watermark, now.clock, *of_members, told.signals, values, results)
         lived.views.append(view)
         return lived.is_changed and len(lived.views) - 1 in life(self.case.trigger, window, lived.views).firings
 

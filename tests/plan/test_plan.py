@@ -34,7 +34,7 @@ from muntin import (
     tumbling,
 )
 from muntin.query_checks import QueryShape
-from muntin.triggers import every, every_count, on_signal, repeat
+from muntin.triggers import all_of, every, every_count, on_signal, reaches, repeat
 from muntin_engine.plan import NamedColumn, Plan, check_kind, check_trigger
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import keeping_late_rows
@@ -188,6 +188,14 @@ def test_a_trigger_that_waits_for_what_no_row_says_is_refused(
         check_trigger(plan_of(emit=early(trigger), columns=columns))
     told = {"change": NamedColumn("what", "string"), "signal": NamedColumn("name", "string")}
     check_trigger(plan_of(emit=early(trigger), columns=told))
+
+
+def test_a_trigger_that_reads_a_result_which_is_not_there_is_refused() -> None:
+    plan_of(planned(Members), emit=early(repeat(reaches("m", 5))))
+    with pytest.raises(PolicyError, match=r"reads the result 'y'\n  the query has m"):
+        plan_of(planned(Members), emit=early(all_of(every_count(5), reaches("y", 5))))
+    with pytest.raises(PolicyError, match=r"reads the result 'm'\n  the query is an operator"):
+        plan_of(planned(Echo, ""), emit=early(reaches("m", 5)))
 
 
 def test_early_results_do_not_change_which_rows_are_late() -> None:

@@ -26,6 +26,9 @@ from muntin.triggers.when import When
 
 Views = Sequence[TriggerView]
 
+RESULT = "result"
+"""The name of the first result of a query."""
+
 
 class Life(NamedTuple):
     """Where a trigger fires, and the place after which it is finished; None if it is not."""
@@ -47,6 +50,25 @@ class GiveUp(Trigger):
 
     def next_event_time(self, state: Any, window: Window) -> int:
         return self.at
+
+
+@dataclass(frozen=True)
+class Wordy(Trigger):
+    """A trigger of the tests: fires once, when a member makes the result of a window so many characters long."""
+
+    name: ClassVar[str] = "test.wordy"
+
+    length: int
+
+    @property
+    def reads_results(self) -> tuple[str, ...]:
+        return (RESULT,)
+
+    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+        return None, Decision.FIRE_LAST if self.fires(view) else Decision.WAIT
+
+    def fires(self, view: TriggerView) -> bool:
+        return bool(view.came or view.left) and len(str(view.results[RESULT]).replace("-", "")) >= self.length
 
 
 def life(trigger: Trigger, window: Window, views: Views, begin: int = 0) -> Life:
@@ -80,6 +102,8 @@ def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -
             return view.came > 0 and window.end < INFINITY and view.newest - window.start >= part * length
         case When(condition):
             return any(view.values[condition])
+        case Wordy():
+            return trigger.fires(view)
         case OnSignal(signal):
             return signal in view.signals
         case Timer(period, is_aligned):

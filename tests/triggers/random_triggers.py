@@ -21,7 +21,7 @@ from muntin.triggers import (
     until,
     when,
 )
-from tests.triggers.meaning import GiveUp
+from tests.triggers.meaning import RESULT, GiveUp, Wordy
 
 CONDITIONS = ("x > 5", "x < -5")
 SIGNALS = ("bell", "dusk")
@@ -51,6 +51,7 @@ def leaf(random: Random) -> Trigger:
             when(random.choice(CONDITIONS)),
             on_signal(random.choice(SIGNALS)),
             GiveUp(random.randint(0, 30)),
+            Wordy(random.randint(2, 12)),
         ]
     )
 
@@ -74,6 +75,7 @@ def random_views(random: Random, window: Window) -> list[TriggerView]:
                 newest=random.randrange(window.start, window.end) if came else EARLIEST,
                 signals=frozenset(signal for signal in SIGNALS if random.random() < 0.05),
                 values={"x > 5": [x > 5 for x in rows], "x < -5": [x < -5 if x else None for x in rows]},
+                results={RESULT: "x" * random.randint(0, 14)},
             )
         )
     return views

@@ -19,12 +19,13 @@ from muntin.triggers import (
     on_signal,
     past_end,
     percentile,
+    reaches,
     repeat,
     until,
     when,
 )
 
-VALUES = {"x > 5": st.booleans()}
+VALUES = {"x > 5": st.booleans(), "n": st.none() | st.integers(0, 9)}
 _CALLS = count()
 
 
@@ -33,6 +34,7 @@ def honest_triggers() -> list[Trigger]:
         after_count(3),
         every(10),
         until(repeat(any_of(when("x > 5"), after(7))), past_end(3)),
+        repeat(reaches("n", 5)),
         each(all_of(on_signal("bell"), percentile(0.5)), every(25), after_count(2)),
     ]
 

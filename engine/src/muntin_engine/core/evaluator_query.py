@@ -136,6 +136,7 @@ class Binding:
         module: The module.
         select: Makes the module's input of an event's payload.
         meter: Measures its calls.
+        name: The name of its result, for triggers that read it.
         called: The object that evaluators call: the module, or a wrapper of one that does not accept every payload.
         plain: Makes its results plain data; None if they are already.
     """
@@ -143,6 +144,7 @@ class Binding:
     module: Module
     select: Callable[[Any], Any] = whole_payload
     meter: Meter = field(default_factory=Meter, compare=False, repr=False)
+    name: str = ""
 
     called: Any = field(init=False, compare=False, repr=False)
     plain: Plain | None = field(init=False, compare=False, repr=False)

@@ -283,6 +283,19 @@ def check_kind(cls: type[Module], *, is_operator: bool) -> None:
         raise QueryError(f"{cls.name} is an aggregate, which returns one value: use .aggregate(name={call})")
 
 
+def check_results_read(plan: Plan) -> None:
+    """Refuse a trigger that reads results which the query does not have.
+
+    Raises:
+        PolicyError: It does.
+    """
+    results = [module.output for module in plan.modules if module.output]
+    names = () if plan.early is None else plan.early.trigger.reads_results
+    for name in (name for name in names if name not in results):
+        told = f"has {', '.join(results)}" if results else "is an operator, whose rows have no such names"
+        raise PolicyError(f"{plan.written_emit or plan.early} reads the result {name!r}\n  the query {told}")
+
+
 def check_trigger(plan: Plan) -> None:
     """Refuse a trigger that waits for what the rows of a stream cannot say.
 

@@ -351,7 +351,8 @@ class Plan:
             axis=self.words,
             window=cast(WindowKind, self.window),  # row windows have an evaluator that does not read it
             bindings=tuple(
-                Binding(module.module, module.select, meter) for module, meter in zip(self.modules, meters, strict=True)
+                Binding(module.module, module.select, meter, module.output)
+                for module, meter in zip(self.modules, meters, strict=True)
             ),
             clip=self.clip,
             timestamps=self.timestamps,

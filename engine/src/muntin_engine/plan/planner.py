@@ -14,6 +14,7 @@ from muntin_engine.plan.checks import (
     check_inputs,
     check_names,
     check_needs,
+    check_results_read,
     check_shape,
     check_shedding,
     check_time_bound,
@@ -50,6 +51,7 @@ def checked_plan(plan: Plan) -> Plan:
     check_time_bound(plan)
     if plan.early is not None:
         plan.early.check(plan.window, is_revised=plan.event_ends_move)
+    check_results_read(plan)
     check_inputs(plan)
     check_join(plan)
     check_shedding(plan)

@@ -15,6 +15,7 @@ from muntin.triggers.named import named
 from muntin.triggers.on_signal import on_signal
 from muntin.triggers.past import past_end, past_part
 from muntin.triggers.percentile import percentile
+from muntin.triggers.reaches import reaches
 from muntin.triggers.repeat import repeat
 from muntin.triggers.timer import after, every
 from muntin.triggers.trigger import Trigger
@@ -38,6 +39,7 @@ __all__ = [
     "past_end",
     "past_part",
     "percentile",
+    "reaches",
     "repeat",
     "to_dict",
     "until",

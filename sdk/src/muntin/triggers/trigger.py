@@ -76,6 +76,15 @@ class Trigger(ABC):
         return tuple(dict.fromkeys(expression for part in self.parts for expression in part.reads))
 
     @property
+    def reads_results(self) -> tuple[str, ...]:
+        """The results of the window that it reads, by the names of their columns.
+
+        They are then computed before each call, as if the window fired, and not only where it does. By the third law, a
+        trigger decides by them where members have come or left.
+        """
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.reads_results))
+
+    @property
     def signals(self) -> frozenset[str]:
         """The names of the external events that wake it."""
         return frozenset(signal for part in self.parts for signal in part.signals)

@@ -23,6 +23,7 @@ class TriggerView:
         newest: The largest start among the new members; `EARLIEST` if there is none.
         signals: The names of the external events that the input brought.
         values: By each expression in the trigger's `reads`, its values in the new members, ordered by their start.
+        results: By each name in the trigger's `reads_results`, the result that the whole window has now.
     """
 
     max_event_time: int = EARLIEST
@@ -33,3 +34,4 @@ class TriggerView:
     newest: int = EARLIEST
     signals: frozenset[str] = frozenset()
     values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)

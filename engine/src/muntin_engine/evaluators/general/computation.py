@@ -344,10 +344,15 @@ class WindowResults:
 
     def rows(self, key: object, steps: Iterable[SweptWindow]) -> Iterator[tuple[SweptWindow, list[OutputRow]]]:
         """Yield the steps of a sweep that have members, with their rows."""
+        for step, values in self.values(key, steps):
+            yield step, self.stamper.rows(key, step.window, values)
+
+    def values(self, key: object, steps: Iterable[SweptWindow]) -> Iterator[tuple[SweptWindow, list[Any]]]:
+        """Yield the steps of a sweep that have members, with the result of each module."""
         slides = self.slides(key)
         for step in steps:
             if step.members:
-                yield step, self.stamper.rows(key, step.window, [slide.result(step) for slide in slides])
+                yield step, [slide.result(step) for slide in slides]
             else:
                 for slide in slides:
                     slide.skip()

@@ -55,6 +55,7 @@ class TriggerCall:
         came: Sequence[StoredEvent],
         left: int,
         now: Progress,
+        results: Mapping[str, Any],
     ) -> tuple[TriggerState, bool]:
         """Return a window's trigger state after a batch, and True if its trigger fires.
 
@@ -65,6 +66,7 @@ class TriggerCall:
             came: Its new members.
             left: The number of members that it lost.
             now: The progress after the batch.
+            results: The window's results now, by name, if the trigger reads any.
 
         Raises:
             ModuleFailedError: The trigger raised an exception.
@@ -76,7 +78,9 @@ class TriggerCall:
             trigger_state = TriggerState(self._call("create_state", key, window))
         if trigger_state.is_finished:
             return trigger_state, False
-        answer = self._call("step", key, window, before=(trigger_state.state,), after=(self._view(came, left, now),))
+        answer = self._call(
+            "step", key, window, before=(trigger_state.state,), after=(self._view(came, left, now, results),)
+        )
         state, decision = self._checked(answer, window)
         if decision.is_finished:
             return trigger_state._replace(
@@ -87,7 +91,7 @@ class TriggerCall:
         )
         return trigger_state._replace(state=state, due_clock=due_clock, due_event_time=due_event_time), decision.fires
 
-    def _view(self, came: Sequence[StoredEvent], left: int, now: Progress) -> TriggerView:
+    def _view(self, came: Sequence[StoredEvent], left: int, now: Progress, results: Mapping[str, Any]) -> TriggerView:
         ordered = sorted(came, key=by_start) if self._reads else came
         return TriggerView(
             max_event_time=now.max_event_time,
@@ -98,6 +102,7 @@ class TriggerCall:
             newest=max((event.start for event in came), default=EARLIEST),
             signals=self._signals,
             values={name: [read(event.payload) for event in ordered] for name, read in self._reads.items()},
+            results=results,
         )
 
     def _call(
@@ -132,7 +137,8 @@ class TriggeredEmission(Emission):
     """Keeps a trigger state for each open window with members, and computes the windows that fire in one sweep.
 
     Cost: the changes of a batch cost at most one trigger call for each window that they affect. A firing costs as much
-    as closing the window: windows that fire together share the sweep, and no module state is kept. An open window that
+    as closing the window: windows that fire together share the sweep, and no module state is kept. A trigger that
+    reads results costs as much as a firing for each window that it is called for. An open window that
     did not change and is not due costs reading and writing its trigger state.
     """
 
@@ -149,6 +155,7 @@ class TriggeredEmission(Emission):
         """
         self._query = query
         self._refinement = emission.refinement
+        self._reads_results = bool(emission.trigger.reads_results)
         self._trigger_call = TriggerCall(query, emission.trigger, signals)
         self.is_signalled = self._trigger_call.is_signalled
         self._results = results
@@ -232,16 +239,27 @@ class TriggeredEmission(Emission):
     ) -> list[Window]:
         """Call the trigger for some windows; return the windows that fire."""
         firing: list[Window] = []
+        results = self._results_now(key, state, list(happenings)) if self._reads_results else {}
         for window in sorted(happenings, key=by_window):
             happening, entry = happenings[window], state.windows.get(window)
             trigger_state, fires = self._trigger_call.step(
-                key, window, entry.trigger_state, happening.came, happening.left, now
+                key, window, entry.trigger_state, happening.came, happening.left, now, results.get(window, {})
             )
             trigger_state = trigger_state._replace(is_changed=trigger_state.is_changed or happening.is_change)
             state.windows.put(window, entry._replace(size=happening.size, trigger_state=trigger_state))
             if fires and trigger_state.is_changed:
                 firing.append(window)
         return firing
+
+    def _results_now(self, key: object, state: KeyState, windows: list[Window]) -> dict[Window, dict[str, Any]]:
+        """Return the results of some windows by name, where their triggers may still fire."""
+        entries = ((window, state.windows.get(window).trigger_state) for window in windows)
+        asked = [window for window, trigger_state in entries if trigger_state is None or not trigger_state.is_finished]
+        names = [binding.name for binding in self._query.bindings]
+        return {
+            step.window: dict(zip(names, values, strict=True))
+            for step, values in self._results.values(key, _sweep(state, asked))
+        }
 
     def _rows(
         self, key: object, state: KeyState, steps: Iterable[SweptWindow]

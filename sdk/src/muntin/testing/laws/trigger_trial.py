@@ -110,6 +110,7 @@ class TriggerTrial(Trial):
             newest=self.draw(st.integers(WINDOW.start, WINDOW.end - 1)) if came else EARLIEST,
             signals=frozenset(name for name in names if self.draw(st.integers(0, 5)) == 0),
             values={name: [self.draw(self._value(name)) for _ in range(came)] for name in self.trigger.reads},
+            results={name: self.draw(self._value(name)) for name in self.trigger.reads_results},
         )
 
     def _later(self, time: int, wake_up: int) -> int:
