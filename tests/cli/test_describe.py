@@ -9,6 +9,8 @@ import pytest
 
 from muntin import installed
 from muntin_cli.description import describe
+from muntin_cli.shapes import shape_of
+from muntin_stats import CollectList, ExponentiallyWeightedAverage, TopBy
 from tests.cli.plugins import BROKEN, TIDES
 from tests.cli.running import Done
 from tests.sdk.installation import Installation
@@ -60,6 +62,11 @@ def tides(installation: Installation, allow: Callable[..., None]) -> Installatio
 def test_a_module_is_described_as_a_whole(tides: Installation, muntin: Callable[..., Done]) -> None:
     done = muntin("describe", "tides.above")
     assert (done.code, done.output) == (0, ABOVE)
+
+
+def test_a_module_that_reads_the_order_is_an_ordered_one() -> None:
+    shapes = {shape_of(cls) for cls in (CollectList, ExponentiallyWeightedAverage, TopBy)}
+    assert shapes == {"ordered incremental aggregate", "time-sensitive ordered aggregate", "incremental operator"}
 
 
 def test_the_planner_says_how_each_kind_of_window_is_evaluated(

@@ -33,6 +33,8 @@ _CAPABILITIES: Mapping[str, Any] = {
 def shape_of(offered: Offered) -> str:
     """Return the shape of a module, function, trigger or kind of windows, with the number of its inputs if several.
 
+    A module that reads the order of events is an ordered one.
+
     Example:
         >>> from muntin import TimeSensitiveIncrementalOperator
         >>> class Gaps(TimeSensitiveIncrementalOperator[float, list[int], int]):
@@ -58,6 +60,7 @@ def _shape_of(offered: Offered) -> str:
     if issubclass(offered, StreamOperator):
         return "stream operator"
     words = ["time-sensitive"] if offered.is_time_sensitive else []
+    words += ["ordered"] if offered.reads_order else []
     words += ["incremental"] if offered.is_incremental else []
     return " ".join([*words, "operator" if offered.is_operator else "aggregate"])
 
