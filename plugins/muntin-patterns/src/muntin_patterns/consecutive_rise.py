@@ -43,7 +43,8 @@ class ConsecutiveRise(TimeSensitiveOperator[float | None, Rise]):
         samples    *           *  *
         rise       [--------)          from the start of the first to one tick after that of the last
 
-    A sample rises over the one before it if it starts later and is strictly greater. Runs are as long as they can be
+    A sample rises over the one before it if it starts later and is strictly greater. Of those that start together, the
+    one before is the last by the query's `events(order=...)`, or without one by value. Runs are as long as they can be
     within the window: only samples that start in it count, so a run over its border is cut there; overlapping windows
     see both halves.
 
@@ -65,6 +66,7 @@ class ConsecutiveRise(TimeSensitiveOperator[float | None, Rise]):
     """
 
     name, version = "patterns.consecutive_rise", "0.1.0"
+    reads_order = True
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
 
     needs: ClassVar[Needs] = Needs(

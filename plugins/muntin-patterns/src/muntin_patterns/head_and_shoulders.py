@@ -49,9 +49,10 @@ class HeadAndShoulders(TimeSensitiveOperator[float | None, Formation]):
                    *           *              neckline
               [-----------------------)       from the start of the left peak to one tick after that of the right
 
-    Samples are in the order of their starts, those that start together in the order of their values; of neighbours
-    with equal values only the first counts. A *peak* is a sample greater than both its neighbours; a *trough* is the
-    least value between two peaks. Three peaks left, head, right with no peak between them are a formation if
+    Samples are in the order of their starts; those that start together, in that of the query's `events(order=...)`, or
+    without one of their values. Of neighbours with equal values only the first counts. A *peak* is a sample greater
+    than both its neighbours; a *trough* is the least value between two peaks. Three peaks left, head, right with no
+    peak between them are a formation if
 
     * head > left and head > right;
     * left and right differ by at most `tolerance` times their mean;
@@ -81,6 +82,7 @@ class HeadAndShoulders(TimeSensitiveOperator[float | None, Formation]):
     """
 
     name, version = "patterns.head_and_shoulders", "0.1.0"
+    reads_order = True
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
 
     needs: ClassVar[Needs] = Needs(

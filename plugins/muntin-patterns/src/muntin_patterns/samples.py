@@ -17,15 +17,15 @@ class Sample(NamedTuple):
 
 
 def in_order(events: Iterable[Event[float | None]]) -> list[Sample]:
-    """Return the samples of events by their starts; those that start together, by value.
+    """Return the samples of events in order, as a module gets them that reads it.
 
     When they end does not matter. A null or NaN is no sample.
 
     Example:
-        >>> in_order([Event.point(5, 1.0), Event.point(3, None), Event.point(2, 4.0), Event.point(2, 3.0)])
-        [Sample(at=2, value=3.0), Sample(at=2, value=4.0), Sample(at=5, value=1.0)]
+        >>> in_order([Event.point(2, 4.0), Event.point(2, 3.0), Event.point(3, None), Event.point(5, 1.0)])
+        [Sample(at=2, value=4.0), Sample(at=2, value=3.0), Sample(at=5, value=1.0)]
     """
-    return sorted(Sample(e.start, e.payload) for e in events if e.payload is not None and not isnan(e.payload))
+    return [Sample(e.start, e.payload) for e in events if e.payload is not None and not isnan(e.payload)]
 
 
 def in_window(events: Iterable[Event[float | None]], window: Window) -> list[Sample]:

@@ -44,9 +44,10 @@ class ThresholdCrossing(TimeSensitiveOperator[float | None, Crossing]):
                      *        *                      equals it is not.
         crossing                        !            a point event
 
-    Samples are in the order of their starts, those that start together in the order of their values. A crossing is
-    reported in the window in which its later sample starts. The earlier one must be a member of that window too: with
-    `tumbling(size, reach=...)` and a reach of at least the time between samples, none is lost between windows.
+    Samples are in the order of their starts; those that start together, in that of the query's `events(order=...)`, or
+    without one of their values. A crossing is reported in the window in which its later sample starts. The earlier one
+    must be a member of that window too: with `tumbling(size, reach=...)` and a reach of at least the time between
+    samples, none is lost between windows.
 
     Args:
         threshold: The threshold, in the unit of the payload.
@@ -67,6 +68,7 @@ class ThresholdCrossing(TimeSensitiveOperator[float | None, Crossing]):
     """
 
     name, version = "patterns.threshold_crossing", "0.1.0"
+    reads_order = True
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
     contract: ClassVar[OutputContract] = OutputContract.TIME_BOUND
 

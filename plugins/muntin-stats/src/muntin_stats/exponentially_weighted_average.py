@@ -21,7 +21,7 @@ class ExponentiallyWeightedAverage(TimeSensitiveAggregate[float | None, float | 
     `ewm(halflife=..., times=...)` and `ewm(alpha=...)` of pandas.
 
     Of members that start together, the first by the query's `events(order=...)` comes first; of those that are alike in
-    it too, or without it, the one that ends first, then the smaller payload.
+    it too, or without it, the smaller payload.
 
     Args:
         half_life: A duration, in ticks or as text such as `"10 minutes"`.

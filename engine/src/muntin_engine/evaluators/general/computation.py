@@ -113,9 +113,12 @@ class ModuleComputation:
     ) -> list[object]:
         select = self._select
         seen = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
-        if self._is_time_sensitive:
-            seen = [(event, Event(*self.lifetime(event.start, event.end, window), payload)) for event, payload in seen]
-        return [each for _, each in in_sequence(seen, lambda pair: place(pair[0]), itemgetter(1))]
+        if not self._is_time_sensitive:
+            return [payload for _, payload in in_sequence(seen, lambda pair: place(pair[0]), itemgetter(1))]
+        # of equal payloads alone the ends decide, which may still move
+        timed = [(event, Event(*self.lifetime(event.start, event.end, window), payload)) for event, payload in seen]
+        in_order = in_sequence(timed, lambda pair: place(pair[0]), lambda pair: (pair[1].payload, pair[1].end))
+        return [event for _, event in in_order]
 
     def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
         """Return a member's lifetime as the module sees it.
