@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from benchmarks.shapes import adaptive, buffering, slack, slices
+from benchmarks.shapes import adaptive, buffering, slack, slices, sweeps
 from benchmarks.shapes.panels import Panel
 
 SHAPES: Final[dict[str, Callable[..., Iterator[Panel]]]] = {
@@ -17,6 +17,7 @@ SHAPES: Final[dict[str, Callable[..., Iterator[Panel]]]] = {
     "slices": slices.measure,
     "adaptive": adaptive.measure,
     "slack": slack.measure,
+    "sweeps": sweeps.measure,
 }
 
 

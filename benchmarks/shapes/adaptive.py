@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from benchmarks.shapes.packet_modules import LengthHistogram, TotalLength
 from benchmarks.shapes.packets import DATA_SETS, Packets
 from benchmarks.shapes.panels import Panel
-from benchmarks.shapes.rows import group
+from benchmarks.shapes.rows import Arrival, group
 from benchmarks.shapes.stopwatch import cpu_seconds
 from muntin import HoppingWindows, IncrementalAggregate, hopping, tumbling
 from muntin_engine.core.evaluator_query import Binding
@@ -75,6 +75,14 @@ CASES: Final = (
 )
 
 
+class Arriving(Protocol):
+    """A stream."""
+
+    def arrivals(self) -> Iterator[Arrival]:
+        """Yield the micro-batches."""
+        ...
+
+
 @dataclass
 class Peak:
     """The most there was at any time.
@@ -112,7 +120,7 @@ class WatchedStore(StateStore):
         return closed
 
 
-def run(case: Case, packets: Packets, mode: Mode, *, is_watched: bool = True) -> Peak:
+def run(case: Case, packets: Arriving, mode: Mode, *, is_watched: bool = True) -> Peak:
     """Run packets through a bucket; to watch its memory takes time."""
     peak, cells = Peak(), MemoryCells()
     query = SlicedQuery.of([SliceGrid.of(case.windows)], [Binding(case.module, itemgetter(0))], 1, Codec(), mode)

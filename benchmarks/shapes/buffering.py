@@ -10,6 +10,7 @@ from benchmarks.shapes.array_ways import sliced_arrays, tagged_arrays, unsliced_
 from benchmarks.shapes.negative import negative_tuples
 from benchmarks.shapes.panels import Panel
 from benchmarks.shapes.rows import NumberedRows
+from benchmarks.shapes.shared import base_intervals, paired_windows
 from benchmarks.shapes.stopwatch import cpu_seconds
 from benchmarks.shapes.ways import Outcome, Way, buffered, check_alike, sliced_states
 from muntin import hopping, tumbling
@@ -31,6 +32,8 @@ WAYS: Final[dict[str, Way]] = {
 COUNTED: Final[dict[str, Way]] = {
     "buffering": buffered,
     "negative tuples": negative_tuples,
+    "paired windows": paired_windows,
+    "base intervals": base_intervals,
     "WID without slices": unsliced_arrays,
     "slices, Python states": sliced_states,
 }

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.shapes import __main__ as program
+from benchmarks.shapes import sweeps
 from benchmarks.shapes.adaptive import CASES, Case, Peak, run
 from benchmarks.shapes.array_ways import sliced_arrays, tagged_arrays, unsliced_arrays
 from benchmarks.shapes.buffering import WAYS, outcomes, touches
@@ -54,6 +55,33 @@ def test_negative_tuples_touch_a_row_twice_and_others_once_per_window_or_slice(k
     assert panel.series["negative tuples"] == [2, 2, 2, 2]
     assert panel.series["buffering"] == panel.series["WID without slices"]
     assert (panel.series["buffering"][0], panel.series["buffering"][3]) == (20, 1)
+
+
+def test_what_windows_share_is_merged_for_each_window_anew_or_in_intervals_of_all_lengths() -> None:
+    """Windows that share nothing else agree too: those with gaps, and those that are no multiple of their hop."""
+    panel = touches(NumberedRows(600, 70), 40, (1, 4, 30, 40, 70))
+    paired, intervals = panel.series["paired windows"], panel.series["base intervals"]
+    assert paired[0] == pytest.approx(40, rel=0.05)
+    assert paired[3:] == [1, 1]
+    assert all(1.9 < work < 2 + 2 * 6 / slide for work, slide in zip(intervals, (1, 4, 30, 40, 70), strict=True))
+
+
+def test_in_order_rows_wait_for_skewed_sources_and_as_they_come_a_minute_more_is_open() -> None:
+    panel = sweeps.over_skew((0, 20, 40), seconds=130, per_second=60)
+    in_order, as_they_come = panel.series[sweeps.IN_ORDER], panel.series[sweeps.AS_THEY_COME]
+    assert in_order[0] == as_they_come[0]
+    assert as_they_come[1] == pytest.approx(as_they_come[2], rel=0.05)
+    assert as_they_come[2] < 2.5 * as_they_come[0]
+    assert in_order[2] - in_order[1] == pytest.approx(in_order[1] - in_order[0], rel=0.01)
+    assert in_order[2] > 2 * as_they_come[2]
+
+
+@pytest.mark.parametrize("join", [sweeps.join_of_late, sweeps.join_of_band])
+def test_in_order_joins_hold_more_and_find_the_same(join: Any) -> None:
+    in_order, as_they_come = (join(15, is_sorted=is_sorted, seconds=20) for is_sorted in (True, False))
+    assert in_order.pairs == as_they_come.pairs
+    assert len(in_order.pairs) > 100
+    assert in_order.rows > 1.2 * as_they_come.rows
 
 
 def test_slices_of_20_rows_five_to_a_window_take_less_than_the_thesis_has() -> None:
