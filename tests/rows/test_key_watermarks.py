@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,6 +107,24 @@ def test_a_key_that_is_done_is_closed_and_the_other_goes_on() -> None:
     keys.take([Given("b", 3, 3)], 9)
     assert keys.found["b"] == [Computed(Window(1, 4), 0, (2, 3))]
     assert [rejection.reason for _, rejection in keys.take([Given("a", 20, 4)], 9).rejections] == ["late"]
+
+
+@pytest.mark.parametrize("is_together", [True, False])
+def test_a_key_that_is_done_ends_with_its_own_rows_whatever_comes_of_other_keys(is_together: bool) -> None:
+    """a is done after its row at 1; b has one at 40, in the same micro-batch or the next.
+
+    time   1            40
+    a      [)
+    b                   [)
+    """
+    for windows, wanted in (
+        (batch(2), [Computed(Window(1, 2), 0, (1,))]),
+        (last(3).trigger(elapsed(5)), [Computed(Window(1, 5), 0, (1,))]),
+    ):
+        keys, rows = Keys(windows), [[Given("a", 1, 1)], [Given("b", 40, 2)]]
+        keys.take(rows[0] + rows[1] * is_together, 0, a=INFINITY)
+        keys.take(rows[1] * (not is_together), 0)
+        assert keys.found == {"a": wanted}
 
 
 def test_windows_by_number_follow_the_rows_that_the_keys_own_watermark_has_passed() -> None:

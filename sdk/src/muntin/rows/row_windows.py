@@ -116,7 +116,8 @@ class RowWindows(WindowSpecification):
 
         Args:
             state: What the calls before it left; it is changed in place.
-            tick: The end: the first tick after all rows of all keys, and after all that was said of time.
+            tick: The end: the first tick after all rows of all keys, and after all that was said of time; for a key
+                that is done before the stream, after its own rows, and after its watermark.
         """
         del state, tick
         return iter(())

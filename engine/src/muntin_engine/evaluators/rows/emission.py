@@ -101,8 +101,8 @@ class RowsEmission(Emission):
 
     follows_windows = False
 
-    def __init__(self, query: EvaluatorQuery, windows: RowWindows, results: WindowResults) -> None:
-        self._windows = windows
+    def __init__(self, query: EvaluatorQuery, windows: RowWindows, results: WindowResults, of_input: Progress) -> None:
+        self._windows, self._of_input = windows, of_input
         self._results = results
         self._reads = [query.expressions[expression] for expression in windows.reads]
         self._release = Release(query)
@@ -114,7 +114,7 @@ class RowsEmission(Emission):
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Return the rows of the windows that are computed."""
-        del affected, before  # only what is released changes anything, and it is released once
+        del affected  # only what is released changes anything, and it is released once
         assert isinstance(state, RowsKeyState)
         windows, watermark = self._windows, now.watermark
         stored = state.windows_data
@@ -126,11 +126,11 @@ class RowsEmission(Emission):
         for name, states in state.states.items():
             self._open[name] = _Folded(key, self._results.computations, states)
         for event in self._release.take_out(state, watermark):
-            state.released += 1
+            state.released, state.newest = state.released + 1, event.start
             row = Row(state.released, event.start, tuple(canonical(read(event.payload)) for read in self._reads))
             self._take(windows.step(rows, row), key, state, event._replace(id=row.number))
         if watermark == INFINITY:
-            self._take(windows.close(rows, now.horizon), key, state)
+            self._take(windows.close(rows, state.end(before, now, self._of_input)), key, state)
         else:
             self._take(windows.advance(rows, watermark), key, state)
         is_over = watermark == INFINITY or windows.is_empty(rows)

@@ -82,9 +82,14 @@ class RowOperatorEmission(Emission):
     follows_windows = False
 
     def __init__(
-        self, query: EvaluatorQuery, windows: RowWindows, results: WindowResults, serializer: StateSerializer
+        self,
+        query: EvaluatorQuery,
+        windows: RowWindows,
+        results: WindowResults,
+        of_input: Progress,
+        serializer: StateSerializer,
     ) -> None:
-        self._windows = windows
+        self._windows, self._of_input = windows, of_input
         self._reads = [query.expressions[expression] for expression in windows.reads]
         self._release = Release(query)
         self._handlers = Handlers(query, results.computations[0], serializer)
@@ -94,7 +99,7 @@ class RowOperatorEmission(Emission):
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Return the rows of the results, and leave those of the second output in `evicted`."""
-        del affected, before  # only what is released changes anything, and it is released once
+        del affected  # only what is released changes anything, and it is released once
         assert isinstance(state, RowsKeyState)
         watermark = now.watermark
         self._output: list[OutputChange] = []
@@ -103,7 +108,7 @@ class RowOperatorEmission(Emission):
         for event in self._release.take_out(state, watermark):
             followed.take(event, tuple(canonical(read(event.payload)) for read in self._reads))
         if watermark == INFINITY:
-            followed.close(now.horizon)
+            followed.close(state.end(before, now, self._of_input))
         else:
             followed.advance(watermark)
         followed.store(watermark)
@@ -159,7 +164,7 @@ class FollowedKey:
         if self._is_new:
             self._followed, self._state.released = self._windows.create_state(), 0
             self._members, self._seen = {}, {}
-        self._state.released += 1
+        self._state.released, self._state.newest = self._state.released + 1, time
         number = self._state.released
         seen, is_inserted = self._see(number, event), False
         for action in self._windows.step(self._followed, Row(number, time, values)):

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from muntin import EARLIEST, INFINITY, RowWindows, Window
-from muntin_engine.core.changes import OutputChange, OutputKind
+from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -30,6 +30,7 @@ class RowsKeyState(KeyState):
     Attributes:
         windows_data: The state of the windows as plain data; None if it is as good as a new one.
         released: The number of the last row that was released.
+        newest: The time of that row.
         members: The rows in the window of each partition, where they are kept.
         states: The state of each module in the window of each partition, where these take the place of rows.
         own: The state of a module that follows the rows; None if there is none, or it is as good as a new one.
@@ -43,6 +44,7 @@ class RowsKeyState(KeyState):
         super().__init__(query, serial)
         self.windows_data: Any = None
         self.released = 0
+        self.newest = EARLIEST
         self.members: dict[Hashable, Members] = {}
         self.states: dict[Hashable, list[object]] = {}
         self.own: Any = None
@@ -68,6 +70,20 @@ class RowsKeyState(KeyState):
     def held_windows(self) -> int:
         """The number of partitions that are not removed."""
         return len(self.members) + len(self.states)
+
+    def end(self, before: Progress, now: Progress, of_input: Progress) -> int:
+        """Return the tick at which the stream ends for the key.
+
+        A key that is done ends with its own rows, and not with those of others, which a micro-batch may bring or not.
+
+        Args:
+            before: The progress of the key before the micro-batch.
+            now: Its progress after it.
+            of_input: The progress of the whole input after it.
+        """
+        if of_input.watermark == INFINITY:
+            return now.horizon
+        return max(self.newest + 1, before.watermark, of_input.watermark)
 
     def schedule(self, windows: RowWindows, rows: Any, watermark: int) -> None:
         """Set when something is done next, and from where on windows may yet be computed.
@@ -101,7 +117,8 @@ class RowsKeyState(KeyState):
         own: list[Any] = []
         if self.own is not None:
             own = [serializer.pack([[self.own]], key, [ALL]), serializer.schema_version, self.was_full]
-        return [super().to_data(serializer, key), self.windows_data, self.released, members, states, own]
+        order = [self.released, self.newest]
+        return [super().to_data(serializer, key), self.windows_data, order, members, states, own]
 
     def changes(self, serializer: StateSerializer, key: object) -> None:
         """Return None: the state is written as a whole."""
@@ -111,10 +128,10 @@ class RowsKeyState(KeyState):
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> RowsKeyState:
         """Return the state that `to_data` wrote."""
-        ((waiting, windows_data, released, members, (partitions, packed, schema_version), own),) = stored
+        ((waiting, windows_data, order, members, (partitions, packed, schema_version), own),) = stored
         state = super().from_data(query, [waiting], serializer, key)
         assert isinstance(state, RowsKeyState)
-        state.windows_data, state.released = windows_data, released
+        state.windows_data, (state.released, state.newest) = windows_data, order
         if partitions:
             unpacked = serializer.unpack(packed, schema_version, key, [ALL] * len(partitions))
             state.states = dict(zip(partitions, unpacked, strict=True))

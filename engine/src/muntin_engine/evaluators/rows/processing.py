@@ -35,9 +35,9 @@ class RowsRun(BatchRun):
         self._is_aligned = query.timestamps is not TimestampPolicy.POINT_AT_END
         results = WindowResults(of_ticks, in_order=True)
         if isinstance(query.bindings[0].module, RowOperator):
-            self.emission = RowOperatorEmission(query, self._windows, results, self._serializer)
+            self.emission = RowOperatorEmission(query, self._windows, results, self.now, self._serializer)
         else:
-            self.emission = RowsEmission(query, self._windows, results)
+            self.emission = RowsEmission(query, self._windows, results, self.now)
 
     def output_watermark(self, earliest: int) -> int:
         """Return the least start of a window that a row may yet be in; of points, what time has come to."""
