@@ -61,7 +61,7 @@ def crashing(seed: int, folder: Path) -> Figures:
     assert not failed
     offered = {name: cls for plugin in plugins for name, cls in plugin.modules.items()}
     cls = offered[random.choice(sorted(offered))]
-    module = _make(cls)
+    module = make(cls)
     if isinstance(module, StreamOperator):
         return _following(random, module)
     clip = random.choice(sorted(module.accepted_clips))
@@ -83,11 +83,17 @@ def crashing(seed: int, folder: Path) -> Figures:
     return {"streams": 1, "steps": survived.steps, "evaluations": 3 * len(survived.evaluators)}
 
 
+def stream_for(random: Random, module: Module) -> Script:
+    """Return a closed stream of what a module reads, without revisions; of points for one that follows a stream."""
+    steps = _stream(random, module.input_field(), is_revised=False).steps
+    if not isinstance(module, StreamOperator):
+        return Script(steps)
+    return Script(tuple(as_point(step) if isinstance(step, KeyedChange) else step for step in steps))
+
+
 def _following(random: Random, operator: StreamOperator[Any, Any, Any]) -> Figures:
     """Run an operator that follows a stream of points."""
-    steps = _stream(random, operator.input_field(), is_revised=False).steps
-    script = Script(tuple(as_point(step) if isinstance(step, KeyedChange) else step for step in steps))
-    survived = crash_everywhere(script, WindowedQuery.unwindowed(operator))
+    survived = crash_everywhere(stream_for(random, operator), WindowedQuery.unwindowed(operator))
     return {"streams": 1, "steps": survived.steps, "evaluations": 3 * len(survived.evaluators)}
 
 
@@ -102,7 +108,7 @@ CHOSEN: Mapping[str, Mapping[str, Any]] = {"stats.exponentially_weighted_average
 """What is given to modules that need one of several parameters, by the module's name."""
 
 
-def _make(cls: type[Module]) -> Module:
+def make(cls: type[Module]) -> Module:
     """Return a module with the parameters that it needs."""
     taken = signature(cls).parameters.values()
     needed = [part.name for part in taken if part.default is part.empty and part.kind is not part.VAR_POSITIONAL]

@@ -128,6 +128,13 @@ KINDS: Final = (
         "tests.torture.damage:flipped",
     ),
     Kind(
+        "misplaced-cells",
+        "Cells of an older micro-batch, another bucket, query or attempt in a state: refused, or nothing is another.",
+        Lane.PYTHON,
+        2,
+        "tests.torture.misplaced:misplaced",
+    ),
+    Kind(
         "hostile-modules",
         "Modules that raise, exit or keep what cannot be kept: the error names them, cut to size.",
         Lane.PYTHON,
