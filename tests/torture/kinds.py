@@ -182,7 +182,7 @@ KINDS: Final = (
     ),
     Kind(
         "damaged-checkpoints",
-        "A checkpoint with a damaged or missing file: the query refuses it or goes on as it should.",
+        "Files of a checkpoint or a sink damaged, gone, older or swapped: it is refused, or goes on as it should.",
         Lane.SPARK,
         2,
         "tests.torture.checkpoints:damaged",

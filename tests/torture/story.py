@@ -6,22 +6,33 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from muntin import hopping, snapshot
-from muntin_engine import ChangelogTable, Query, events, module
+from muntin import hopping, last, snapshot, tumbling
+from muntin_engine import ChangelogTable, Query, events, module, one_pass
 from tests.spark.modules import Count, Members
 from tests.spark.running import read_stream
 
 STORIES = ("final", "speculative", "columnar")
+EVERY = (*STORIES, "one pass", "chain", "join", "rows", "operator")
+"""The stories, and further ones whose results are written as Parquet files alone."""
 
 
-def query_of(spark: SparkSession, stream: Path, story: str) -> Query:
-    """Return the query of a story."""
-    rows = read_stream(spark, stream)
+def query_of(rows: DataFrame, story: str) -> Query:
+    """Return the query of a story over rows."""
     if story == "columnar":
-        points = events(rows, key="key", at="start", change="change", buckets=4)
+        points = events(rows, key="key", at="start", order="id", change="change", buckets=4)
         return points.window(hopping(9, 3)).aggregate(n=module("stats.count"), s=module("stats.sum", "payload"))
+    points = events(rows, key="key", at="start", order="id", change="change", buckets=4)
+    if story == "rows":
+        return points.window(last(3).trigger(2)).aggregate(n=module("stats.count"), s=module("stats.sum", "payload"))
+    if story == "operator":
+        return points.apply(module("patterns.silence", after=5))
+    if story == "join":
+        return points.extend(4).join(points.extend(7), columns={"one": "payload"}, other={"other": "payload"})
+    if story == "chain":
+        sums = points.window(tumbling(5)).aggregate(s=module("stats.sum", "payload")).as_events(key="key", buckets=2)
+        return sums.window(tumbling(20)).aggregate(s=module("stats.sum", "s"))
     named = events(rows, key="key", id="id", start="start", end="end", change="change", new_end="new_end", buckets=4)
     if story == "final":
         return named.window(hopping(10, 5)).aggregate(n=module(Count), all=module(Members, "payload"))
@@ -30,12 +41,23 @@ def query_of(spark: SparkSession, stream: Path, story: str) -> Query:
 
 def run(spark: SparkSession, stream: Path, folder: Path, story: str) -> None:
     """Run what is left of the stream into the sinks of a folder."""
-    results = ChangelogTable(folder / "results", key="key") if story == "speculative" else folder / "results"
-    query = query_of(spark, stream, story)
-    sinks: dict[str, Any] = {"rejected": folder / "rejected", "progress": folder / "progress"}
-    if story != "columnar":
-        sinks["late"] = folder / "late"
-    started = query.write(checkpoint=folder / "checkpoint", results=results, trigger="available_now", **sinks)
+    rows = read_stream(spark, stream)
+    if story == "one pass":
+        of_one, of_other = query_of(rows, "columnar"), query_of(rows, "rows")
+        places = {"columnar": folder / "results", "rows": folder / "late"}
+        started = one_pass(columnar=of_one, rows=of_other).write(
+            checkpoint=folder / "checkpoint",
+            results=places,
+            progress={"rows": folder / "progress"},
+            trigger="available_now",
+        )
+    else:
+        results = ChangelogTable(folder / "results", key="key") if story == "speculative" else folder / "results"
+        query = query_of(rows, story)
+        sinks: dict[str, Any] = {"rejected": folder / "rejected", "progress": folder / "progress"}
+        if story in ("final", "speculative"):
+            sinks["late"] = folder / "late"
+        started = query.write(checkpoint=folder / "checkpoint", results=results, trigger="available_now", **sinks)
     started.awaitTermination()
 
 

@@ -57,13 +57,14 @@ def test_a_sink_that_is_ahead_is_refused_with_the_ways_out(last: WrittenBatch, r
         check_not_ahead("results=x", Known(last), 5, read)
 
 
-def test_a_sink_that_is_behind_is_refused_unless_it_does_not_know() -> None:
-    check_not_behind("results=x", Known(WrittenBatch(5)), 5)
-    check_not_behind("results=x", Known(WrittenBatch(6)), 5)
-    check_not_behind("results=x", Known(None), 5)
-    for last, has in ((WrittenBatch(4), "micro-batches up to 4"), (WrittenBatch(-1), "no micro-batch")):
+def test_a_sink_that_is_behind_is_refused_unless_it_is_new_or_does_not_know() -> None:
+    for last in (WrittenBatch(5), WrittenBatch(6), None):
+        check_not_behind("results=x", Known(last), 5, is_new=False)
+    check_not_behind("results=x", Known(WrittenBatch(-1)), 5, is_new=True)
+    behind = [(4, False, "micro-batches up to 4"), (4, True, "micro-batches up to 4"), (-1, False, "no micro-batch")]
+    for number, is_new, has in behind:
         with pytest.raises(StateError, match=rf"results=x is behind the checkpoint: it has {has}\n  expected: .* to 5"):
-            check_not_behind("results=x", Known(last), 5)
+            check_not_behind("results=x", Known(WrittenBatch(number)), 5, is_new=is_new)
 
 
 def test_what_a_micro_batch_reads_is_named_by_what_spark_planned(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.cells import Cells, MemoryCells
 from muntin_engine.testing.meaning import live_output, progress_of
 from muntin_engine.testing.query_under_test import QueryUnderTest
 
@@ -128,7 +128,7 @@ def _in_order(tested: QueryUnderTest, found: Mapping[tuple[Hashable, int], Event
     return [found[name] for name in sorted(found, key=lambda name: tested.ids[name[0]])]
 
 
-def start(tested: QueryUnderTest, evaluator: str, cells: MemoryCells) -> InMemory:
+def start(tested: QueryUnderTest, evaluator: str, cells: Cells) -> InMemory:
     """Return a new process that finds in the cells what those before it wrote."""
     return BY_NAME[evaluator].in_memory(tested.plan(evaluator), cells, tested.codec)
 

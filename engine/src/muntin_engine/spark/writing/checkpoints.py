@@ -142,8 +142,8 @@ class Checkpoint:
                 )
             if self._last_commit >= 0:  # else another query's folder may be told by its name
                 check_not_ahead(name, sink, self._last_commit + 1, AT_THE_END if self._is_kept(_CLOSING) else planned)
-            if str(folder) in self._written_last and not self.repartitioned:
-                check_not_behind(name, sink, self._last_commit)
+            if not self.repartitioned:
+                check_not_behind(name, sink, self._last_commit, is_new=str(folder) not in self._folders)
 
     def check_open(self) -> None:
         """Raise if its stream was closed.
@@ -251,9 +251,8 @@ class Checkpoint:
         """
         identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
         identities = [*map(as_it_began, identities, self._recorded or identities)]
-        now = sorted(map(str, folders))
-        written_to = sorted({*self._folders, *now})
-        said = {"queries": identities, "folders": written_to, "now": now, "names": list(names)}
+        written_to = sorted({*self._folders, *map(str, folders)})
+        said = {"queries": identities, "folders": written_to, "names": list(names)}
         is_kept = said == self._note and all(number <= self._last_commit for number in self._records)
         return None if is_kept else CheckpointNote(self._path, json.dumps(said))
 
@@ -266,11 +265,6 @@ class Checkpoint:
     def _folders(self) -> list[str]:
         """The folders that micro-batches were written to, as far as that was recorded."""
         return [] if self._note is None else self._note["folders"]
-
-    @property
-    def _written_last(self) -> list[str]:
-        """Those of them to which every micro-batch since that record was written."""
-        return [] if self._note is None else self._note["now"]
 
     @property
     def _names(self) -> list[str]:
@@ -291,7 +285,7 @@ class Checkpoint:
         try:
             text = "\n".join(row["value"] for row in self._lines(place).collect())
             said = json.loads(text)
-            return {name: list(said[name]) for name in ("queries", "folders", "now", "names")}
+            return {name: list(said[name]) for name in ("queries", "folders", "names")}
         except (ValueError, KeyError, TypeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise

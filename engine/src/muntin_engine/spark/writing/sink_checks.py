@@ -54,16 +54,22 @@ def check_not_ahead(name: str, sink: Sink, batch_id: int, read: str | None) -> N
         )
 
 
-def check_not_behind(name: str, sink: Sink, last_commit: int) -> None:
+def check_not_behind(name: str, sink: Sink, last_commit: int, *, is_new: bool) -> None:
     """Raise if a sink lacks what its checkpoint has done.
+
+    Args:
+        name: What a query writer calls the sink.
+        sink: The sink.
+        last_commit: The last micro-batch that the checkpoint has done.
+        is_new: True if nothing is known to have been written to it; then it may be empty.
 
     Raises:
         StateError: It does.
     """
     last = sink.last_written
-    if last is not None and last.number < last_commit:
+    if last is not None and last.number < last_commit and not (is_new and last.number < 0):
         has = f"micro-batches up to {last.number}" if last.number >= 0 else "no micro-batch"
         raise StateError(
             f"{name} is behind the checkpoint: it has {has}\n"
-            f"  expected: micro-batches up to {last_commit}, all of which were written to it\n  {_REMEDIES}"
+            f"  expected: micro-batches up to {last_commit}, or none, in an empty folder\n  {_REMEDIES}"
         )
