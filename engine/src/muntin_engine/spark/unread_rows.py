@@ -9,16 +9,9 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from pyspark import SparkContext
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
 
 from muntin_engine.monitoring.unread_rows import UnreadRows, UnreadWarning
-from muntin_engine.spark.session.kinds import AnySession
+from muntin_engine.spark.session.kinds import AnySession, is_connect
 
 LOGS: Final = {kind: logging.getLogger(f"muntin.{kind}") for kind in ("late", "rejected")}
 """The loggers of the warnings, by side output."""
@@ -28,41 +21,29 @@ _WATCHED: Final[WeakSet[AnySession]] = WeakSet()
 
 
 def warn_of_unread_rows(session: AnySession) -> None:
-    """Have late and rejected rows of a session's streaming queries logged where no sink takes them."""
-    if session not in _WATCHED:
+    """Have late and rejected rows of a session's streaming queries logged where no sink takes them.
+
+    On Spark Connect nothing is logged: a listener there keeps a thread that a program without `stop()` never ends.
+    """
+    if session not in _WATCHED and not is_connect(session):
         _WATCHED.add(session)
-        session.streams.addListener(_Listener())
+        listener: Any = _Listener()
+        session.streams.addListener(listener)
 
 
-class _Listener(StreamingQueryListener):
-    """Reads the progress of queries.
+class _Listener:
+    """Reads events of the JVM.
 
-    Spark makes Python objects of an event with some hundred calls through the gateway; of these, the JSON text is one.
+    PySpark's own listeners make Python objects of each event, with some hundred calls through the gateway; the JSON
+    text of an event is one call.
     """
 
     @property
     def _jlistener(self) -> Any:
+        """The listener as the JVM sees it, which PySpark asks for."""
         jvm = SparkContext._jvm
         assert jvm is not None, "a session that is not remote has a JVM"
-        return jvm.PythonStreamingQueryListenerWrapper(_JavaListener())
-
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Do nothing."""
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Count the rows of a micro-batch."""
-        _log(_ROWS.take(json.loads(event.progress.json)))
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Do nothing."""
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Warn of what is left."""
-        _log(_ROWS.end(str(event.runId)))
-
-
-class _JavaListener:
-    """Reads events of the JVM."""
+        return jvm.PythonStreamingQueryListenerWrapper(self)
 
     def onQueryStarted(self, event: Any) -> None:
         """Do nothing."""
