@@ -167,7 +167,7 @@ def test_every_law_of_every_class_has_a_module_that_breaks_it() -> None:
     assert set(HOSTILE_KINDS) == set(laws_of(WindowKindLaws))
 
 
-def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_and_windows_each() -> None:
+def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_windows_and_policies_each() -> None:
     assert {laws._subject_type.__name__ for laws in LAWS_CLASSES} == {
         "Aggregate",
         "ColumnarAggregate",
@@ -184,6 +184,7 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_a
         "TimeSensitiveOperator",
         "Trigger",
         "WindowKind",
+        "ProgressPolicy",
     }
-    assert len(LAWS_CLASSES) == 15
+    assert len(LAWS_CLASSES) == 16
     assert len(MODULE_LAWS) == 121

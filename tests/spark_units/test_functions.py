@@ -15,6 +15,7 @@ class Session:
     """Keeps what is registered."""
 
     readStream = None
+    session_id = "a session of Connect"
 
     def __init__(self) -> None:
         self.registered: dict[str, Any] = {}
