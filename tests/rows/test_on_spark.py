@@ -54,10 +54,11 @@ def test_a_stream_in_any_order_with_restarts_gives_the_last_rows(spark: SparkSes
         return {
             "last": given.window(last(3).trigger(2)).aggregate(rows=module(Listed, "seq"), s=module(Sliding, "seq")),
             "batch": given.window(batch(elapsed(5)).partition("x % 2")).aggregate(rows=module(Listed, "seq")),
+            "time": given.window(tumbling(4)).aggregate(rows=module(Listed, "x"), newest=module("stats.last", "x")),
         }
 
     parts = [run_together(queries(count), tmp_path / "checkpoint") for count in (2, len(batches))]
-    found = {name: [row for part in parts for row in part[name]] for name in ("last", "batch")}
+    found = {name: [row for part in parts for row in part[name]] for name in ("last", "batch", "time")}
     assert parts[0]["last"]
     assert parts[1]["last"]
     assert all(row["s"] == sum(row["rows"]) for row in found["last"])
@@ -70,6 +71,13 @@ def test_a_stream_in_any_order_with_restarts_gives_the_last_rows(spark: SparkSes
         own = (row["key"], row["partition"])
         assert row["rows"] == [seq for at, seq, key, x, _ in ROWS if start <= at < end and (key, x % 2) == own]
     assert {row["window"]["start"] for row in found["batch"]} == {0}
+    for row in found["time"]:
+        start, end = row["window"]["start"], row["window"]["end"]
+        assert row["rows"] == [x for at, _, key, x, _ in ROWS if start <= at < end and key == row["key"]]
+        assert row["newest"] == row["rows"][-1]
+    assert sorted((row["window"]["start"], row["key"]) for row in found["time"]) == [
+        (start, key) for start in (0, 4) for key in "ab"
+    ]
 
 
 def static(spark: SparkSession, rows: list[tuple[Any, ...]] = ROWS, **changed: Any) -> EventStream:
