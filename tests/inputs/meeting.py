@@ -17,7 +17,7 @@ from muntin_engine.exchange.times import extents
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.progress import InputsProgress
-from muntin_engine.state.cells import Cells
+from muntin_engine.state.cells import METADATA, Cells
 from muntin_engine.state.codec import Codec
 
 SIZE = 10
@@ -54,7 +54,7 @@ class Meeting(Evaluator):
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         progress, events = InputsProgress.start(2), dict[tuple[Key, int, Any], list[Any]]()
-        data = cells.get("meeting")
+        data = cells.get(METADATA)
         if data is not None:
             identity, stored, rows = task.codec.unpack(data)
             task.compatibility.check(identity)
@@ -69,7 +69,7 @@ class Meeting(Evaluator):
         table = _closed(task, events, progress.least.watermark, now.least.watermark)
         settled = _floor(now.least.watermark)
         kept = [[list(key), side, id, *rest] for (key, side, id), rest in events.items() if rest[1] > settled]
-        cells.put("meeting", task.codec.pack([dict(task.identity), now.to_data(), kept]))
+        cells.put(METADATA, task.codec.pack([dict(task.identity), now.to_data(), kept]))
         accepted = sum(len(rows) for _, rows in batch.changes) - len(rejections)
         return Evaluated(iter([table]), accepted, settled, now.least, {}, rejections)
 

@@ -114,7 +114,8 @@ class Evaluator(ABC):
         Args:
             task: The query.
             bucket: The id of the bucket.
-            cells: Its state. It stays as it was if anything is raised.
+            cells: Its state: `METADATA` is read before any other cell, and written in each micro-batch. It stays as
+                it was if anything is raised.
             batch: What the micro-batch brings.
 
         Raises:
