@@ -209,3 +209,26 @@ def test_a_package_with_a_kind_of_windows_has_nothing_of_modules(shop: Path) -> 
 def test_a_package_with_a_kind_of_windows_works_at_once(command: tuple[str, ...], shop: Path) -> None:
     done = run(shop, *command)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["x_", "a__b", "x" * 300])
+def test_a_name_that_makes_no_name_of_a_package_is_refused(
+    name: str, tmp_path: Path, muntin: Callable[..., Done]
+) -> None:
+    done = muntin("new", name, "--into", tmp_path)
+    assert (done.code, done.output) == (2, "")
+    assert done.errors.startswith("muntin: ")
+    assert len(done.errors.splitlines()) < 5
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, muntin: Callable[..., Done]) -> None:
+    file, link = tmp_path / "file", tmp_path / "muntin-waves"
+    file.write_text("", encoding="utf-8")
+    link.symlink_to(tmp_path / "nowhere")
+    into_a_file = muntin("new", "waves", "--into", file)
+    over_a_link = muntin("new", "waves", "--into", tmp_path)
+    assert (into_a_file.code, over_a_link.code) == (2, 2)
+    assert into_a_file.errors.startswith(f"muntin: {file / 'muntin-waves'} cannot be made: Not a directory: ")
+    assert over_a_link.errors.startswith(f"muntin: {link} exists already\n")
+    assert sorted(tmp_path.iterdir()) == [file, link]

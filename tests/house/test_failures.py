@@ -12,7 +12,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
 
 from muntin_engine.errors import SessionEndedError
-from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.failures import cause_first, root_cause
 from muntin_engine.spark.session.ended import in_session
 
 FRAMES = """\
@@ -151,3 +151,20 @@ def test_a_session_that_was_stopped_is_told_by_what_pyspark_has_let_go_of() -> N
         stopped._jsc.setLogLevel("INFO")
     with pytest.raises(SessionEndedError, match="nobody answers"), in_session():
         raise Py4JNetworkError("Answer from Java side is empty")
+
+
+LINK = "\n\nThe above exception was the direct cause of the following exception:\n\n"
+FAILED = (
+    "rides.boom 1.0.0 failed in compute_result: ZeroDivisionError: division by zero\n  key: ('a',)\n  window: [0, 10)\n"
+    "  the module's own traceback is {}; test it without Spark with muntin.testing"
+)
+
+
+def test_the_cause_comes_first_and_the_modules_own_traceback_after_it() -> None:
+    last = f"{FRAMES.partition('ZeroDivision')[0]}muntin.errors.ModuleFailedError: {FAILED.format('above')}"
+    assert cause_first(Captured(FRAMES + LINK + last)) == f"{FAILED.format('below')}\n\n{OWN_FRAMES}"
+    assert cause_first(Captured(FRAMES)) == f"ZeroDivisionError: division by zero\n\n{OWN_FRAMES}"
+
+
+def test_a_cause_without_a_traceback_is_all_there_is() -> None:
+    assert cause_first(ValueError("no such file")) == "no such file"

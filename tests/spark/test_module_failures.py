@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import Aggregate, Module, QueryError, tumbling
@@ -17,7 +17,7 @@ from muntin_engine import Query, SetupError, ShippingError, WorkerEnvironmentErr
 from muntin_engine.spark.failures import root_cause
 from tests.installed import install
 from tests.spark.modules import Count
-from tests.spark.running import run, setting, stream_of
+from tests.spark.running import setting, stream_of
 
 
 class Picky(Aggregate[int, int]):
@@ -70,8 +70,20 @@ def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
     batch = pa.table({"key": ["a", "a", "b"], "at": [1, 2, 30], "payload": [3, 7, 4]})
     stream = stream_of(spark, tmp_path / "stream", [batch])
 
-    with pytest.raises(PySparkException) as failure:
-        run(query(stream, Picky, delay=0).results(), tmp_path / "checkpoint")
+    written = query(stream, Picky, delay=0).write(
+        checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", trigger="available_now"
+    )
+    with pytest.raises(StreamingQueryException) as failure:
+        written.awaitTermination()
+    for told in (failure.value, written.exception()):
+        cause, own, *_ = str(told).split("\n\n")
+        assert cause == (
+            "show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not liked here\n"
+            "  key: ('a',)\n  window: [0, 10)\n"
+            "  the module's own traceback is below; test it without Spark with muntin.testing"
+        )
+        assert own.endswith("ZeroDivisionError: seven is not liked here")
+        assert len(str(told)) < 1800
     said = root_cause(failure.value)
 
     assert "ZeroDivisionError: seven is not liked here" in said

@@ -184,6 +184,7 @@ def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
     with pytest.raises(StreamingQueryException) as failure:
         run(query, tmp_path, **sinks)
     said = root_cause(failure.value)
+    assert str(failure.value).startswith("rejected=Failing(")
     assert "SinkError: rejected=Failing(" in said
     assert "failed in micro-batch 1: OSError: the sink is full" in said
     assert len(read(spark, tmp_path / "results")) == 2  # the sink before it has the micro-batch already

@@ -17,7 +17,8 @@ from muntin.plugin_entries import plugin_entries
 from muntin_cli.errors import UsageError
 
 _PLACEHOLDER: Final = "myplugin"
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+_NAME: Final = re.compile(r"[a-z](_?[a-z0-9])*")
+_LONGEST: Final = 50
 _WINDOW: Final = "window-kind"
 """The part of the template with a kind of windows; its files take the places of others."""
 _SHARED: Final = frozenset({"__init__.py", "py.typed", "test_plugin.py"})
@@ -33,13 +34,19 @@ def create_package(name: str, folder: Path, *, is_window: bool = False) -> Path:
         is_window: Whether the example is a kind of windows, instead of modules.
 
     Raises:
-        UsageError: The name cannot name a plugin, is taken, or the package's folder exists and is not empty.
+        UsageError: The name cannot name a plugin, is taken, or the package's folder cannot be made, or exists and is
+            not empty.
     """
     _check_name(name)
     _check_free(name)
     target = folder / distribution_of(name)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
         raise UsageError(f"{target} exists already\n  choose another name, another folder (--into), or remove it")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"{error.strerror}: {error.filename}"
+        raise UsageError(f"{target} cannot be made: {reason}\n  choose a folder to write in (--into)") from None
     template = files("muntin_cli") / "template"
     sources = {path: source for path, source in _walk(template) if not path.startswith(f"{_WINDOW}/")}
     if is_window:
@@ -63,13 +70,16 @@ def distribution_of(name: str) -> str:
 
 
 def _check_name(name: str) -> None:
+    if len(name) > _LONGEST:
+        raise UsageError(f"{name[:20]!r}... has {len(name)} characters\n  expected: at most {_LONGEST}")
     if _NAME.fullmatch(name) and not keyword.iskeyword(name):
         return
     fitting = re.sub(r"[^a-z0-9]+", "_", name.lower().removeprefix("muntin")).strip("_0123456789")
     meant = f"\n  did you mean {fitting!r}?" if _NAME.fullmatch(fitting) and not keyword.iskeyword(fitting) else ""
     raise UsageError(
         f"{name!r} cannot name a plugin{meant}\n"
-        "  expected: lower-case letters, digits and '_', a letter first; the package is then named muntin-<name>"
+        "  expected: lower-case letters, digits and single '_' between, a letter first; the package is then named\n"
+        "  muntin-<name>"
     )
 
 

@@ -23,6 +23,10 @@ _WORKER: Final = "from the Python worker"
 _RUNNER: Final = re.compile(r"^\s*at \S*Python\w*Runner", re.MULTILINE)
 _OURS: Final = re.compile(r"^muntin\w*\.[\w.]+: ", re.MULTILINE)
 """An error of ours at the end of a traceback, which names the module if one is to blame."""
+_LAST_LINE: Final = re.compile(r"^[\w.]+(?:: .*|$)", re.MULTILINE)
+_ABOVE: Final = "the module's own traceback is above"
+_CAUSED: Final = "\n\nThe above exception was the direct cause"
+_BELOW: Final = "the module's own traceback is below"
 _SINK: Final = re.compile(rf"^{SinkError.__module__}\.{SinkError.__name__}: ", re.MULTILINE)
 _JVM_PART: Final = re.compile(r"\s*((SQLSTATE: \w+\s*)+(=== |\Z)|=== Streaming Query ===)")
 _JVM_STACK: Final = re.compile(
@@ -79,6 +83,20 @@ def root_cause(error: BaseException) -> str:
 def _led(ran: str, said: str) -> str:
     """Put before a message which worker died, if one did."""
     return f"{ran}\n{said}" if ran else said
+
+
+def cause_first(error: BaseException) -> str:
+    """Return `root_cause` with its last error first, and of the tracebacks after it the innermost alone.
+
+    Args:
+        error: The same.
+    """
+    said = root_cause(error)
+    if not said.startswith(_TRACEBACK):
+        return said
+    last = ([*_OURS.finditer(said)] or [*_LAST_LINE.finditer(said)])[-1]
+    cause = _OURS.sub("", said[last.start() :], count=1)
+    return f"{cause.replace(_ABOVE, _BELOW)}\n\n{said.partition(_CAUSED)[0]}"
 
 
 def is_from_spark(error: BaseException) -> bool:

@@ -21,6 +21,7 @@ from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.writing.batch_writer import BatchWriter, Written, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.query_ids import StoredQueryId
+from muntin_engine.spark.writing.running_query import RunningQuery
 from muntin_engine.spark.writing.sink_checks import AT_THE_END
 from muntin_engine.writing import SinkLike
 
@@ -96,7 +97,7 @@ def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> Non
     known.closing_ends.keep(session, batch_id)
 
 
-class ClosingQuery(StreamingQuery):
+class ClosingQuery(RunningQuery):
     """A query of Spark's that closes its stream once it has ended: when it is waited for, or stopped.
 
     If it fails, its stream stays open.
@@ -110,7 +111,7 @@ class ClosingQuery(StreamingQuery):
             finish: Runs a micro-batch that was cut short, if there is one.
             close: Closes the stream.
         """
-        super().__init__(running._jsq)
+        super().__init__(running)
         self._finish = finish
         self._close = close
         self._is_closed = False

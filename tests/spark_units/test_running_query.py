@@ -1,0 +1,57 @@
+"""A query that runs, when somebody presses Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from muntin_engine.spark.writing.running_query import RunningQuery
+
+
+class Running:
+    """Stands for Spark's query in its JVM: it ends when it is stopped."""
+
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+        self.waits_in_main = False
+
+    def awaitTermination(self) -> None:
+        self.waits_in_main = threading.current_thread() is threading.main_thread()
+        signal.raise_signal(signal.SIGINT)
+        self.stopped.wait()
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spark's own handler calls the JVM, so the main thread must not be in such a call itself."""
+    former: list[Any] = []
+    monkeypatch.setattr(sys, "excepthook", lambda *told: former.append(told))
+    running = Running()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        RunningQuery(cast(Any, SimpleNamespace(_jsq=running))).awaitTermination()
+    assert running.stopped.is_set()
+    assert not running.waits_in_main
+    sys.excepthook(caught.type, caught.value, caught.tb)
+    sys.excepthook(ValueError, ValueError("another"), None)
+    assert capsys.readouterr().err == (
+        "muntin: interrupted: the query has stopped, and goes on from its checkpoint when it is started again\n"
+    )
+    assert [told[0] for told in former] == [ValueError]
+
+
+def test_what_waiting_raises_is_raised_where_it_is_waited_for() -> None:
+    class Broken(Running):
+        def awaitTermination(self) -> None:
+            raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        RunningQuery(cast(Any, SimpleNamespace(_jsq=Broken()))).awaitTermination()
