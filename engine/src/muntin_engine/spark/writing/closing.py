@@ -21,8 +21,8 @@ from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.writing.batch_writer import BatchWriter, Written, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.query_ids import StoredQueryId
-from muntin_engine.spark.writing.running_query import RunningQuery
 from muntin_engine.spark.writing.sink_checks import AT_THE_END
+from muntin_engine.spark.writing.written_query import WrittenQuery
 from muntin_engine.writing import SinkLike
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> Non
     known.closing_ends.keep(session, batch_id)
 
 
-class ClosingQuery(RunningQuery):
+class ClosingQuery(WrittenQuery):
     """A query of Spark's that closes its stream once it has ended: when it is waited for, or stopped.
 
     If it fails, its stream stays open.

@@ -26,7 +26,7 @@ from muntin_engine.spark.writing.batch_writer import BatchWriter, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.spark.writing.query_ids import StartedQuery, StoredQueryId
-from muntin_engine.spark.writing.running_query import RunningQuery
+from muntin_engine.spark.writing.written_query import WrittenQuery
 from muntin_engine.writing import SinkLike, pace_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def write(  # what is asked, and how it runs
         streaming = _start(blobs, batches, checkpoint, pace_of(trigger), name)
     started.name(str(streaming.id))
     if on_end == "leave":
-        return streaming if is_remote else RunningQuery(streaming)
+        return streaming if is_remote else WrittenQuery(streaming)
 
     def finish() -> None:
         if Checkpoint(source.sparkSession, checkpoint).is_cut_short:

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from muntin_engine.spark.failures import cause_first
 
 
-class RunningQuery(StreamingQuery):
+class WrittenQuery(StreamingQuery):
     """What `write` returns."""
 
     def __init__(self, running: StreamingQuery) -> None:
@@ -33,7 +33,7 @@ class RunningQuery(StreamingQuery):
             KeyboardInterrupt: It was interrupted. A program that does not catch it ends with one line.
         """
         try:
-            return _waited(lambda: super(RunningQuery, self).awaitTermination(timeout))
+            return _waited(lambda: super(WrittenQuery, self).awaitTermination(timeout))
         except StreamingQueryException as error:
             raise _in_our_words(error) from None
         except KeyboardInterrupt:

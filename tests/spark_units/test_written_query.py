@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from muntin_engine.spark.writing.running_query import RunningQuery
+from muntin_engine.spark.writing.written_query import WrittenQuery
 
 
 class Running:
@@ -37,7 +37,7 @@ def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
     monkeypatch.setattr(sys, "excepthook", lambda *told: former.append(told))
     running = Running()
     with pytest.raises(KeyboardInterrupt) as caught:
-        RunningQuery(cast(Any, SimpleNamespace(_jsq=running))).awaitTermination()
+        WrittenQuery(cast(Any, SimpleNamespace(_jsq=running))).awaitTermination()
     assert running.stopped.is_set()
     assert not running.waits_in_main
     sys.excepthook(caught.type, caught.value, caught.tb)
@@ -54,4 +54,4 @@ def test_what_waiting_raises_is_raised_where_it_is_waited_for() -> None:
             raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        RunningQuery(cast(Any, SimpleNamespace(_jsq=Broken()))).awaitTermination()
+        WrittenQuery(cast(Any, SimpleNamespace(_jsq=Broken()))).awaitTermination()
