@@ -26,8 +26,9 @@ from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, METRICS, STAGES, metrics_of
+from muntin_engine.plan import NamedColumn
 from muntin_engine.state.cells import METADATA, MemoryCells, split, unseal
-from tests.plan.plans import plan_of
+from tests.plan.plans import input_of, plan_of
 from tests.spark_units.tasks import TICKS, arrived, rows, sent, task_of
 
 TIME_OF = [f"{stage}_us" for stage in STAGES]
@@ -198,9 +199,16 @@ def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
     assert found["newest"] == 25
     assert found["watermark"] == 10
     assert found["output_watermark"] == 10
-    assert found["clock"] == EARLIEST
     found = metric(task, cells, rows(start=[None], end=[None], change=["close"]))
     assert (found["watermark"], found["output_watermark"]) == (INFINITY, INFINITY)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_clock_is_reported_from_its_first_reading_on(name: str) -> None:
+    task, cells = TASKS[name], MemoryCells()
+    assert "clock" not in metric(task, cells, inserts(1))
+    assert metric(task, cells, rows(start=[7], end=[None], change=["clock"]))["clock"] == 7
+    assert metric(task, cells, inserts(2))["clock"] == 7
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -307,7 +315,9 @@ def test_a_query_declares_what_its_evaluator_can_know() -> None:
     plain = names()
     assert {"keys_held", "events_held", "windows_open", *TIME_OF} <= plain
     assert {"module_us:m", "long_calls:m", "longest_call_us:m"} <= plain
-    assert not {"windows_revisable", "early"} & plain
+    assert not {"windows_revisable", "early", "clock"} & plain
+    assert "clock" in names(input=input_of(has_clock=True))
+    assert "clock" in names(columns={"change": NamedColumn("what", "string")})
     assert "windows_revisable" in names(emit=EmitPolicy.EAGER)
     assert {"windows_revisable", "early"} <= names(emit=early(every_count(2)))
     assert "windows_open" not in names(window=snapshot())

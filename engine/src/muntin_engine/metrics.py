@@ -204,6 +204,8 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
         absent.add("windows_revisable")
     if plan.early is None:
         absent.add("early")
+    if not any(given.may_read_clock for given in plan.inputs):
+        absent.add("clock")
     if plan.forget_keys_after is None:
         absent.add("keys_forgotten")
     if plan.rows is None or plan.rows.partition_by is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Final
 
-from muntin import INFINITY, LatePolicy, ModuleFailedError
+from muntin import EARLIEST, INFINITY, LatePolicy, ModuleFailedError
 from muntin_engine.core.changes import Rejection
 from muntin_engine.core.window_grid import open_windows
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated, InputReport
@@ -174,7 +174,9 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
     """Return the metrics of the evaluator, of progress as far as it is known, and of rows that were not accepted."""
     now = found.progress
     open = open_windows(task.window_grids, now.watermark, now.horizon)
-    of_progress = {WATERMARK: now.watermark, "newest": now.newest, "clock": now.clock}
+    of_progress = {WATERMARK: now.watermark, "newest": now.newest}
+    if now.clock != EARLIEST:
+        of_progress["clock"] = now.clock
     distances = [rejection.late_by or 0 for _, rejection in found.rejections if rejection.is_late]
     if late_by := max([found.late_by, *distances]):
         of_progress["late_by"] = late_by

@@ -305,8 +305,7 @@ def check_trigger(plan: Plan) -> None:
     if plan.early is None:
         return
     trigger, written = plan.early.trigger, plan.written_emit or plan.early
-    has_clock = any(given.has_clock or given.columns.change is not None for given in plan.inputs)
-    if trigger.reads_clock and not has_clock:
+    if trigger.reads_clock and not any(given.may_read_clock for given in plan.inputs):
         raise PolicyError(
             f"{written} waits for a clock, and this input has none\n"
             "  give events() a change column, in which rows with 'clock' say what time it is, or use .with_clock()"

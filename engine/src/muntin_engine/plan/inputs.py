@@ -116,6 +116,11 @@ class Input:
         return bool(self.columns.conditions) and self.event_ends_move
 
     @property
+    def may_read_clock(self) -> bool:
+        """True if rows may be readings of a clock: of one of its own, or as the change column says."""
+        return self.has_clock or self.columns.change is not None
+
+    @property
     def says_when_complete(self) -> bool:
         """True if it can ever close a window: by what its rows imply, or by rows of punctuation."""
         if self.columns.change is not None:
