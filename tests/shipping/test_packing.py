@@ -99,6 +99,57 @@ def test_compiled_parts_are_refused_by_name() -> None:
         pack("numpy")
 
 
+SAID = "Name: {}\nVersion: 1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "hidden"),
+    [
+        ("os.py", "Python's own module of this name"),
+        ("json/__init__.py", "Python's own module of this name"),
+        ("numpy/__init__.py", "that of numpy, which is installed here"),
+        ("_pytest/__init__.py", "that of pytest, which is installed here"),
+        ("muntin_stats/__init__.py", "that of muntin-stats, which is installed here"),
+        ("shown_there.py", "that of shown-there, which is installed here"),
+    ],
+)
+@pytest.mark.usefixtures("installed")
+def test_a_module_that_would_hide_one_of_python_or_of_another_package_is_refused(
+    tmp_path: Path, file: str, hidden: str
+) -> None:
+    path = wheel(tmp_path, {"odd.py": "", file: "", METADATA: SAID.format("odd")})
+    with pytest.raises(NotShippableError, match=f"'odd 1.0' cannot be .* import its {file} instead of {hidden}"):
+        pack(path)
+
+
+def test_an_installed_package_that_would_hide_another_one_is_refused(installed: Path) -> None:
+    install(installed, "odd", {"odd.py": "", "shown_there/__init__.py": ""})
+    with pytest.raises(NotShippableError, match=r"import its shown_there/__init__\.py instead of that of shown-there"):
+        pack("odd")
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("numpy", "numpy/__init__.py"),
+        ("Json", "json.py"),
+        ("shown.there", "shown_there/__init__.py"),
+        ("odd", "google/more.py"),
+        ("odd", "odd/os.py"),
+        ("odd", "os.txt"),
+    ],
+)
+@pytest.mark.usefixtures("installed")
+def test_a_module_that_hides_nothing_of_others_is_packed(tmp_path: Path, name: str, file: str) -> None:
+    assert file in pack(wheel(tmp_path, {"more.py": "", file: "", METADATA: SAID.format(name)})).files
+
+
+def test_installed_packages_may_share_a_name_that_is_none_of_theirs(installed: Path) -> None:
+    for name in ("odd", "even"):
+        install(installed, name, {f"{name}.py": "", "tests/__init__.py": ""})
+        assert pack(name).label == f"{name} {VERSION}"
+
+
 def test_a_name_that_nothing_has_gets_the_closest_one() -> None:
     with pytest.raises(NotShippableError, match=r"did you mean 'muntin-stats'\?") as caught:
         pack("muntin-stat")

@@ -52,6 +52,12 @@ def imports_of(dist: Distribution) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*names, *offered]))
 
 
+def owners_of(tops: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return the normalized names of the installed distributions that each of some top-level names is imported from."""
+    names = [(canonicalize_name(str(dist.name)), frozenset(imports_of(dist))) for dist in distributions()]
+    return {top: frozenset(name for name, imports in names if top in imports) for top in tops}
+
+
 def is_editable(dist: Distribution) -> bool:
     """True if a distribution is installed in place, so that its files are not among its own list."""
     return '"editable": true' in (dist.read_text("direct_url.json") or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from email.parser import HeaderParser
 from importlib.metadata import Distribution
@@ -17,11 +18,12 @@ from packaging.utils import canonicalize_name
 from muntin.safe_text import safe_repr
 from muntin_engine.errors import NotShippableError
 from muntin_engine.shipping.archives import Archive, UnreadableArchiveError, read_files
-from muntin_engine.shipping.distributions import find_distribution, imports_of, is_editable
+from muntin_engine.shipping.distributions import find_distribution, imports_of, is_editable, owners_of
 
 _METADATA: Final = ("METADATA", "PKG-INFO")
 _KEPT: Final = ("entry_points.txt", "top_level.txt")
 _COMPILED: Final = re.compile(r"\.(so(\.\d+)*|pyd|dylib|dll)$")
+_IMPORTED: Final = re.compile(r"([^/.]+)(\.py|/__init__\.py)")
 _LEFT_OUT: Final = (".pyc", ".pyo", ".pth")
 _NAMES: Final = re.compile(r"(?!.{101})[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSIONS: Final = re.compile(r"(?!.{101})[A-Za-z0-9][A-Za-z0-9.!+_-]*")
@@ -36,7 +38,8 @@ def pack(package: str | PathLike[str]) -> Archive:
         package: What `find_distribution` takes, or the path of a wheel.
 
     Raises:
-        NotShippableError: There is none, it has compiled parts, or it has no Python files.
+        NotShippableError: There is none, it has compiled parts, it has no Python files, or one of its modules would
+            hide one of Python or of another package.
     """
     text = os.fspath(package)
     archive = pack_wheel(Path(text)) if text.endswith(".whl") else pack_installed(find_distribution(text))
@@ -131,3 +134,24 @@ def _check(archive: Archive) -> None:
         raise NotShippableError(archive.label, f"it has parts compiled for one kind of machine, such as {compiled}")
     if not any(name.endswith(".py") for name in archive.files):
         raise NotShippableError(archive.label, "it has no Python files that could be found")
+    _check_imports(archive)
+
+
+def _check_imports(archive: Archive) -> None:
+    """Raise if the workers, which import from an archive first, would get a module of it for one of another package.
+
+    A folder without `__init__.py` hides nothing. A name that several installed packages share, such as `tests`, is
+    left to them unless one of them is called so.
+    """
+    own = canonicalize_name(archive.name)
+    files = {found[1]: name for name in sorted(archive.files) if (found := _IMPORTED.fullmatch(name))}
+    for top, owners in owners_of(top for top in files if canonicalize_name(top) != own).items():
+        others = owners - {own}
+        if top in sys.stdlib_module_names:
+            hidden = "Python's own module of this name"
+        elif others and (own not in owners or canonicalize_name(top) in others):
+            hidden = f"that of {', '.join(sorted(others))}, which is installed here"
+        else:
+            continue
+        reason = f"the workers would import its {files[top]} instead of {hidden}"
+        raise NotShippableError(archive.label, reason, "move it into a package of its own, and build the wheel anew")

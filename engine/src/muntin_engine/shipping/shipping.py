@@ -35,7 +35,8 @@ def ship(
     Raises:
         QueryError: The session is left out.
         NotShippableError: No installed package has the name; it has compiled parts, which run on one kind of machine
-            alone; or the session has it with other contents.
+            alone; it has a top-level module that would hide one of Python or of another package; or the session has it
+            with other contents.
 
     Example:
         >>> ship(spark, "muntin-stats", "patterns")  # doctest: +SKIP
