@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from muntin import (
     EmitPolicy,
     HoppingWindows,
     IncrementalAggregate,
+    Module,
     bounded_disorder,
     correct,
     early,
@@ -26,6 +28,7 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.compatibility import Compatibility
 from tests.core.schema_versions import First, Second, Without
 from tests.plan.plans import input_of, plan_of, planned
+from tests.spark.modules import Count
 
 TEN: HoppingWindows = hopping("10 minutes", "1 minute")
 
@@ -108,6 +111,64 @@ def test_a_module_is_named_with_both_versions_and_parameters() -> None:
     error = refused(plan_of(modules=(planned(First),)), plan_of(modules=(planned(Without),)))
     assert error.differences == (Difference("module", "test.total 1.0 of c0", "test.total 1.1 of c0"),)
     assert error.remedies[0].startswith("test.total 1.1 does not continue from 1.0")
+
+
+KM, FARE = NamedColumn("km", "double"), NamedColumn("fare", "double")
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted", "told"),
+    [
+        ([First], [First, Count], ["aggregate: {Count} was added"]),
+        ([First], [Count, First], ["aggregate: {Count} was added"]),
+        ([Count, First], [First], ["aggregate: {Count} was removed"]),
+        ([Count], [Count, Count], ["aggregate: {Count} was added"]),
+        (
+            [Count, First],
+            [Count, Count],
+            ["module: the checkpoint has {First}, which does not read nulls, the query has {Count}, which reads nulls"],
+        ),
+        (
+            [First, Count],
+            [Count, Without],
+            ["module: the checkpoint has {First}, the query has {Without}"],
+        ),
+        (
+            [First],
+            [Count, Without, Count],
+            [
+                "module: the checkpoint has {First}, the query has {Without}",
+                "aggregate: {Count} was added",
+                "aggregate: {Count} was added",
+            ],
+        ),
+        (
+            [First, Count],
+            [Count, First],
+            ["order of modules: the checkpoint has {First}, {Count}, the query has {Count}, {First}"],
+        ),
+    ],
+    ids=lambda part: "-".join(str(getattr(one, "__name__", "")) for one in part),
+)
+def test_aggregates_that_were_added_removed_or_moved_are_told_apart(
+    stored: list[type[Module]], wanted: list[type[Module]], told: list[str]
+) -> None:
+    def plan(classes: list[type[Module]]) -> Plan:
+        return plan_of(*(planned(cls, f"m{place}") for place, cls in enumerate(classes)), wanted="general")
+
+    texts = {cls.__name__: f"{cls.name} {cls.version} of c0" for cls in (First, Without, Count)}
+    found = refused(plan(stored), plan(wanted)).differences
+    assert [str(difference) for difference in found] == [text.format_map(texts) for text in told]
+
+
+def test_an_aggregate_that_was_added_over_a_new_column_changes_no_other_one() -> None:
+    first = planned(First)
+    stored = plan_of(first, columns={"payload": (KM,)})
+    wanted = plan_of(planned(Count), replace(first, output="n", columns=(1,)), columns={"payload": (FARE, KM)})
+    told = [str(difference) for difference in refused(stored, wanted).differences]
+    assert [text for text in told if text.startswith(("aggregate", "module"))] == [
+        f"aggregate: {Count.name} {Count.version} of fare was added"
+    ]
 
 
 def test_a_query_goes_on_with_what_it_wrote_and_with_what_its_modules_upgrade() -> None:

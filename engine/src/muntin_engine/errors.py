@@ -97,15 +97,17 @@ class Difference:
 
     Attributes:
         subject: The part that differs, for example `"window"` or `"module"`.
-        checkpoint: The checkpoint's, in words.
-        query: The query's.
+        checkpoint: The checkpoint's, in words; None if the query has one more.
+        query: The query's; None if it has one less.
     """
 
     subject: str
-    checkpoint: str
-    query: str
+    checkpoint: str | None
+    query: str | None
 
     def __str__(self) -> str:
+        if self.checkpoint is None or self.query is None:
+            return f"{self.subject}: {self.query or self.checkpoint} was {'removed' if self.query is None else 'added'}"
         return f"{self.subject}: the checkpoint has {self.checkpoint}, the query has {self.query}"
 
 

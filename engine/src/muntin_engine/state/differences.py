@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -70,21 +71,42 @@ def _follows(name: str, stored: QueryIdentity, wanted: QueryIdentity) -> bool:
 
 
 def _modules(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
-    pairs = zip_longest(stored["modules"], wanted["modules"])
-    return [
-        Difference("module", _spell_module(old, stored, new), _spell_module(new, wanted, old))
-        for old, new in pairs
-        if old != new
-    ]
+    """Return the differences of modules. Those that both queries have are left out, whatever their places.
+
+    Of the others, two of one name are one that changed, as are then two in the same place; the rest were added or
+    removed. If there are none, the order differs.
+    """
+
+    def keyed(identity: QueryIdentity) -> list[tuple[str, bool]]:
+        return [(_spell_module(one, identity, None), "counted" in one[4:]) for one in identity["modules"]]
+
+    old, new = keyed(stored), keyed(wanted)
+    before, after = dict(zip(old, stored["modules"], strict=True)), dict(zip(new, wanted["modules"], strict=True))
+    gone, came = [*(Counter(old) - Counter(new)).elements()], [*(Counter(new) - Counter(old)).elements()]
+    found: list[Difference] = []
+    for has_name in (True, False):
+        for one in [*gone]:
+            same = (other for other in came if not has_name or before[one][0] == after[other][0])
+            if (other := next(same, None)) is not None:
+                gone.remove(one)
+                came.remove(other)
+                texts = (
+                    _spell_module(before[one], stored, after[other]),
+                    _spell_module(after[other], wanted, before[one]),
+                )
+                found.append(Difference("module", *texts))
+    found += [Difference("aggregate", text, None) for text, _ in gone]
+    found += [Difference("aggregate", None, text) for text, _ in came]
+    if not found and old != new:
+        found.append(Difference("order of modules", *(", ".join(text for text, _ in some) for some in (old, new))))
+    return found
 
 
-def _spell_module(module: Sequence[Any] | None, identity: QueryIdentity, other: Sequence[Any] | None) -> str:
+def _spell_module(module: Sequence[Any], identity: QueryIdentity, other: Sequence[Any] | None) -> str:
     """Return a module with its version, parameters and columns, and whether it reads nulls if the other does not.
 
     Of one that reads several inputs, the sources of each are said as well.
     """
-    if module is None:
-        return _NOTHING
     name, version, parameters, places, *rest = module
     streams: Mapping[str, Any] = next((part for part in rest if isinstance(part, Mapping)), {})
     given = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
