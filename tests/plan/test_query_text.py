@@ -11,6 +11,7 @@ import pytest
 from muntin import Axis, QueryError, early, hopping, snapshot, tumbling
 from muntin_engine import Query
 from muntin_engine.metrics import reported_name, shown_names
+from muntin_engine.plan import NamedColumn
 from tests.plan.plans import plan_of, planned
 from tests.spark.modules import Count, Echo, Members
 
@@ -71,6 +72,13 @@ def test_a_window_is_spelled_as_it_is_written(window: Any, axis: Axis, spelled: 
 def test_a_timer_is_spelled_in_time_whatever_the_axis() -> None:
     told = plan_of(axis=Axis.TICKS, window=tumbling(5), emit=early(every="1 minute")).emit
     assert str(told) == "early(repeat(after('1 minute', aligned)), accumulate)"
+
+
+def test_a_query_without_a_name_is_called_by_its_windows_and_its_key() -> None:
+    keyed = {"keys": (NamedColumn("city", "string"), NamedColumn("line", "int"))}
+    assert plan_of(window=tumbling(10), axis=Axis.TICKS).spelled_grouping == "tumbling(10) by key"
+    assert plan_of(window=tumbling("1 day"), columns=keyed).spelled_grouping == "tumbling('1 day') by city, line"
+    assert plan_of(window=tumbling("1 day"), columns={"keys": ()}).spelled_grouping == "tumbling('1 day')"
 
 
 def test_the_name_of_a_query_differs_by_its_window_its_modules_and_its_input() -> None:

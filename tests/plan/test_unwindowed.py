@@ -64,6 +64,7 @@ def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_comple
     assert (told["output"], told["lag"]) == ("is complete up to the watermark", "none")
     assert "context" not in told
     assert text_of(plan).splitlines()[0] == "Query without windows, by key, emit final"
+    assert plan.spelled_grouping == f"{Steps.name} by key"
 
 
 @pytest.mark.usefixtures("alone")

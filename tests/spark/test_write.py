@@ -367,6 +367,7 @@ def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkS
     place = tmp_path / "checkpoint é 1"
     running = query.write(checkpoint=place, results=table, progress=kept, trigger="1 ms", on_end="close")
     running.processAllAvailable()
+    assert running.name == "tumbling(10) by key"
     assert len(collect(table.final(spark))) < len(CLOSED)
     running.stop()
     running.stop()

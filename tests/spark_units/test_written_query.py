@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from muntin_engine.spark.writing.write import free_name
 from muntin_engine.spark.writing.written_query import WrittenQuery
 
 
@@ -27,6 +28,15 @@ class Running:
 
     def stop(self) -> None:
         self.stopped.set()
+
+
+@pytest.mark.parametrize(
+    ("running", "free"),
+    [([], "daily"), ([None, "other"], "daily"), (["daily"], "daily (2)"), (["daily (2)", "daily"], "daily (3)")],
+)
+def test_a_query_without_a_name_gets_one_that_no_running_query_has(running: list[str | None], free: str) -> None:
+    active = [SimpleNamespace(name=name) for name in running]
+    assert free_name(cast(Any, SimpleNamespace(streams=SimpleNamespace(active=active))), "daily") == free
 
 
 def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(

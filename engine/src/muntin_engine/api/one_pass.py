@@ -124,7 +124,8 @@ class OnePass:
             progress: Those that take the progress of queries.
             trigger: As for `Query.write`, and so the others.
             on_end: What happens to open windows, of all queries.
-            name: Spark's name for the query.
+            name: Spark's name for the query, in its UI too. None: the name given by `named`, or else the windows and
+                the key, with a number where a running query has that name.
 
         Raises:
             QueryError: There is no query of a name, a query has no sink; or as for `Query.write`.

@@ -174,7 +174,8 @@ class Outputs(PlannedQuery):
                 start. `"close"`: the stream is closed, and its last windows are emitted in one more micro-batch, when
                 `awaitTermination()` finds the query ended, or in `stop()`. No query can continue from the checkpoint
                 after that.
-            name: Spark's name for the query.
+            name: Spark's name for the query, in its UI too. None: the name given by `named`, or else the windows and
+                the key, with a number where a running query has that name.
 
         Raises:
             QueryError: The input is static, or nothing advances its watermark; no sink is given, one is not a sink or

@@ -193,6 +193,13 @@ class Plan:
         return ", ".join(named) or self._describe_window(self.window)
 
     @property
+    def spelled_grouping(self) -> str:
+        """The windows of the query and its key; without windows, its operators, or that it is a join."""
+        modules = ", ".join(module.module.name for module in self.modules)
+        grouping = self.spelled_window if self.is_windowed else modules or "join"
+        return f"{grouping} by {', '.join(key.name for key in self.keys)}" if self.keys else grouping
+
+    @property
     def words(self) -> AnyAxis:
         """A function that spells ticks in messages."""
         return self.axis if self.places is None else DecimalAxis(self.places)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, count
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +20,7 @@ from muntin_engine.errors import StateMismatchError
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.pipeline import evaluated_in_one_pass, keeping_late_rows
 from muntin_engine.spark.session.ended import in_session, is_cut_off
-from muntin_engine.spark.session.kinds import is_connect
+from muntin_engine.spark.session.kinds import AnySession, is_connect
 from muntin_engine.spark.shipping.by_value import by_value
 from muntin_engine.spark.stateful import REPARTITIONED
 from muntin_engine.spark.writing.batch_writer import BatchWriter, written_to
@@ -76,15 +77,18 @@ def write(  # what is asked, and how it runs
         known.check_sinks(written.by_name)
     record = known.record(written.plans, written.names, written.folders)
     batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), record)
+    unnamed = ", ".join(
+        query.metrics_name if query.is_named else query.plan.spelled_grouping for query in queries.values()
+    )
     with _repartitioned(source.sparkSession, known.repartitioned):
-        streaming = _start(blobs, batches, checkpoint, pace_of(trigger), name)
+        streaming = _start(blobs, batches, checkpoint, pace_of(trigger), name, unnamed)
     started.name(str(streaming.id))
     if on_end == "leave":
         return streaming if is_remote else WrittenQuery(streaming)
 
     def finish() -> None:
         if Checkpoint(source.sparkSession, checkpoint).is_cut_short:
-            _start(blobs, batches, checkpoint, {"once": True}, name).awaitTermination()
+            _start(blobs, batches, checkpoint, {"once": True}, name, unnamed).awaitTermination()
 
     return ClosingQuery(streaming, finish, lambda: write_last_windows(written, checkpoint))
 
@@ -126,25 +130,35 @@ def explain_checkpoint(
     return "\n".join(f"checkpoint  {text}".replace("\n", "\n" + " " * 12) for text in said)
 
 
+def free_name(spark: AnySession, wanted: str) -> str:
+    """Return a name that no running query of a session has, as Spark refuses one that is taken."""
+    taken = {running.name for running in spark.streams.active}
+    return next(name for name in chain([wanted], (f"{wanted} ({n})" for n in count(2))) if name not in taken)
+
+
 def _start(
     blobs: DataFrame,
     batches: BatchWriter,
     checkpoint: str | PathLike[str],
     trigger: Mapping[str, Any],
     name: str | None,
+    unnamed: str,
 ) -> StreamingQuery:
     writer = blobs.writeStream.option("checkpointLocation", fspath(checkpoint))
     if trigger:
         writer = writer.trigger(**trigger)
-    if name is not None:
-        writer = writer.queryName(name)
     handing = _handing(writer, batches)
-    try:
-        return handing.start()
-    except (PySparkException, Py4JError) as error:
-        if not is_cut_off(error):  # Spark has no words for metadata that it cannot read, such as cut JSON
-            Checkpoint(blobs.sparkSession, checkpoint).check_metadata()
-        raise
+    while True:
+        called = name or free_name(blobs.sparkSession, unnamed)
+        try:
+            return handing.queryName(called).start()
+        except (PySparkException, Py4JError) as error:
+            if is_cut_off(error):
+                raise
+            if name is None and free_name(blobs.sparkSession, unnamed) != called:
+                continue  # another thread has taken it
+            Checkpoint(blobs.sparkSession, checkpoint).check_metadata()  # Spark has no words for cut JSON in it
+            raise
 
 
 @contextmanager
