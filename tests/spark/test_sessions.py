@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -52,6 +54,30 @@ def test_a_state_store_that_would_not_do_does_not_stay_and_one_that_would_does(f
 
     foreign.conf.set(PROVIDER, "example.TunedRocksDBStateStoreProvider")
     assert settings(prepare_session(foreign))[0] == "example.TunedRocksDBStateStoreProvider"
+
+
+@pytest.mark.parametrize(
+    ("master", "given", "has", "python"),
+    [
+        ("local[2]", None, "python3", sys.executable),
+        ("local", None, "python3", sys.executable),
+        ("local[2]", "python3", "python3", "python3"),
+        ("local[2]", None, "/opt/python", "/opt/python"),
+        ("local-cluster[2,1,1024]", None, "python3", "python3"),
+        ("spark://far:7077", None, "python3", "python3"),
+    ],
+)
+def test_workers_on_this_machine_run_this_python_unless_they_were_given_one(
+    foreign: SparkSession, monkeypatch: pytest.MonkeyPatch, master: str, given: str | None, has: str, python: str
+) -> None:
+    context = foreign.sparkContext
+    monkeypatch.setattr(context, "master", master)
+    monkeypatch.setattr(context, "pythonExec", has)
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    if given is not None:
+        monkeypatch.setenv("PYSPARK_PYTHON", given)
+    prepare_session(foreign)
+    assert context.pythonExec == python
 
 
 def test_a_program_gets_the_session_that_runs_with_the_name_it_has(spark: SparkSession) -> None:

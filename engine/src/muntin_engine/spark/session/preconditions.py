@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from types import MappingProxyType
 from typing import Final
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from muntin_engine.errors import SetupError
-from muntin_engine.spark.session.kinds import AnySession
+from muntin_engine.spark.session.kinds import AnySession, is_connect
 
 _STATE_STORE: Final = "spark.sql.streaming.stateStore"
 _PROVIDER: Final = f"{_STATE_STORE}.providerClass"
@@ -23,6 +27,9 @@ QUERY_SETTINGS: Final = MappingProxyType(
 )
 """Settings that queries need of a session, or run better with; all can change while a session runs."""
 
+_ANY_PYTHON: Final = "python3"
+"""What PySpark starts workers with where PYSPARK_PYTHON is not set: the first on the PATH."""
+
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 
@@ -33,7 +40,8 @@ def prepare_session(spark: SparkSession) -> SparkSession:
     a query's state. A query that has a checkpoint goes on with the state store and partitions that it started with.
 
     The settings are Spark's state store in RocksDB with its changelog, 16 shuffle partitions, which are as many as a
-    query has buckets, and Arrow batches of up to 100,000 rows.
+    query has buckets, and Arrow batches of up to 100,000 rows. On this machine (`local[2]`, for example) workers that
+    start from now on run the Python of this process, unless `PYSPARK_PYTHON` names another; on a cluster they do not.
 
     Args:
         spark: The session of a cluster, a notebook or a platform, or one of Spark Connect. Streaming queries that start
@@ -47,7 +55,17 @@ def prepare_session(spark: SparkSession) -> SparkSession:
     for key, value in {**QUERY_SETTINGS, _PARTITIONS: "16"}.items():
         if spark.conf.get(key, None) is None or (key == _PROVIDER and not _holds_state(spark)):
             spark.conf.set(key, value)
+    if not is_connect(spark):
+        _use_this_python(spark.sparkContext)
     return spark
+
+
+def _use_this_python(context: SparkContext) -> None:
+    """Have the workers of a session on this machine run this Python, unless they were given one."""
+    is_local = re.match(r"local(\[|$)", context.master or "") is not None
+    is_given = "PYSPARK_PYTHON" in os.environ or context.pythonExec != _ANY_PYTHON
+    if is_local and not is_given and sys.executable:
+        context.pythonExec = sys.executable
 
 
 def check_session(spark: AnySession) -> None:
