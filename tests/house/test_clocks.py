@@ -13,6 +13,7 @@ READERS = {
     "muntin_engine/spark/clock.py": "the one reading per micro-batch that becomes a row of the input",
     "muntin_engine/workers/watchdog.py": "for how long a call of a module has lasted",
     "muntin_engine/workers/traces.py": "since when it has",
+    "muntin_engine/workers/traces_folder.py": "how long ago a worker that died had a task",
 }
 
 

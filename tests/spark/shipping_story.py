@@ -58,6 +58,8 @@ def tell_both(here: Path) -> dict[str, Any]:
             session.conf.set(name, "false")
         command = [sys.executable, __file__, str(here.with_name("connect")), f"sc://127.0.0.1:{port}"]
         client = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        while session.sparkContext.listFiles:  # a job that starts while the client's files go asks for them
+            pass
         return {**json.loads(client.stdout.splitlines()[-1]), "classic": tell(session, here)}
 
 

@@ -119,6 +119,7 @@ def implied(policy: ProgressPolicy, seen: SourceProgress) -> int:
         ModuleContractError: It returns something that is no time.
 
     Example:
+        >>> from muntin.progress import BoundedDelay, BoundedDisorder, Periodic
         >>> seen = SourceProgress(newest=9, rows=4, latest=(9, 7, 7), rows_before=3)
         >>> implied(BoundedDelay(5), seen), implied(BoundedDisorder(2), seen)
         (4, 7)
