@@ -14,7 +14,7 @@ from muntin_cli.listing import Listing, failure_of, list_modules
 
 
 def offers_of(plugin: str) -> Listing:
-    """Return what a plugin offers; it fails where it takes from others what they use."""
+    """Return a plugin's offer; fail if loading it takes builtins or modules from other code."""
     catalog = installed()
     shared = {"sys.modules": sys.modules, "builtins": vars(builtins)}
     before = {place: dict(values) for place, values in shared.items()}

@@ -25,7 +25,7 @@ PATIENCE_VARIABLE: Final = "MUNTIN_PLUGIN_SECONDS"
 
 
 def survey(catalog: Catalog) -> Listing:
-    """Return what installed plugins offer, and why others cannot be loaded, and import none of them here.
+    """List the modules of installed plugins, and why others cannot be loaded, without importing any in this process.
 
     Args:
         catalog: What is installed, as `installed` finds it: the processes look there again.

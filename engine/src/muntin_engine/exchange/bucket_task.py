@@ -186,7 +186,7 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
 
 
 def skipped_rows(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
-    """Return how many rows each module did not accept, by its label; those that accepted all are left out.
+    """Return the number of rows that each module did not accept, by its label; modules that accepted all are left out.
 
     The rows of all buckets are counted in one of them.
     """

@@ -73,7 +73,7 @@ class RunningQuery:
 
     @property
     def lag(self) -> int | None:
-        """How far the watermark is behind the newest start, in ticks; None if either is unknown."""
+        """The distance from the watermark to the newest start, in ticks; None if either is unknown."""
         return None if self.last is None else self.last.lag
 
     def __str__(self) -> str:
@@ -165,7 +165,7 @@ def _reasons(history: History) -> Iterator[str]:
 
 
 def _slowest(last: BatchMetrics) -> str | None:
-    """Return what takes most of a micro-batch; None if nothing does, or times are not measured."""
+    """Return the stage that takes most of a micro-batch; None if none does, or times are not measured."""
     spent = {f"module {label}": seconds for label, seconds in last.modules.items()}
     spent |= {f"stage {stage}": last.stages.get(stage, 0.0) for stage in STAGES}
     whole = f"of the {spell_seconds(last.seconds)} of the last micro-batch"

@@ -48,7 +48,7 @@ def as_it_began(identity: QueryIdentity, stored: QueryIdentity) -> QueryIdentity
 
 
 def other_code(stored: QueryIdentity, wanted: QueryIdentity) -> list[tuple[str, str, str, str]]:
-    """Return what has the version that it had, and other code: its name, its version, the hash then and now."""
+    """Return the modules and functions of the same version with other code: name, version, the hash then and now."""
     known = stored.get("code", {})
     return [
         (name, version, known[name][_HASH], code)

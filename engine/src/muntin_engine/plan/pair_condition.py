@@ -37,7 +37,7 @@ class PairCondition:
     names: tuple[str, ...] = ()
 
     def __call__(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
-        """Return whether two events meet: true, and neither false nor null.
+        """Return True if two events meet the condition; null counts as false.
 
         Raises:
             ModuleError: The function raises an error.
@@ -72,7 +72,7 @@ class PairCondition:
         return f"{self.function.name}({', '.join([*self.names, *parameters])})"
 
     def identity(self) -> list[object]:
-        """Return what a checkpoint knows of the condition, as plain data; versions are among those of all functions."""
+        """Return the condition as a checkpoint stores it, as plain data; versions are among those of all functions."""
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         return [self.function.name, parameters, *map(list, self.columns)]
 

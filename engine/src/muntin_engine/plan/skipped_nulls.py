@@ -26,7 +26,7 @@ class SkippedNulls:
 
     @property
     def condition(self) -> str:
-        """What is so of a row that is skipped, in words."""
+        """The reason why a row is skipped, in words."""
         *others, last = self.columns
         return f"{', '.join(others)} or {last} is null" if others else f"{last} is null"
 

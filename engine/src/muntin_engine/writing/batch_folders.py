@@ -70,7 +70,7 @@ class BatchFolders(LocalFolder):
 
     @property
     def last(self) -> LastBatch | None:
-        """What was kept of the last micro-batch; None if there was none."""
+        """The record of the last micro-batch; None if there was none."""
         return self.read(_LAST, LastBatch)
 
     @property

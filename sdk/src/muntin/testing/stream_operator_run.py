@@ -107,7 +107,7 @@ class StreamOperatorRun:
 
 
 def edges(module: StreamOperator[Any, Any, Any], events: Iterable[Event[Any]]) -> list[tuple[int, bool, Any]]:
-    """Return what a module is told of events, in order: the time, True for a start, and the payload.
+    """Return the calls that events make, in order: the time, True for a start, and the payload.
 
     At one time ends come before starts, and both in the order of the starts. Of ends an `IntervalOperator` alone hears.
     """

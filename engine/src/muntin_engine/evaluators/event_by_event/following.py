@@ -130,7 +130,7 @@ class FollowingEmission(Emission):
         return self._output
 
     def _handed_over(self, state: KeyState, before: int, now: int) -> list[tuple[int, bool, StoredEvent]]:
-        """Return what the watermark has passed, in order: the time, True for a start, and the event.
+        """Return the starts and ends behind the watermark, in order: the time, True for a start, and the event.
 
         Events that last are kept until their ends are handed over, and are then forgotten as those of a closed window.
         """

@@ -35,7 +35,7 @@ class Joined(NamedTuple):
     sides: tuple[pa.Table, pa.Table]
 
     def where(self, meet: Condition) -> Joined:
-        """Return those whose payloads meet a condition."""
+        """Return the pairs whose payloads meet a condition."""
         left, right = (tuples_of(side, side.column_names) for side in self.sides)
         is_met = np.fromiter(map(meet, left, right), np.bool_, len(left))
         sides = (self.sides[0].filter(pa.array(is_met)), self.sides[1].filter(pa.array(is_met)))

@@ -334,7 +334,7 @@ class Checkpoint:
         return [int(match[1] or match[2]) for match in found if match is not None]
 
     def _text(self, path: str) -> str:
-        """Return what a file says, without asking Spark where the driver sees it itself; nothing if it is gone."""
+        """Return the text of a file, without asking Spark where the driver sees it itself; empty if it is gone."""
         if not is_connect(self._spark) and not is_elsewhere(self._path):
             file = local_path(self._path) / path
             return file.read_text(errors="replace") if file.exists() else ""

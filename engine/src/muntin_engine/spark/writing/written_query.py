@@ -16,7 +16,7 @@ from muntin_engine.spark.failures import cause_first
 
 
 class WrittenQuery(StreamingQuery):
-    """What `write` returns."""
+    """The running query that `write` returns."""
 
     def __init__(self, running: StreamingQuery) -> None:
         """Take over a query that runs."""
@@ -70,7 +70,7 @@ def _in_our_words(error: StreamingQueryException) -> StreamingQueryException:
 
 
 def _waited(wait: Callable[[], bool | None]) -> bool | None:
-    """Return what a call of Spark returns, and stay interruptible meanwhile.
+    """Make a call of Spark that Ctrl-C can interrupt, and return its result.
 
     PySpark's handler of Ctrl-C calls Spark, which fails with six tracebacks where the main thread is in a call itself.
     """
