@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -23,7 +24,7 @@ class Running:
 
     def awaitTermination(self) -> None:
         self.waits_in_main = threading.current_thread() is threading.main_thread()
-        signal.raise_signal(signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)  # to the process, as Ctrl-C does: the main thread wakes up of it
         self.stopped.wait()
 
     def stop(self) -> None:
