@@ -14,6 +14,7 @@ from pyspark import SparkContext
 from muntin_engine.errors import SessionEndedError
 from muntin_engine.spark.failures import cause_first, root_cause
 from muntin_engine.spark.session.ended import in_session
+from muntin_engine.workers import traces_folder
 
 FRAMES = """\
 Traceback (most recent call last):
@@ -29,6 +30,12 @@ Traceback (most recent call last):
     return total / count
            ~~~~~~^~~~~~~
 ZeroDivisionError: division by zero"""
+
+
+@pytest.fixture(autouse=True)
+def no_worker_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the workers of other tests: an error names the module that ran last in one."""
+    monkeypatch.setattr(traces_folder, "_FOLDERS", [])
 
 
 class Captured(Exception):
