@@ -129,9 +129,11 @@ class Run:
         self.counted = Counter[str]()
 
     def take(self, given: pa.RecordBatch) -> None:
-        for row in given.select([name for name in Row._fields if name in given.schema.names]).to_pylist():
+        for row in given.to_pylist():
             self.came += row["change"] not in ("punctuate", "close")
-            self.came += row["change"] == "revise" and self._moves_a_point(row["start"], row["end"], row["new_end"])
+            self.came += row["change"] == "revise" and self._moves_a_point(
+                row["i0"], row["start"], row["end"], row["new_end"]
+            )
         sent = (row for out in distribute(self.task, [given]) for row in out.to_pylist())
         for blob in run_bucket(self.task, 0, self.cells, collect(sent)):
             for row in from_blob(blob.data).to_pylist() if blob.data is not None else []:
@@ -144,8 +146,8 @@ class Run:
             self.held = blob.rows if blob.stream == "events_held" else self.held
             self.counted += Counter({blob.stream: blob.rows} if blob.stream in COUNTED else {})
 
-    def _moves_a_point(self, start: int, *ends: int | None) -> bool:
-        lives = [Life(start, INFINITY if end is None else end, 0) for end in ends]
+    def _moves_a_point(self, payload: int, start: int, *ends: int | None) -> bool:
+        lives = [Life(start, INFINITY if end is None else end, payload) for end in ends]
         for change in self.task.input.given.lifetime_changes:
             if isinstance(change, PointsAtEnd):
                 return lives[0].end != lives[1].end and INFINITY not in (lives[0].end, lives[1].end)
