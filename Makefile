@@ -9,7 +9,7 @@ MINUTES ?= 30
 export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
-DISTRIBUTIONS := sdk engine plugins/muntin-stats plugins/muntin-patterns
+DISTRIBUTIONS := sdk engine plugins/muntin-adapters plugins/muntin-stats plugins/muntin-patterns
 EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -101,10 +101,10 @@ clean:
 	@$(BIN)/python -m tests.quick_jvm
 
 # Their own pins stay away from ours.
-build/adapters/%.stamp: .venv/run.stamp sdk/pyproject.toml
+build/adapters/%.stamp: .venv/run.stamp sdk/pyproject.toml plugins/muntin-adapters/pyproject.toml
 	@echo "installing $($*) into build/adapters/$*"
 	@$(BIN)/python -m venv build/adapters/$*
-	@build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable "./sdk[testing]" $($*)
+	@build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable "./sdk[testing]" --editable ./plugins/muntin-adapters $($*)
 	@touch $@
 
 .venv/browser.stamp: .venv/tools.stamp requirements-browser.txt

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -61,6 +62,14 @@ USERS: Final = {"SETTINGS": law.SETTINGS, "CROWDED": law.CROWDED}
 # The examples are the same in every run, so the first of them have told most; `make torture` draws modules and windows.
 law.SETTINGS = settings(law.SETTINGS, max_examples=5)
 law.CROWDED = settings(law.CROWDED, max_examples=2)
+
+
+def pytest_configure() -> None:
+    """Name a distribution that was added since the environment was made, instead of a hundred imports that fail."""
+    missing = [file.parts[-4] for file in ROOT.glob("plugins/*/src/*/__init__.py") if find_spec(file.parts[-2]) is None]
+    if missing:
+        command = " ".join(f"--editable ./plugins/{name}" for name in missing)
+        raise pytest.UsageError(f"not installed: {', '.join(missing)}\n  to do: make test, or pip install {command}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,14 +20,17 @@ _ENGINE: Final = Box(
     width=228,
 )
 _PLUGIN: Final = Box(
-    "plugins", ("muntin_stats,", "muntin_patterns,", "yours: found by", "entry points"), "yours", 262, 126
+    "plugins",
+    ("muntin_adapters,", "muntin_stats,", "muntin_patterns,", "yours: found by", "entry points"),
+    "yours",
+    262,
+    126,
 )
 _SDK: Final = Box(
     "muntin",
     (
         "events, windows, policies, triggers: plain data",
         "modules: the base classes and their contracts",
-        "adapters, combinators: modules from other things",
         "hooks, catalog: what is installed",
         "testing: streams, laws, the reference evaluator",
     ),

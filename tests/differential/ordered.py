@@ -10,10 +10,10 @@ from random import Random
 from typing import Any, Final
 
 from muntin import Aggregate, Event, Module, TimeSensitiveAggregate, TimeSensitiveIncrementalOperator, Window
-from muntin.combinators import filtering, grouping_by, mapping
 from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
+from muntin_adapters.combinators import filtering, grouping_by, mapping
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_stats import CollectList, ExponentiallyWeightedAverage, First, Last, Ranked, TopBy
 from tests.differential.calendars import CALENDARS, on_the_calendar

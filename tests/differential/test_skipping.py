@@ -22,10 +22,10 @@ from muntin import (
     hopping,
     tumbling,
 )
-from muntin.combinators import with_default
 from muntin.testing import reference
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
+from muntin_adapters.combinators import with_default
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.skipping import Accepted, Choosy, Present
 from muntin_engine.evaluators.slices.adaptive import Mode

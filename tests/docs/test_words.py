@@ -14,8 +14,8 @@ WORDS_OF_THE_ENGINE = DOCS / "glossary-for-maintainers.md"
 GLOSSARIES = (GLOSSARY, WORDS_OF_THE_ENGINE)
 PACKAGES = (
     "muntin",
-    "muntin.adapters",
-    "muntin.combinators",
+    "muntin_adapters",
+    "muntin_adapters.combinators",
     "muntin.triggers",
     "muntin.testing",
     "muntin_engine",

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from muntin import tumbling
-from muntin.adapters import from_combine_fn
 from muntin.testing import Computation, IncrementalAggregateLaws, Script, WindowedQuery, equal
+from muntin_adapters import from_combine_fn
 
 beam = pytest.importorskip("apache_beam", reason="apache-beam is not installed")
 combiners = pytest.importorskip("apache_beam.transforms.combiners", reason="apache-beam is not installed")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from muntin import tumbling
-from muntin.adapters import from_aggregate_function
 from muntin.testing import Computation, IncrementalAggregateLaws, Script, WindowedQuery
+from muntin_adapters import from_aggregate_function
 
 table = pytest.importorskip("pyflink.table", reason="apache-flink is not installed")
 udf = pytest.importorskip("pyflink.table.udf", reason="apache-flink is not installed")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from muntin.adapters import from_statistic
 from muntin.schemas import spell
 from muntin.testing import IncrementalAggregateLaws
+from muntin_adapters import from_statistic
 
 stats = pytest.importorskip("river.stats", reason="river is not installed")
 utils = pytest.importorskip("river.utils", reason="river is not installed")

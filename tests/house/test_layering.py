@@ -78,7 +78,6 @@ TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
     Layer("muntin.columnar", (*SDK, "numpy"), never=TESTING),
-    Layer("muntin.columnar.series", (*SDK, "numpy", "pandas"), never=TESTING),
     Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest", "numpy")),
     Layer("muntin_engine.core", (*PLAIN, "sortedcontainers", "msgpack"), never=TESTING),
     Layer("muntin_engine.progress", (*SDK, "muntin_engine.core", "muntin_engine.progress"), never=TESTING),
@@ -184,6 +183,12 @@ LAYERS = (
         for_types=("muntin_engine.plan",),
     ),
     Layer("muntin_cli.probes", (*SDK, "pytest")),
+    Layer("muntin_adapters", (*SDK, "muntin_adapters"), never=TESTING),
+    *(
+        Layer(f"muntin_adapters.{name}", (*SDK, "muntin_adapters", "numpy"), never=TESTING)
+        for name in ("python_value", "combinators.all_of_form", "combinators.default_form")
+    ),
+    Layer("muntin_adapters.series", (*SDK, "muntin_adapters", "numpy", "pandas"), never=TESTING),
     *(Layer(own, ("*",), never=("muntin_engine", "pyspark", *(set(PLUGINS) - {own}))) for own in PLUGINS),
 )
 
@@ -294,8 +299,8 @@ def test_every_distribution_has_files_to_check() -> None:
     [
         ("muntin.windows", "import pyspark"),
         ("muntin.windows", "import numpy as np"),
-        ("muntin.adapters.anything", "import pandas"),
-        ("muntin.adapters.anything", "def late():\n    import river"),
+        ("muntin_adapters.anything", "import pandas"),
+        ("muntin_adapters.anything", "def late():\n    import river"),
         ("muntin.windows", "def late():\n    import pandas"),
         ("muntin.windows", "from .testing import anything"),
         ("muntin.windows", "import muntin_engine"),

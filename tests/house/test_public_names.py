@@ -14,8 +14,8 @@ import pytest
 
 PACKAGES = (
     "muntin",
-    "muntin.adapters",
-    "muntin.combinators",
+    "muntin_adapters",
+    "muntin_adapters.combinators",
     "muntin.rows",
     "muntin.triggers",
     "muntin_cli",
@@ -46,7 +46,7 @@ def test_a_package_declares_public_names_and_has_each_of_them(package: str) -> N
 
 @pytest.mark.parametrize(
     ("packages", "others"),
-    [("muntin.adapters, muntin.combinators", ["pytest", "hypothesis", "muntin_engine"]), (QUERIES, [])],
+    [("muntin_adapters, muntin_adapters.combinators", ["pytest", "hypothesis", "muntin_engine"]), (QUERIES, [])],
 )
 def test_importing_muntin_or_what_makes_queries_loads_neither_spark_nor_arrow_nor_numpy(
     packages: str, others: list[str]

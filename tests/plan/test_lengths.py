@@ -42,9 +42,9 @@ from muntin import (
     ticks,
     tumbling,
 )
-from muntin.combinators import filtering, preset
 from muntin.schemas import describe
 from muntin.triggers import Decision, after, any_of, every, every_count, past_end, repeat, until
+from muntin_adapters.combinators import filtering, preset
 from muntin_engine.plan import check_trigger, plan_module
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.lengths import AxisScale

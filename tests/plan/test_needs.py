@@ -26,9 +26,9 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin.combinators import all_of, preset, with_default
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.testing import Computation, LawError, Script, TimeSensitiveOperatorLaws, WindowedQuery
+from muntin_adapters.combinators import all_of, preset, with_default
 from muntin_engine.plan import plan_module
 from muntin_engine.plan.explanation import explain_plan
 from muntin_patterns import ConsecutiveRise, FollowedBy, HeadAndShoulders, Step, ThresholdCrossing

@@ -45,8 +45,8 @@ def muntin_triggers():
 
 ADAPTED = """
 from muntin import hookimpl
-from muntin.adapters import from_sqlite_aggregate
-from muntin.combinators import skipping_nulls
+from muntin_adapters import from_sqlite_aggregate
+from muntin_adapters.combinators import skipping_nulls
 
 class Range:
     def __init__(self):

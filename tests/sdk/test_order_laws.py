@@ -9,9 +9,9 @@ import pytest
 from hypothesis import strategies as st
 
 from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveIncrementalAggregate, Window
-from muntin.adapters import from_function
-from muntin.combinators import all_of, filtering, preset
 from muntin.testing import AggregateLaws, LawError, laws_for
+from muntin_adapters import from_function
+from muntin_adapters.combinators import all_of, filtering, preset
 from muntin_stats import CollectList, First, Last, Ranked, Sum, TopBy
 
 

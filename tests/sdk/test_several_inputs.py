@@ -20,7 +20,6 @@ from muntin import (
     TimeSensitiveOperator,
     hopping,
 )
-from muntin.combinators import all_of, filtering, mapping, skipping_nulls
 from muntin.modules.described_inputs import describe_input
 from muntin.schemas import describe, spell
 from muntin.testing import (
@@ -37,6 +36,7 @@ from muntin.testing import (
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.conformance import Conformance
 from muntin.testing.laws.several_inputs import SeveralInputsLaws
+from muntin_adapters.combinators import all_of, filtering, mapping, skipping_nulls
 from tests.several.modules import Both, KeptMembers, Left, Members, Pairs, Right, told
 
 LAWS = [name for name in vars(SeveralInputsLaws) if name.startswith("test_")]

@@ -10,12 +10,12 @@ import pytest
 from packaging.version import Version
 
 from muntin import Aggregate, ColumnarAggregate, Component, IncrementalAggregate, Module
-from muntin.adapters import from_aggregator, from_function
-from muntin.combinators import all_of, filtering, grouping_by, preset, skipping_nulls, with_default
-from muntin.combinators.grouping_by import Grouped
 from muntin.schemas import describe
 from muntin.testing import IncrementalAggregateLaws, LawError, OldState, Outcome, try_laws
 from muntin.versions import order_of
+from muntin_adapters import from_aggregator, from_function
+from muntin_adapters.combinators import all_of, filtering, grouping_by, preset, skipping_nulls, with_default
+from muntin_adapters.combinators.grouping_by import Grouped
 
 SPELLINGS = "1.0 1.0.0 v1.2 1.0.dev1 1.0a1 1.0a1.dev2 1.0a1.post1 1.0b2 1.0rc1 1.0.post1.dev3 1.0-1 0 1.9"
 

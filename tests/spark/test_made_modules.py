@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from muntin import tumbling
-from muntin.adapters import from_array_function, from_combine_fn, from_sqlite_aggregate
-from muntin.combinators import all_of, filtering, grouping_by, skipping_nulls, top_n, with_default
+from muntin_adapters import from_array_function, from_combine_fn, from_sqlite_aggregate
+from muntin_adapters.combinators import all_of, filtering, grouping_by, skipping_nulls, top_n, with_default
 from muntin_engine import events, module
 from tests.spark.running import run_together, stream_of
 

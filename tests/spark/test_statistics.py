@@ -10,7 +10,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from muntin import WindowSpecification, hopping, last, session, tumbling
-from muntin.combinators import all_of, grouping_by
+from muntin_adapters.combinators import all_of, grouping_by
 from muntin_engine import events, module
 from tests.spark.running import collect
 

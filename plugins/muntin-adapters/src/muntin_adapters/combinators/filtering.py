@@ -1,0 +1,60 @@
+"""A module over some of the payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from muntin.modules.module import Module
+from muntin.modules.spelling import spell
+from muntin_adapters.combinators.annotations import with_null
+from muntin_adapters.combinators.wrapping import Counting, module_class, types_of, wrap
+from muntin_adapters.made import maker
+from muntin_adapters.spreading import spread_of
+
+
+def filtering(module: str | type[Module], condition: Callable[..., bool]) -> type[Any]:
+    """Return a module that sees only the payloads that meet a condition.
+
+    The result is null where none does; an operator then has no rows. A window without any member has no result, with
+    or without a condition.
+
+    Args:
+        module: A module's name or class. Its parameters and its capabilities stay.
+        condition: Takes a payload, or the fields of one.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class Largest(Aggregate[float, float]):
+        ...     name, version = "demo.largest", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return max(payloads)
+        >>> below = filtering(Largest, lambda value: value < 10)()
+        >>> below.compute_result([3.0, 12.0]), below.compute_result([12.0])
+        (3.0, None)
+    """
+    return _filtering(module_class(module), condition)
+
+
+class _Filtering(Counting):
+    _condition: ClassVar[Any]
+    _spread: ClassVar[Any]
+
+    def _see(self, members: Sequence[Any]) -> Sequence[object]:
+        return [member for member in members if self._condition(*self._spread(self._payload_of(member)))]
+
+
+@maker
+def _filtering(cls: type[Module], condition: Callable[..., bool]) -> type[Any]:
+    payload, _, result = types_of(cls)
+    return wrap(
+        cls,
+        _Filtering,
+        ("filtered", f"where {spell(condition)}"),
+        payload,
+        result if cls.is_operator else with_null(result),
+        {"_condition": staticmethod(condition), "_spread": staticmethod(spread_of(condition, payload))},
+    )

@@ -1,0 +1,133 @@
+"""An aggregate per group of a window's payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic
+
+from typing_extensions import TypeVar
+
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.module import Module
+from muntin.windows.extent import Window
+from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap
+from muntin_adapters.made import maker
+
+Group = TypeVar("Group")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped(Generic[Group, Value]):
+    """A payload with the group it belongs to: two columns of a query."""
+
+    group: Group
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember(Generic[Group]):
+    """A group, for an aggregate that may do without any payload, such as a count; a second column is its payload."""
+
+    group: Group
+    value: Any = None
+
+
+def grouping_by(module: str | type[Module]) -> type[Any]:
+    """Return an aggregate that gives each group its own result, as a map from group to result.
+
+    The query's first column says the group, the second is the module's payload; a module of several columns takes them
+    as a struct. Map keys are no nulls: a row without a group is rejected.
+
+    Args:
+        module: An aggregate's name or class. Its parameters and its capabilities stay.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name.
+        ModuleDefinitionError: It is an operator.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class Largest(Aggregate[float, float]):
+        ...     name, version = "demo.largest", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return max(payloads)
+        >>> largest = grouping_by(Largest)()
+        >>> largest.compute_result([Grouped("b", 2.0), Grouped("a", 1.0), Grouped("b", 3.0)])
+        {'b': 3.0, 'a': 1.0}
+    """
+    return _grouping_by(module_class(module))
+
+
+class _GroupingBy(Wrapping):
+    """Keeps for each group that has members their number and a state."""
+
+    def _create_state(self, *window: Window) -> object:
+        del window
+        return {}
+
+    def _add_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
+        for group, inside in self._groups(members).items():
+            count, inner = state.get(group) or (0, self._module.create_state(*window))
+            state[group] = count + len(inside), self._module.add_events(inner, inside, *window)
+        return state
+
+    def _remove_events(self, state: Any, members: Sequence[object], *window: Window) -> object:
+        for group, inside in self._groups(members).items():
+            count, inner = state.pop(group)
+            if count > len(inside):
+                state[group] = count - len(inside), self._module.remove_events(inner, inside, *window)
+        return state
+
+    def _combine(self, state: Any, other: Any) -> object:
+        for group, (number, theirs) in other.items():
+            count, inner = state.get(group) or (0, self._module.create_state())
+            state[group] = count + number, self._module.combine(inner, theirs)
+        return state
+
+    def _deduct(self, state: Any, other: Any) -> object:
+        for group, (number, theirs) in other.items():
+            count, inner = state.pop(group)
+            if count > number:
+                state[group] = count - number, self._module.deduct(inner, theirs)
+        return state
+
+    def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
+        inner = self._inner(version)
+        return {
+            group: (count, self._module.upgrade_state(part, inner, *window)) for group, (count, part) in state.items()
+        }
+
+    def _compute_result(self, known: Any, *window: Window) -> Any:
+        parts = {group: inner for group, (_, inner) in known.items()} if self.is_incremental else self._groups(known)
+        return {group: self._module.compute_result(part, *window) for group, part in parts.items()}
+
+    def _groups(self, members: Sequence[Any]) -> dict[Any, list[Any]]:
+        groups: dict[Any, list[Any]] = {}
+        for member in members:
+            payload = self._payload_of(member)
+            groups.setdefault(payload.group, []).append(self._with_payload(member, payload.value))
+        return groups
+
+
+_DICT: Final[Any] = dict  # of types that are known at run time alone
+_TUPLE: Final[Any] = tuple
+
+
+@maker
+def _grouping_by(cls: type[Module]) -> type[Any]:
+    if cls.is_operator:
+        raise ModuleDefinitionError(f"grouping_by({cls.name}): it is an operator\n  expected: an aggregate")
+    payload, state, result = types_of(cls)
+    grouped: Any = Grouped
+    member: Any = GroupMember
+    return wrap(
+        cls,
+        _GroupingBy,
+        ("by_group", "by group"),
+        member[Group] if payload is Any else grouped[Group, payload],
+        _DICT[Group, result],
+        {"state_bytes": None},
+        _DICT[Any, _TUPLE[int, Any if state is None else state]],
+    )

@@ -1,0 +1,81 @@
+"""A module with some of its parameters set."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from muntin.errors import ParameterError
+from muntin.modules.module import Module
+from muntin.modules.parameters import check_types
+from muntin.modules.spelling import spell
+from muntin.windows.extent import Window
+from muntin_adapters.combinators.wrapping import constructor_signature, module_class
+from muntin_adapters.made import Made, constructor, make_module, maker
+
+
+def preset(module: str | type[Module], /, **parameters: object) -> type[Any]:
+    """Return a module with some of its parameters set, for where a query gives none, such as in `all_of`.
+
+    Args:
+        module: A module's name or class.
+        parameters: Those to set. The others stay the query's.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name.
+        ParameterError: The module has no such parameter.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class Above(Aggregate[float, int]):
+        ...     name, version = "demo.above", "1.0.0"
+        ...     def __init__(self, limit: float):
+        ...         self.limit = limit
+        ...     def compute_result(self, payloads):
+        ...         return sum(payload > self.limit for payload in payloads)
+        >>> above_ten = preset(Above, limit=10.0)
+        >>> above_ten().compute_result([3.0, 12.0]), above_ten.version
+        (1, '1.0.0 with limit=10.0')
+    """
+    return _preset(module_class(module), **parameters)
+
+
+@maker
+def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
+    signature = constructor_signature(cls)
+    try:
+        signature.bind_partial(**parameters)
+        check_types(signature, parameters)
+    except TypeError as error:
+        raise ParameterError(cls.name, parameters, str(error), str(signature)) from error
+
+    def initialise(self: object, *arguments: object, **given: object) -> None:
+        cls.__init__(self, *arguments, **given, **parameters)
+
+    def upgrade_state(self: Any, state: Any, version: str, *window: Window) -> Any:
+        method: Any = cls.upgrade_state  # type: ignore[attr-defined]  # defined where it is used
+        return method(self, state, version.removesuffix(suffix), *window)
+
+    said = ", ".join(f"{name}={spell(value)}" for name, value in parameters.items())
+    others = [part for name, part in signature.parameters.items() if name not in parameters]
+    suffix = f" with {said}"
+    upgrades = {"upgrade_state": upgrade_state} if hasattr(cls, "upgrade_state") else {}
+    return make_module(
+        (cls,) if issubclass(cls, Made) else (Made, cls),
+        {
+            "name": cls.name,
+            "version": f"{cls.version}{suffix}",
+            "_preset": f"{cls._preset}{suffix}",
+            "__doc__": cls.__doc__,
+            "__init__": constructor(initialise, _by_name(others)),
+            **upgrades,
+        },
+    )
+
+
+def _by_name(parameters: list[inspect.Parameter]) -> inspect.Signature:
+    """Return a signature in which what comes behind a parameter that was taken out goes by name."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return inspect.Signature(
+        [part.replace(kind=inspect.Parameter.KEYWORD_ONLY) if part.kind in kinds else part for part in parameters]
+    )

@@ -1,0 +1,93 @@
+"""A module over payloads in an order of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from muntin.modules.module import Module
+from muntin.modules.spelling import spell
+from muntin.value_order import sorted_by_value
+from muntin.windows.extent import Window
+from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap
+from muntin_adapters.made import maker
+from muntin_adapters.spreading import spread_of
+
+
+def sorting(
+    module: str | type[Module], key: Callable[..., object] | None = None, *, descending: bool = False
+) -> type[Any]:
+    """Return a module that sees its payloads sorted, by themselves or by a key, the smallest first.
+
+    Null comes first and NaN last; records go field by field. Payloads whose keys are equal stay in the order of time
+    and of the query's `events(order=...)`. As `sorting` of Hazelcast Jet's `AggregateOperations`, whose sorted list is
+    `sorting("stats.collect_list", key)`.
+
+    Args:
+        module: A module's name or class, such as one that `reads_order`. Its parameters stay; its capabilities do not,
+            as what comes next may belong anywhere among what was there.
+        key: Takes a payload, or the fields of one. The same arguments give the same value. None to sort by the payload.
+        descending: True for the largest first.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name.
+
+    Cost: the members of a window are kept, and sorted for each result.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class Joined(Aggregate[str, str]):
+        ...     name, version = "demo.joined", "1.0.0"
+        ...     reads_order = True
+        ...     def compute_result(self, payloads):
+        ...         return " ".join(payloads)
+        >>> sorting(Joined)().compute_result(["pear", "fig", "plum"])
+        'fig pear plum'
+        >>> sorting(Joined, len, descending=True)().compute_result(["fig", "pear", "plum"])
+        'pear plum fig'
+    """
+    return _sorting(module_class(module), key, descending)
+
+
+class _Sorting(Wrapping):
+    _keeps_state: ClassVar[bool] = False
+    _key: ClassVar[Any]
+    _spread: ClassVar[Any]
+    _is_descending: ClassVar[bool]
+
+    def __init__(self, *arguments: object, **parameters: object) -> None:
+        super().__init__(*arguments, **parameters)
+        self._module = self._module.with_order()
+
+    def with_order(self) -> Module:
+        """Return the module: its payloads have an order in every query."""
+        return self  # type: ignore[return-value]  # every base class beside this mixin is a module
+
+    def _compute_result(self, members: Sequence[Any], *window: Window) -> Any:
+        known: Any = sorted_by_value(members, self._value, descending=self._is_descending)
+        if self._module.is_incremental:
+            known = self._module.add_events(self._module.create_state(*window), known, *window)
+        return self._module.compute_result(known, *window)
+
+    def _value(self, member: Any) -> object:
+        payload = self._payload_of(member)
+        return payload if self._key is None else self._key(*self._spread(payload))
+
+
+@maker
+def _sorting(cls: type[Module], key: Callable[..., object] | None, descending: bool) -> type[Any]:
+    payload, _, result = types_of(cls)
+    by = "themselves" if key is None else spell(key)
+    return wrap(
+        cls,
+        _Sorting,
+        ("sorted", f"by {by}{', descending' if descending else ''}"),
+        payload,
+        result,
+        {
+            "reads_order": key is not None or cls.is_time_sensitive,
+            "_key": None if key is None else staticmethod(key),
+            "_spread": None if key is None else staticmethod(spread_of(key, payload)),
+            "_is_descending": descending,
+        },
+    )

@@ -1,0 +1,93 @@
+"""The groups with the largest results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isnan
+from typing import Any, ClassVar, Generic, get_args, get_origin
+
+from typing_extensions import TypeVar
+
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.module import Module
+from muntin_adapters.combinators.annotations import without_null
+from muntin_adapters.combinators.wrapping import Delegating, module_class, types_of, wrap
+from muntin_adapters.made import maker
+
+Group = TypeVar("Group")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked(Generic[Group, Result]):
+    """A group with its result; in a list, the first is the first."""
+
+    group: Group
+    result: Result
+
+
+def top_n(module: str | type[Module], n: int, *, largest: bool = True) -> type[Any]:
+    """Return an aggregate that gives the `n` groups with the largest results, largest first, as a list.
+
+    Equal results go by group, the smaller one first. Groups whose result is null are left out; NaN is larger than any
+    number.
+
+    Args:
+        module: An aggregate that gives a map, such as `grouping_by("stats.average")`. Its parameters and its
+            capabilities stay.
+        n: The most results; fewer if there are fewer.
+        largest: False for the smallest, smallest first.
+
+    Raises:
+        ModuleDefinitionError: The module does not give a map, or n is not positive.
+
+    Example:
+        >>> from muntin_adapters.combinators import grouping_by
+        >>> from muntin_adapters.combinators.grouping_by import Grouped
+        >>> from muntin import Aggregate
+        >>> class Largest(Aggregate[float, float]):
+        ...     name, version = "demo.largest", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return max(payloads)
+        >>> top_n(grouping_by(Largest), 1)().compute_result([Grouped("b", 2.0), Grouped("a", 1.0)])
+        [Ranked(group='b', result=2.0)]
+    """
+    return _top_n(module_class(module), n, largest)
+
+
+class _TopN(Delegating):
+    _n: ClassVar[int]
+    _largest: ClassVar[bool]
+
+    def _show(self, result: Mapping[Any, Any]) -> list[Ranked[object, object]]:
+        ordered = sorted(item for item in result.items() if item[1] is not None)
+        ordered.sort(key=lambda item: _order(item[1]), reverse=self._largest)
+        return [Ranked(*item) for item in ordered[: self._n]]
+
+
+@maker
+def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
+    payload, _, result = types_of(cls)
+    origin = get_origin(result)
+    if cls.is_operator or not (isinstance(origin, type) and issubclass(origin, Mapping)):
+        raise ModuleDefinitionError(
+            f"top_n({cls.name}): its result is no map\n  expected: for example top_n(grouping_by({cls.name!r}), {n})"
+        )
+    if not isinstance(n, int) or n < 1:
+        raise ModuleDefinitionError(f"top_n({cls.name}): n is {n!r}\n  expected: a whole number, at least 1")
+    group, value = get_args(result)
+    ranked: Any = Ranked
+    return wrap(
+        cls,
+        _TopN,
+        ("top", f"top {n}" if largest else f"least {n}"),
+        payload,
+        list[ranked[group, without_null(value)[0]]],  # type: ignore[misc]  # known at run time alone
+        {"_n": n, "_largest": largest},
+    )
+
+
+def _order(value: object) -> tuple[bool, object]:
+    is_not_a_number = isinstance(value, float) and isnan(value)
+    return is_not_a_number, 0 if is_not_a_number else value

@@ -1,0 +1,73 @@
+"""A module with something else than null, or than no rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from muntin.modules.capabilities import SupportsColumns
+from muntin.modules.columnar_aggregate import ColumnarAggregate
+from muntin.modules.module import Module
+from muntin.modules.spelling import spell
+from muntin.schemas import Field
+from muntin_adapters.combinators.annotations import without_null
+from muntin_adapters.combinators.wrapping import Delegating, module_class, types_of, wrap
+from muntin_adapters.made import maker
+
+
+def with_default(module: str | type[Module], value: object) -> type[Any]:
+    """Return a module with a value where its result would be null, or with one row of it where there would be none.
+
+    A window without members has no result, and so no default: there is no end of such windows, for keys as well as in
+    time. Null is the result of a window whose payloads are all null, or of which none meets a condition.
+
+    Args:
+        module: A module's name or class. Its parameters and its capabilities stay, and so does a columnar form.
+        value: The value, of the type of its result, or of a row.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name.
+
+    Example:
+        >>> from muntin_adapters.combinators import filtering
+        >>> from muntin import Aggregate
+        >>> class Largest(Aggregate[float, float]):
+        ...     name, version = "demo.largest", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return max(payloads)
+        >>> below = with_default(filtering(Largest, lambda value: value < 10), 0.0)
+        >>> below().compute_result([12.0])
+        0.0
+    """
+    return _with_default(module_class(module), value)
+
+
+class _WithDefault(Delegating):
+    _default: ClassVar[Any]
+
+    def _show(self, result: Any) -> object:
+        if self.is_operator:
+            return list(result) or [self._default]
+        return self._default if result is None else result
+
+    def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(reads)
+        if form is None:
+            return None
+        from muntin_adapters.combinators.default_form import DefaultForm
+
+        return DefaultForm(self._outer_form(form), self._default)
+
+
+@maker
+def _with_default(cls: type[Module], value: object) -> type[Any]:
+    payload, _, result = types_of(cls)
+    shown = result if cls.is_operator or value is None else without_null(result)[0]
+    form = {"columnar_form": _WithDefault._columnar_form} if issubclass(cls, SupportsColumns) else {}
+    return wrap(
+        cls,
+        _WithDefault,
+        ("or_default", f"or {spell(value)}"),
+        payload,
+        shown,
+        {"_default": value, "empty_result": value, **form},
+    )

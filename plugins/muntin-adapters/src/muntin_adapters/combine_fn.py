@@ -1,0 +1,86 @@
+"""Beam's combine functions as modules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from typing_extensions import Unpack
+
+from muntin_adapters.adapted_aggregate import adapt
+from muntin_adapters.foreign import Foreign
+from muntin_adapters.made import maker
+from muntin_adapters.options import AdapterOptions, check_options
+from muntin_adapters.prepared import Prepared, nothing
+
+_METHODS: Final = ("create_accumulator", "add_input", "merge_accumulators", "extract_output")
+
+
+@maker
+def from_combine_fn(combine_fn: object, **options: Unpack[AdapterOptions]) -> type[Any]:
+    """Return the module class of a combine function, as Apache Beam has them.
+
+    It has `create_accumulator()`, `add_input(accumulator, value)`, `merge_accumulators(accumulators)`, which becomes
+    `combine`, and `extract_output(accumulator)`. Where they are defined, `add_inputs(accumulator, values)`,
+    `compact(accumulator)`, `setup()` and `teardown()` are called.
+
+    Args:
+        combine_fn: The class, whose constructor's parameters a query may give, or an instance.
+        options: See `AdapterOptions`.
+
+    Raises:
+        ModuleDefinitionError: A method is missing, or a type is not known.
+
+    Example:
+        >>> class Mean:
+        ...     def create_accumulator(self):
+        ...         return 0.0, 0
+        ...     def add_input(self, accumulator, value: float):
+        ...         return accumulator[0] + value, accumulator[1] + 1
+        ...     def merge_accumulators(self, accumulators):
+        ...         totals, counts = zip(*accumulators)
+        ...         return sum(totals), sum(counts)
+        ...     def extract_output(self, accumulator) -> float:
+        ...         return accumulator[0] / accumulator[1]
+        >>> mean = from_combine_fn(Mean, name="demo.mean", version="1.0.0")()
+        >>> mean.compute_result(mean.add_events(mean.create_state(), [1.0, 2.0, 6.0]))
+        3.0
+    """
+    check_options(options)
+    foreign = Foreign(combine_fn, options["name"], "a combine function, as Beam has them", ("CombineFn",))
+    foreign.require(*_METHODS)
+    return adapt(
+        foreign,
+        lambda *arguments, **parameters: _CombineFn(foreign.make(*arguments, **parameters)),
+        foreign.payload_type(options.get("input"), "add_input", "accumulator"),
+        foreign.result_type(options.get("result"), "extract_output"),
+        {"combine": True},
+        options,
+    )
+
+
+class _CombineFn:
+    def __init__(self, combine_fn: object) -> None:
+        start, stop = getattr(combine_fn, "setup", nothing), getattr(combine_fn, "teardown", nothing)
+        self._prepared = Prepared(combine_fn, start, stop)
+
+    def create(self) -> Any:
+        return self._prepared.code.create_accumulator()
+
+    def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        combine_fn = self._prepared.code
+        if hasattr(combine_fn, "add_inputs"):
+            return self._compact(combine_fn.add_inputs(accumulator, payloads))
+        for payload in payloads:
+            accumulator = combine_fn.add_input(accumulator, payload)
+        return self._compact(accumulator)
+
+    def combine(self, accumulator: Any, other: Any) -> Any:
+        return self._compact(self._prepared.code.merge_accumulators([accumulator, other]))
+
+    def result(self, accumulator: Any) -> Any:
+        return self._prepared.code.extract_output(accumulator)
+
+    def _compact(self, accumulator: object) -> Any:
+        compact = getattr(self._prepared.code, "compact", None)
+        return accumulator if compact is None else compact(accumulator)

@@ -1,0 +1,173 @@
+"""Functions of all payloads of a window as modules."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+
+from typing_extensions import Unpack
+
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.aggregate import Aggregate
+from muntin.modules.signatures import hints_of, signature_of
+from muntin_adapters.foreign import unknown_type
+from muntin_adapters.made import Made, constructor, make_module, maker
+from muntin_adapters.options import FunctionOptions, check_options
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class FunctionAggregate(Made, Aggregate[In, Out], Generic[In, Out]):
+    """An aggregate that is a function of a list, of an array or of a Series."""
+
+    _function: ClassVar[Callable[..., Any]]
+
+    def __init__(self, *arguments: object, **parameters: object) -> None:
+        self._arguments, self._parameters = arguments, parameters
+
+    def compute_result(self, payloads: Sequence[In]) -> Out:
+        """Call the function with the payloads."""
+        result: Out = self._given_back(
+            self._function(self._handed_over(payloads), *self._arguments, **self._parameters)
+        )
+        return result
+
+    def _handed_over(self, payloads: Sequence[In]) -> object:
+        return list(payloads)
+
+    def _given_back(self, result: object) -> Any:
+        return result
+
+
+class _ArrayAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
+    def _handed_over(self, payloads: Sequence[In]) -> object:
+        from muntin.columnar.payloads import payload_arrays
+
+        field = self.input_field()
+        arrays, _ = payload_arrays(field, payloads, skips_nulls=not field.is_nullable)
+        return arrays
+
+    def _given_back(self, result: object) -> Any:
+        from muntin_adapters.python_value import python_value
+
+        return python_value(result)
+
+
+class _SeriesAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
+    def _handed_over(self, payloads: Sequence[In]) -> object:
+        from muntin_adapters.series import series_of
+
+        return series_of(self.input_field(), payloads)
+
+    def _given_back(self, result: object) -> Any:
+        from muntin_adapters.series import value_of_series
+
+        return value_of_series(result)
+
+
+@maker
+def from_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
+    """Return the module class of a function of a list: all payloads of a window.
+
+    They are in no particular order, unless the options say `reads_order=True`. The function's other parameters are
+    those of the module.
+
+    Args:
+        function: Takes a list and returns a value.
+        options: See `FunctionOptions`. By default the types are those of the annotations.
+
+    Raises:
+        ModuleDefinitionError: The function takes nothing, or a type is not known.
+
+    Example:
+        >>> from statistics import median_low
+        >>> low = from_function(median_low, name="demo.low", version="1.0.0", input=float, result=float)
+        >>> low().compute_result([3.0, 1.0, 2.5])
+        2.5
+    """
+    return _adapt(FunctionAggregate, function, options)
+
+
+@maker
+def from_array_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
+    """Return the module class of a function of a NumPy array.
+
+    Payloads come in the array types of `ColumnarAggregate`; records as a mapping from field name to array. If the input
+    type may be null, they come as a `numpy.ma.MaskedArray`. What the function returns may be NumPy's.
+
+    Args:
+        function: Takes an array and returns a value; its other parameters are those of the module.
+        options: See `FunctionOptions`. The input type must be given.
+
+    Raises:
+        ModuleDefinitionError: The function takes nothing, or a type is not known.
+
+    Example:
+        >>> import numpy as np
+        >>> median = from_array_function(np.median, name="demo.median", version="1.0.0", input=float, result=float)
+        >>> median().compute_result([3.0, 1.0, 2.5])
+        2.5
+    """
+    return _adapt(_ArrayAggregate, function, options)
+
+
+@maker
+def from_series_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
+    """Return the module class of a function of a pandas Series, or of a DataFrame where payloads are records.
+
+    Nulls are NaN, NaT or NA; datetimes are aware and in UTC. What the function returns may be pandas'.
+
+    Args:
+        function: Takes a Series or a DataFrame and returns a value; its other parameters are those of the module.
+        options: See `FunctionOptions`. The input type must be given.
+
+    Raises:
+        ModuleDefinitionError: The function takes nothing, or a type is not known.
+
+    Example:
+        >>> import pandas as pd
+        >>> spread = from_series_function(pd.Series.std, name="demo.spread", version="1.0.0", input=float, result=float)
+        >>> spread().compute_result([1.0, 3.0, 2.0])
+        1.0
+    """
+    return _adapt(_SeriesAggregate, function, options)
+
+
+def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) -> type[Any]:
+    check_options(options)
+    name = options["name"]
+    if not callable(function):
+        raise ModuleDefinitionError(f"{name}: {function!r} is no function\n  expected: a function of all payloads")
+    parameters = list(signature_of(function).parameters.values())
+    if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
+        raise ModuleDefinitionError(f"{name}: {function!r} takes no payloads\n  expected: they come first")
+    payload, result = options.get("input", _member_type(function, parameters[0])), options.get("result")
+    if result is None:
+        result = hints_of(function).get("return")
+    if payload is None:
+        raise unknown_type(name, "its payloads", f"an annotation such as {parameters[0].name}: list[float]", "input")
+    if result is None:
+        raise unknown_type(name, "its result", "an annotation such as -> float", "result")
+    others = [part for part in parameters[1:] if part.kind is not part.VAR_POSITIONAL]
+    return make_module(
+        (base[payload, result],),
+        {
+            "name": name,
+            "version": options["version"],
+            "continues_since": options.get("continues_since"),
+            "reads_order": options.get("reads_order", False),
+            "__doc__": function.__doc__,
+            "__init__": constructor(FunctionAggregate.__init__, inspect.Signature(others)),
+            "_function": staticmethod(function),
+        },
+    )
+
+
+def _member_type(function: Callable[..., object], parameter: inspect.Parameter) -> object:
+    """Return of which type the members are of the list that a function takes; None if nothing says so."""
+    annotation = hints_of(function).get(parameter.name)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    is_collection = isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1
+    return arguments[0] if is_collection else None

@@ -1,0 +1,83 @@
+"""Aggregates and window functions in the shape of `sqlite3` as modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from typing_extensions import Unpack
+
+from muntin_adapters.adapted_aggregate import adapt
+from muntin_adapters.foreign import Foreign
+from muntin_adapters.made import maker
+from muntin_adapters.options import AdapterOptions, check_options
+from muntin_adapters.spreading import Spread
+
+
+@maker
+def from_sqlite_aggregate(aggregate: object, **options: Unpack[AdapterOptions]) -> type[Any]:
+    """Return the module class of what `sqlite3` takes in `create_aggregate` or `create_window_function`.
+
+    It is a class with `step(*values)` and `finalize()`, and for a window function `inverse(*values)`, which becomes
+    `remove_events`, and `value()`, which then gives the result. An instance is the state of a window: what its
+    attributes hold is stored.
+
+    Args:
+        aggregate: The class. A query may give its constructor's parameters, of which SQLite's protocol has none.
+        options: See `AdapterOptions`.
+
+    Raises:
+        ModuleDefinitionError: A method is missing, or a type is not known.
+
+    Example:
+        >>> class SumOf:
+        ...     def __init__(self):
+        ...         self.total = 0
+        ...     def step(self, value: int):
+        ...         self.total += value
+        ...     def inverse(self, value):
+        ...         self.total -= value
+        ...     def value(self) -> int:
+        ...         return self.total
+        ...     def finalize(self):
+        ...         return self.total
+        >>> total = from_sqlite_aggregate(SumOf, name="demo.sum_of", version="1.0.0")()
+        >>> total.compute_result(total.remove_events(total.add_events(total.create_state(), [1, 2, 6]), [2]))
+        7
+    """
+    check_options(options)
+    foreign = Foreign(aggregate, options["name"], "a class that sqlite3 takes as an aggregate")
+    foreign.require_class()
+    foreign.require("step", "finalize")
+    last = "value" if foreign.has("value") else "finalize"
+    payload = foreign.payload_type(options.get("input"), "step")
+    spread = foreign.spread(payload, "step")
+    return adapt(
+        foreign,
+        lambda *arguments, **parameters: _SqlAggregate(lambda: foreign.make(*arguments, **parameters), spread, last),
+        payload,
+        foreign.result_type(options.get("result"), last),
+        {"remove_events": foreign.has("inverse")},
+        options,
+    )
+
+
+class _SqlAggregate:
+    def __init__(self, create: Callable[[], Any], spread: Spread, last: str) -> None:
+        self.create = create
+        self._spread = spread
+        self._last = last
+        create()  # refuses wrong parameters now
+
+    def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        for payload in payloads:
+            accumulator.step(*self._spread(payload))
+        return accumulator
+
+    def remove(self, accumulator: Any, payloads: Sequence[object]) -> Any:
+        for payload in payloads:
+            accumulator.inverse(*self._spread(payload))
+        return accumulator
+
+    def result(self, accumulator: Any) -> Any:
+        return getattr(accumulator, self._last)()

@@ -1,0 +1,266 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return, var-annotated"
+"""What an adapter makes of foreign code: its types, its capabilities, its parameters, and what it refuses."""
+
+from __future__ import annotations
+
+import pickle
+from inspect import signature
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+
+from muntin import ModuleContractError, ModuleDefinitionError
+from muntin.schemas import spell
+from muntin_adapters import (
+    from_aggregate_function,
+    from_aggregator,
+    from_combine_fn,
+    from_sketch,
+    from_sqlite_aggregate,
+    from_statistic,
+)
+from muntin_adapters.combinators import filtering
+
+NAMED: Any = {"name": "demo.it", "version": "1.0.0"}
+
+
+class CombineFn:
+    """Only declares methods, as the class of that name in Beam does."""
+
+    def create_accumulator(self):
+        raise NotImplementedError
+
+    def add_input(self, accumulator, element):
+        raise NotImplementedError
+
+    def merge_accumulators(self, accumulators):
+        raise NotImplementedError
+
+    def extract_output(self, accumulator):
+        raise NotImplementedError
+
+
+class Half(CombineFn):
+    def create_accumulator(self):
+        return 0
+
+    def add_input(self, accumulator, element: int):
+        return accumulator + element
+
+
+class AggregateFunction:
+    def retract(self, accumulator, *args):
+        raise RuntimeError
+
+    def merge(self, accumulator, accumulators):
+        raise RuntimeError
+
+
+class Total(AggregateFunction):
+    """The total, scaled."""
+
+    def __init__(self, factor: int = 1, *, least: int = 0):
+        if factor < 1:
+            raise ValueError("factor must be positive")
+        self.factor, self.least, self.is_open = factor, least, False
+
+    def open(self, context):
+        self.is_open = context is None
+
+    def close(self):
+        CLOSED.append(self)
+
+    def create_accumulator(self):
+        assert self.is_open
+        return [self.least]
+
+    def accumulate(self, accumulator, value: int):
+        accumulator[0] += value * self.factor
+
+    def get_value(self, accumulator) -> int:
+        return accumulator[0]
+
+
+CLOSED: list[Total] = []
+
+
+class Summed(Total):
+    def retract(self, accumulator, value):
+        accumulator[0] -= value * self.factor
+
+    def merge(self, accumulator, accumulators):
+        for other in accumulators:
+            accumulator[0] += other[0] - self.least
+
+
+class Bare:
+    pass
+
+
+def test_types_come_from_annotations() -> None:
+    module = from_aggregate_function(Total, **NAMED)
+    assert (spell(module.input_field()), spell(module.result_field())) == ("integer", "integer")
+    assert (module.name, module.version, module.__doc__) == ("demo.it", "1.0.0", "The total, scaled.")
+
+
+def test_given_types_go_before_annotations() -> None:
+    module = from_aggregate_function(Total, input=float, result=float, **NAMED)
+    assert (spell(module.input_field()), spell(module.result_field())) == ("float", "float")
+
+
+def test_only_what_is_implemented_becomes_a_capability() -> None:
+    half, whole = from_aggregate_function(Total, **NAMED), from_aggregate_function(Summed, **NAMED)
+    without = from_aggregate_function(Summed, without=["combine"], **NAMED)
+    capabilities = ("remove_events", "combine", "deduct")
+    assert [hasattr(half, name) for name in capabilities] == [False, False, False]
+    assert [hasattr(whole, name) for name in capabilities] == [True, True, False]
+    assert [hasattr(without, name) for name in capabilities] == [True, False, False]
+
+
+def test_the_parameters_of_a_class_are_the_modules() -> None:
+    module = from_aggregate_function(Total, **NAMED)
+    assert str(signature(module)) == "(factor: int = 1, *, least: int = 0)"
+    twice = module(2, least=5)
+    assert twice.compute_result(twice.add_events(twice.create_state(), [1, 2])) == 11
+    with pytest.raises(ValueError, match="factor must be positive"):
+        module(factor=0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'most'"):
+        module(most=3)
+
+
+def test_an_instance_has_no_parameters_and_is_left_alone() -> None:
+    instance = Total(factor=3)
+    module = from_aggregate_function(instance, **NAMED)
+    assert str(signature(module)) == "()"
+    assert module().add_events([0], [2]) == [6]
+    assert not instance.is_open
+
+
+def test_it_is_opened_where_it_is_used_and_closed_when_it_is_dropped() -> None:
+    CLOSED.clear()
+    module = from_aggregate_function(Total, **NAMED)()
+    module.create_state()
+    assert not CLOSED
+    del module
+    assert [total.is_open for total in CLOSED] == [True]
+
+
+@pytest.mark.parametrize("library", [pickle, cloudpickle])
+def test_a_module_travels_as_the_call_that_made_it(library: Any) -> None:
+    module = from_aggregate_function(Summed, **NAMED)(2, least=1)
+    state = module.add_events(module.create_state(), [5])
+    copied = library.loads(library.dumps(module))
+    assert copied.compute_result(copied.add_events(state, [7])) == 25
+    assert (type(copied).name, hasattr(copied, "combine")) == ("demo.it", True)
+    assert str(signature(type(copied))) == str(signature(type(module)))
+
+
+@pytest.mark.parametrize("library", [pickle, cloudpickle])
+def test_a_module_made_of_made_modules_travels_too(library: Any) -> None:
+    module = filtering(filtering(from_aggregate_function(Summed, **NAMED), bool), callable_condition)(factor=3)
+    copied = library.loads(library.dumps(module))
+    assert copied.compute_result(copied.add_events(copied.create_state(), [1, -1, 2])) == 9
+    assert copied.version == module.version
+
+
+def callable_condition(value: int) -> bool:
+    return value > 0
+
+
+def test_what_only_this_program_knows_travels_by_value() -> None:
+    class Local(Summed):
+        pass
+
+    module = filtering(from_aggregate_function(Local, **NAMED), lambda value: value > 1)()
+    copied = cloudpickle.loads(cloudpickle.dumps(module))
+    assert copied.compute_result(copied.add_events(copied.create_state(), [1, 5])) == 5
+
+
+class Written(from_aggregate_function(Summed, name="demo.base", version="1")):  # type: ignore[misc]  # made by a call
+    """A subclass that was written out."""
+
+    name, version = "demo.written", "2.0.0"
+    state_bytes = 100
+
+
+def test_a_written_subclass_gives_another_name_and_pickles_by_it() -> None:
+    copied = pickle.loads(pickle.dumps(Written(factor=2)))
+    assert type(copied) is Written
+    assert copied.add_events(copied.create_state(), [3]) == [6]
+    assert (copied.name, copied.version, copied.state_bytes) == ("demo.written", "2.0.0", 100)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "code", "options", "message"),
+    [
+        (from_combine_fn, Half, {}, "Half has no merge_accumulators and no extract_output\n  expected: a combine"),
+        (from_combine_fn, Bare(), {}, "Bare has no create_accumulator and no add_input"),
+        (from_aggregate_function, AggregateFunction, {}, "no create_accumulator and no accumulate and no get_value"),
+        (from_aggregator, Bare, {}, "Bare has no reduce and no merge and no finish"),
+        (from_sqlite_aggregate, Bare, {}, "Bare has no step and no finalize"),
+        (from_sqlite_aggregate, Bare(), {}, "is no class"),
+        (from_statistic, Bare, {}, "Bare has no update and no get"),
+        (from_sketch, Bare, {"get": "get_estimate", "input": int}, "Bare has no update and no get_estimate"),
+        (from_aggregate_function, Total, {"serialize": list}, "give both"),
+        (from_aggregate_function, Total, {"without": ["merge"]}, "'merge' is no capability"),
+        (from_aggregate_function, Total, {"name": "total"}, "named 'total'"),
+        (from_aggregate_function, Total, {"version": ""}, "has no version"),
+        (from_aggregate_function, Total, {"result": complex}, "its result is <class 'complex'>, which no column has"),
+        (from_aggregate_function, Total, {"input": list}, "its payloads is <class 'list'>, which no column has"),
+    ],
+)
+def test_code_of_another_shape_is_refused_where_the_module_is_defined(
+    adapter: Any, code: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ModuleDefinitionError, match=message):
+        adapter(code, **{**NAMED, **options})
+
+
+def test_a_missing_type_is_refused_with_where_to_say_it() -> None:
+    class Silent:
+        def step(self, value):
+            return None
+
+        def finalize(self):
+            return 0
+
+    with pytest.raises(ModuleDefinitionError) as refused:
+        from_sqlite_aggregate(Silent, **NAMED)
+    assert "expected: annotations as in" in str(refused.value)
+    assert "Silent.step(value: float), or input=float" in str(refused.value)
+    with pytest.raises(ModuleDefinitionError, match="or result=float"):
+        from_sqlite_aggregate(Silent, input=int, **NAMED)
+
+
+def test_options_that_are_missing_or_unknown_are_refused() -> None:
+    with pytest.raises(TypeError, match="an adapter needs version"):
+        from_combine_fn(Half, name="demo.half")  # type: ignore[call-arg]  # that is the mistake
+    with pytest.raises(TypeError, match="no adapter takes codec="):
+        from_combine_fn(Half, codec=1, **NAMED)  # type: ignore[call-arg]  # that is the mistake
+
+
+class Holding:
+    """Holds something that nobody can store."""
+
+    def __init__(self):
+        self.parts = None
+
+    def update(self, x: int):
+        self.parts = object()
+
+    def get(self) -> int:
+        return 0
+
+
+def test_what_cannot_be_stored_says_how_it_could() -> None:
+    module = from_statistic(Holding, **NAMED)()
+    with pytest.raises(
+        ModuleContractError, match=r"(?s)the accumulator of demo.it.parts is <object .* give serialize="
+    ):
+        module.add_events(module.create_state(), [1])
+
+
+def test_pickle_is_used_only_where_the_writer_says_so() -> None:
+    module = from_statistic(Holding, serialize=pickle.dumps, deserialize=pickle.loads, **NAMED)()
+    assert isinstance(module.add_events(module.create_state(), [1]), bytes)

@@ -1,0 +1,152 @@
+"""Functions of a list, an array or a Series, as modules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from math import isnan
+from statistics import fmean, median_low
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import strategies as st
+
+from muntin import ModuleDefinitionError
+from muntin.schemas import spell
+from muntin.testing import AggregateLaws, equal
+from muntin_adapters import from_array_function, from_function, from_series_function
+
+NOON, MIDNIGHT = datetime(2024, 1, 1, 12, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)
+
+
+def trimmed(values: list[float], share: float = 0.0) -> float:
+    """The mean of the middle."""
+    values.sort()  # as careless code does
+    cut = int(len(values) * share)
+    return sum(values[cut : len(values) - cut]) / (len(values) - 2 * cut)
+
+
+class TestFunction(AggregateLaws):
+    module = from_function(trimmed, name="demo.trimmed", version="1.0.0")(share=0.25)
+
+
+class TestArrayFunction(AggregateLaws):
+    module = from_array_function(np.median, name="numpy.median", version="2", input=float, result=float)()
+
+
+class TestArrayFunctionOfNulls(AggregateLaws):
+    module = from_array_function(np.ma.sum, name="numpy.sum", version="2", input=int | None, result=int | None)()
+
+
+@dataclass(frozen=True)
+class Trip:
+    distance: float
+    hours: int
+
+
+def slowest(trips: Any) -> float:
+    return float((trips["distance"] / trips["hours"]).min())
+
+
+TRIPS = st.builds(Trip, st.integers(0, 99).map(float), st.integers(1, 9))
+
+
+class TestArrayFunctionOfRecords(AggregateLaws):
+    module = from_array_function(slowest, name="numpy.slowest", version="1", input=Trip)()
+    payloads = TRIPS
+
+
+class TestSeriesFunction(AggregateLaws):
+    module = from_series_function(pd.Series.mean, name="pandas.mean", version="2", input=float | None, result=float)()
+
+
+class TestSeriesFunctionOfRecords(AggregateLaws):
+    module = from_series_function(slowest, name="pandas.slowest", version="1", input=Trip)()
+    payloads = TRIPS
+
+
+def test_types_and_parameters_come_from_the_function() -> None:
+    module = from_function(trimmed, name="demo.trimmed", version="1.0.0")
+    assert (spell(module.input_field()), spell(module.result_field())) == ("float", "float")
+    assert module.__doc__ == "The mean of the middle."
+    assert module(share=0.25).compute_result([1.0, 2.0, 4.0, 100.0]) == 3.0
+    assert module().compute_result([1.0, 2.0, 6.0]) == 3.0
+    with pytest.raises(TypeError, match="unexpected keyword argument 'part'"):
+        module(part=1)
+
+
+def test_a_function_of_the_standard_library_needs_its_types_alone() -> None:
+    low = from_function(median_low, name="demo.low", version="3.11", input=int, result=int)
+    mean = from_function(fmean, name="demo.mean", version="3.11", input=float, result=float)
+    assert low().compute_result([5, 1, 3, 4]) == 3
+    assert mean().compute_result([1.0, 2.5]) == 1.75
+
+
+@pytest.mark.parametrize(
+    ("payload_type", "payloads", "dtype"),
+    [
+        (float, [1.5, 2], "float64"),
+        (int, [1, 2], "int64"),
+        (bool, [True], "bool"),
+        (datetime, [NOON], "datetime64[us]"),
+        (date, [NOON.date()], "datetime64[D]"),
+        (timedelta, [timedelta(1)], "timedelta64[us]"),
+        (str, ["a"], "object"),
+    ],
+)
+def test_an_array_has_the_type_of_a_columnar_aggregate_and_comes_back_as_it_was(
+    payload_type: Any, payloads: list[Any], dtype: str
+) -> None:
+    seen: list[Any] = []
+
+    def first(values: Any) -> Any:
+        seen.append(values.dtype)
+        return values[0]
+
+    module = from_array_function(first, name="demo.first", version="1", input=payload_type, result=payload_type)
+    assert module().compute_result(payloads) == payloads[0]
+    assert seen == [np.dtype(dtype)]
+
+
+@pytest.mark.parametrize(
+    ("payload_type", "payloads", "dtype"),
+    [
+        (float, [1.5, None], "float64"),
+        (int, [1, 2], "int64"),
+        (int, [1, None], "Int64"),
+        (bool, [True, None], "boolean"),
+        (datetime, [NOON, None, MIDNIGHT], "datetime64[us, UTC]"),
+        (timedelta, [timedelta(1), None], "timedelta64[us]"),
+        (str, ["a", None], "object"),
+    ],
+)
+def test_a_series_knows_its_nulls_and_comes_back_as_it_was(payload_type: Any, payloads: list[Any], dtype: str) -> None:
+    seen: list[Any] = []
+
+    def everything(values: pd.Series) -> Any:
+        seen.append(str(values.dtype))
+        return values
+
+    module = from_series_function(
+        everything, name="demo.everything", version="1", input=payload_type | None, result=list[payload_type | None]
+    )
+    nulls = [None if isinstance(part, float) and isnan(part) else part for part in module().compute_result(payloads)]
+    assert equal(nulls, payloads)
+    assert seen == [dtype]
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        (lambda values: 0, {"result": int}, "demo.wrong: the type of its payloads is not known"),
+        (lambda values: 0, {"input": int}, "demo.wrong: the type of its result is not known"),
+        (lambda: 0, {"input": int, "result": int}, "takes no payloads"),
+        (3, {"input": int, "result": int}, "3 is no function"),
+        (sum, {"input": int, "result": complex}, "complex'> has no column type"),
+    ],
+)
+def test_a_function_that_cannot_be_a_module_is_refused(function: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModuleDefinitionError, match=message):
+        from_function(function, name="demo.wrong", version="1.0.0", **options)
