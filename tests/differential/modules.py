@@ -42,21 +42,21 @@ def inside(event: Event[int], window: Window) -> Event[int]:
     return Event(start, max(event.end, start + 1), event.payload)
 
 
-class Everything(Aggregate[int, tuple[int, ...]]):
+class Everything(Aggregate[int, str]):
     name, version = "test.everything", "1"
 
-    def compute_result(self, payloads: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sorted(payloads))
+    def compute_result(self, payloads: Sequence[int]) -> str:
+        return str(sorted(payloads))
 
 
-class Lifetimes(TimeSensitiveAggregate[int, tuple[object, ...]]):
+class Lifetimes(TimeSensitiveAggregate[int, str]):
     name, version = "test.lifetimes", "1"
 
-    def compute_result(self, events: Sequence[Event[int]], window: Window) -> tuple[object, ...]:
-        return window.start, window.end, *sorted(seen(events))
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> str:
+        return str((window.start, window.end, *sorted(seen(events))))
 
 
-class Growing(IncrementalAggregate[int, list[int], tuple[int, ...]]):
+class Growing(IncrementalAggregate[int, list[int], str]):
     name, version = "test.growing", "1"
 
     def create_state(self) -> list[int]:
@@ -65,8 +65,8 @@ class Growing(IncrementalAggregate[int, list[int], tuple[int, ...]]):
     def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
         return state + list(payloads)
 
-    def compute_result(self, state: list[int]) -> tuple[int, ...]:
-        return tuple(sorted(state))
+    def compute_result(self, state: list[int]) -> str:
+        return str(sorted(state))
 
 
 class Sliding(Growing):
@@ -81,11 +81,11 @@ class Range(Sliding):
 
     name, version = "test.range", "1"
 
-    def compute_result(self, state: list[int]) -> tuple[int, ...]:
-        return min(state) // 4, max(state) // 4
+    def compute_result(self, state: list[int]) -> str:
+        return f"{min(state) // 4} {max(state) // 4}"
 
 
-class GrowingLifetimes(TimeSensitiveIncrementalAggregate[int, list[Seen], tuple[object, ...]]):
+class GrowingLifetimes(TimeSensitiveIncrementalAggregate[int, list[Seen], str]):
     name, version = "test.growing_lifetimes", "1"
 
     def create_state(self, window: Window) -> list[Seen]:
@@ -94,8 +94,8 @@ class GrowingLifetimes(TimeSensitiveIncrementalAggregate[int, list[Seen], tuple[
     def add_events(self, state: list[Seen], events: Sequence[Event[int]], window: Window) -> list[Seen]:
         return state + seen(events)
 
-    def compute_result(self, state: list[Seen], window: Window) -> tuple[object, ...]:
-        return window.start, window.end, *sorted(state)
+    def compute_result(self, state: list[Seen], window: Window) -> str:
+        return str((window.start, window.end, *sorted(state)))
 
 
 class SlidingLifetimes(GrowingLifetimes):

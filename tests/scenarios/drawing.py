@@ -1,0 +1,238 @@
+"""Scenarios drawn from a number: whatever a user may write, over whatever may come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+from random import Random
+from typing import Any, Final
+
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    ClipPolicy,
+    CumulateWindows,
+    EmitPolicy,
+    Event,
+    Insertion,
+    LandmarkWindows,
+    Punctuation,
+    Revision,
+    TimestampPolicy,
+    WindowKind,
+    WindowSpecification,
+    hopping,
+    session,
+    snapshot,
+    tumbling,
+)
+from muntin.testing import KeyedChange, Script, random_stream
+from muntin.testing.batches import Step
+from muntin.windows import Unwindowed
+from tests.differential.calendars import LASTING as LASTING_CALENDARS
+from tests.differential.calendars import SCALES, SLICED, spread
+from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS, until_closed
+from tests.differential.modules import OWN_TIMES
+from tests.differential.test_inputs import rising
+from tests.scenarios.modules import ANY, COLUMNAR, FOLLOWING, LASTING, MERGED, ORDERED, Modules
+from tests.scenarios.query import Lifetimes, Query
+from tests.scenarios.running import Mishaps
+from tests.scenarios.scenario import Scenario
+
+CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED
+GRIDS: Final = (
+    *(tumbling(8), tumbling(1), tumbling(50), tumbling(7, 3), hopping(10, 5), hopping(10, 3), hopping(13, 1, -5)),
+    *(hopping(9, 6), hopping(4, 9, 1), hopping(4, 12), hopping(40, 17)),
+)
+SHARED: Final = (
+    {"a": tumbling(6), "b": tumbling(10)},
+    {"a": hopping(9, 6), "b": tumbling(4, 1), "c": hopping(3, 7, -2)},
+    {"a": hopping(20, 5), "b": hopping(5, 5), "c": hopping(10, 5, 5)},
+    {"a": tumbling(30), "b": tumbling(1)},
+)
+FUSED: Final = (session(4), session(1), session(9), snapshot())
+
+
+def cutting(random: Random) -> Scenario:
+    """Draw any windows that cut the axis, any module, any policy."""
+    shape, window = random.choice(list(ANY)), random.choice(list(CUTTING))
+    is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
+    timestamps = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
+    timestamps += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP] if shape in OWN_TIMES else []
+    lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "samples", "points"))
+    ages = (1, 3, 6, 14) if lifetimes != "samples" and random.random() < 0.2 else (None,)
+    query = Query(
+        CUTTING[window],
+        ANY[shape],
+        random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE,
+        random.choice(timestamps),
+        random.choice(list(EmitPolicy)),
+        lifetimes,
+        is_filtered=random.random() < 0.25,
+        forget_keys_after=random.choice(ages),
+    )
+    return _scenario(random, query, nulls=0.05)
+
+
+def time_bound(random: Random) -> Scenario:
+    """Draw results that start where they become known."""
+    window = random.choice(list(WINDOWS))
+    moves = WINDOWS[window].ends_move
+    shapes = ("aggregate", "incremental aggregate", "incremental aggregate that removes", "operator")
+    shape = random.choice(shapes if moves else list(ANY))
+    is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
+    clip = random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE
+    lifetimes: Lifetimes = "named" if moves else random.choice(("named", "named", "intervals", "samples"))
+    policies = (clip, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
+    return _scenario(random, Query(WINDOWS[window], ANY[shape], *policies, lifetimes))
+
+
+def on_grids(random: Random) -> Scenario:
+    """Draw what may be merged over slices: grids, one or several, over points or lifetimes, revised or not."""
+    modules = random.choice((COLUMNAR, COLUMNAR, MERGED))
+    window: Any = random.choice(GRIDS) if random.random() < 0.7 else random.choice(SHARED)
+    is_one = isinstance(window, WindowSpecification)
+    lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if is_one else "points"
+    emit = random.choice((EmitPolicy.FINAL, EmitPolicy.SPECULATIVE)) if lifetimes == "named" else EmitPolicy.FINAL
+    return _scenario(random, _merging(random, window, modules, lifetimes, emit), nulls=0.2)
+
+
+def on_calendars(random: Random) -> Scenario:
+    """Draw calendar windows, where days are skipped, shown twice, or of 23 and 25 hours."""
+    scales = random.choice((SLICED, SLICED, SCALES))
+    name = random.choice(list(scales))
+    window, origin, scale = scales[name]
+    modules = random.choice((COLUMNAR, MERGED))
+    may_last = scales is SCALES or name in LASTING_CALENDARS
+    lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if may_last else "points"
+    drawn = _scenario(random, _merging(random, window, modules, lifetimes), nulls=0.2, is_moved=False)
+    steps = spread(drawn.stream, origin, scale).steps
+    return replace(drawn, stream=Script(tuple(_lasting(steps, 1)) if lifetimes == "points" else steps))
+
+
+def on_edges(random: Random) -> Scenario:
+    """Draw sessions and snapshots of what can be fused."""
+    modules = random.choice((COLUMNAR, MERGED))
+    lifetimes: Lifetimes = random.choice(("points", "intervals", "intervals", "named"))
+    return _scenario(random, _merging(random, random.choice(FUSED), modules, lifetimes), nulls=0.2)
+
+
+def in_order(random: Random) -> Scenario:
+    """Draw modules that read the order of events, whose times tie."""
+    window, emit = random.choice(list(CUTTING)), random.choice(list(EmitPolicy))
+    lifetimes: Lifetimes = random.choice(("named", "intervals", "points"))
+    query = Query(
+        CUTTING[window], random.choice(list(ORDERED.values())), emit=emit, lifetimes=lifetimes, has_order=True
+    )
+    return _scenario(random, query, has_ties=True)
+
+
+def following(random: Random) -> Scenario:
+    """Draw operators that follow the events of a key."""
+    lasts = random.random() < 0.5
+    lifetimes: Lifetimes = random.choice(("named", "intervals", "samples")) if lasts else "points"
+    modules = random.choice(list((LASTING if lasts else FOLLOWING).values()))
+    return _scenario(random, Query(Unwindowed(), modules, lifetimes=lifetimes, has_order=True), has_ties=True)
+
+
+FAMILIES: Final[dict[str, Callable[[Random], Scenario]]] = {
+    drawn.__name__: drawn for drawn in (cutting, time_bound, on_grids, on_calendars, on_edges, in_order, following)
+}
+"""The ways to draw a scenario, by name."""
+
+
+def drawn(family: str, seed: int) -> Scenario:
+    """Return a scenario of a family, the same for the same seed."""
+    return FAMILIES[family](Random(f"{family} {seed}"))
+
+
+def _merging(
+    random: Random, window: Any, modules: dict[str, Modules], lifetimes: Lifetimes, emit: EmitPolicy = EmitPolicy.FINAL
+) -> Query:
+    timestamps = random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END))
+    chosen = random.choice(list(modules.values()))
+    return Query(
+        window, chosen, timestamps=timestamps, emit=emit, lifetimes=lifetimes, is_filtered=random.random() < 0.2
+    )
+
+
+def _scenario(
+    random: Random, query: Query, *, nulls: float = 0.0, has_ties: bool = False, is_moved: bool = True
+) -> Scenario:
+    seed = random.randrange(10**9)
+    mishaps = Mishaps(
+        seed,
+        disorder=random.random() < 0.8,
+        cuts=random.choice((0.05, 0.2, 0.4)),
+        restarts=random.choice((0.0, 0.3, 1.0)),
+        crashes=random.choice((0.0, 0.2)),
+    )
+    return Scenario(query, _stream(random, query, nulls, has_ties=has_ties, is_moved=is_moved), mishaps)
+
+
+def _stream(random: Random, query: Query, nulls: float, *, has_ties: bool, is_moved: bool) -> Script:
+    """Draw a legal stream of the events that a query has: mostly a short one, now and then one hot key with many."""
+    is_hot, numbers = random.random() < 0.06, count(1)
+
+    def payload(drawn: Random) -> object:
+        if has_ties:  # their order tells them apart
+            return next(numbers) * 7 % 1_009
+        return None if drawn.random() < nulls else drawn.randint(-9, 9)
+
+    stream = random_stream(
+        random.randrange(10**9),
+        keys=("hot",) if is_hot else random.choice((("a", "b", None), ("a",), tuple("abcdefgh"))),
+        events=random.randint(60, 200) if is_hot else random.randint(1, 18),
+        starts=range(-20, -12 if has_ties else random.choice((-10, 20, 45))),
+        payload=payload,
+        disorder=random.randrange(25),
+        again=0.3 if query.has_ids and random.random() < 0.6 else 0.0,
+        closed=random.random() < 0.8,
+    )
+    steps = list(until_closed(stream).steps)
+    if not query.has_ids:
+        steps = [step for step in steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)]
+    if query.lifetimes in ("points", "samples"):
+        steps = list(_lasting(steps, 1 if query.lifetimes == "points" else INFINITY))
+    far = random.choice((0, 0, 0, 2**40, -(2**55))) if is_moved and _may_be_far(query) else 0
+    return _moved(Script(tuple(rising(steps))), far)
+
+
+def _may_be_far(query: Query) -> bool:
+    return not any(isinstance(window, LandmarkWindows | CumulateWindows) for window in query.named.values())
+
+
+def _lasting(steps: Sequence[Step], length: int) -> Iterator[Step]:
+    """Yield steps whose events last so long; of samples, a key has one at a time."""
+    known = set()
+    for step in steps:
+        if not isinstance(step, KeyedChange):
+            yield step
+            continue
+        change = step.change
+        name = step.key, change.event.start
+        if length < INFINITY or name not in known:
+            known.add(name)
+            end = INFINITY if length == INFINITY else change.event.start + length
+            yield KeyedChange(step.key, Insertion(change.id, Event(change.event.start, end, change.event.payload)))
+
+
+def _moved(stream: Script, far: int) -> Script:
+    """Return a stream so far away on the axis."""
+
+    def at(tick: int) -> int:
+        return tick if tick in (EARLIEST, INFINITY) else tick + far
+
+    def step_at(step: Step) -> Step:
+        if isinstance(step, Punctuation):
+            return Punctuation(at(step.time))
+        if not isinstance(step, KeyedChange):
+            return step
+        change = step.change
+        event = Event(at(change.event.start), at(change.event.end), change.event.payload)
+        if isinstance(change, Insertion):
+            return KeyedChange(step.key, Insertion(change.id, event))
+        return KeyedChange(step.key, Revision(change.id, event, at(change.new_end)))
+
+    return Script(tuple(map(step_at, stream.steps)))

@@ -1,0 +1,291 @@
+"""A query as its writer states it, for the planner on one side and for the reference on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+from pyspark.sql import types as spark_types
+
+from muntin import (
+    Axis,
+    ClipPolicy,
+    EarlyEmission,
+    EmitPolicy,
+    Module,
+    ProgressPolicy,
+    Punctuated,
+    QueryError,
+    RowOperator,
+    RowWindows,
+    SupportsColumns,
+    TimestampPolicy,
+    WindowSpecification,
+)
+from muntin.schemas import Field, Struct, Variable, describe
+from muntin.testing import Computation, WindowedQuery
+from muntin.windows import Unwindowed
+from muntin_engine.evaluators.registry import EVALUATORS
+from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
+from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.input_binding import bind_inputs
+from muntin_engine.plan.planner import checked_plan
+from muntin_engine.spark.types import arrow_type_of, spark_type_of
+from tests.differential.remembered import remembered
+
+Lifetimes = Literal["points", "intervals", "named", "samples"]
+"""Points and intervals that nothing can refer to; events with ids, which are revised; samples until the next one."""
+
+PAYLOAD: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "x": lambda payload: payload,
+    "order": lambda payload: payload,
+    "part": lambda payload: None if payload is None else payload % 2,
+    "size": lambda payload: abs(payload or 0),
+    "is_kept": lambda payload: None if payload is None else payload % 3 != 0,
+}
+"""The columns of a row, each a function of the payload in the script."""
+
+_TICKS: Final = pa.struct([("start", pa.int64()), ("end", pa.int64())])
+_ADDED: Final = {
+    "window_name": pa.string(),
+    "change": pa.string(),
+    "event_id": pa.int64(),
+    "new_end": pa.int64(),
+    "timing": pa.string(),
+    "firing": pa.int64(),
+    "ends_window": pa.bool_(),
+    "partition": pa.int64(),
+}
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query over one stream of events whose payload is a nullable integer.
+
+    Attributes:
+        window: The windows; several specifications by name; or `Unwindowed()`.
+        modules: One operator, or any number of aggregates, which read the payload.
+        clip: The clipping policy.
+        timestamps: The timestamping policy.
+        emit: The emission of results.
+        lifetimes: The kind of events.
+        is_filtered: True if `where("is_kept")` leaves out events.
+        has_order: True if `order="order"` orders the rows of one time, by their payloads.
+        forget_keys_after: For how long a key may be silent.
+        progress: What says how complete the input is.
+    """
+
+    window: WindowSpecification | Mapping[str, WindowSpecification]
+    modules: tuple[Module, ...]
+    clip: ClipPolicy = ClipPolicy.NONE
+    timestamps: TimestampPolicy = TimestampPolicy.ALIGN
+    emit: EmitPolicy | EarlyEmission = EmitPolicy.FINAL
+    lifetimes: Lifetimes = "named"
+    is_filtered: bool = False
+    has_order: bool = False
+    forget_keys_after: int | None = None
+    progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
+
+    def __str__(self) -> str:
+        modules = ", ".join(module.name for module in self.modules)
+        windows = ", ".join(f"{name} {window}".strip() for name, window in self.named.items())
+        policies = f"clip {self.clip}, timestamps {self.timestamps}, emit {self.emit}"
+        parts = "".join(f", {part}" for part in ("is_filtered", "has_order") if getattr(self, part))
+        parts += "" if self.forget_keys_after is None else f", forget_keys_after={self.forget_keys_after}"
+        return f"{modules} over {windows} of {self.lifetimes}, {policies}{parts}"
+
+    @property
+    def named(self) -> Mapping[str, WindowSpecification]:
+        """The specifications by name; the name of a single one is empty."""
+        return self.window if isinstance(self.window, Mapping) else {"": self.window}
+
+    @property
+    def first(self) -> WindowSpecification:
+        """The first specification."""
+        return next(iter(self.named.values()))
+
+    @property
+    def is_operator(self) -> bool:
+        """True if its one module returns rows."""
+        return self.modules[0].is_operator
+
+    @property
+    def is_windowed(self) -> bool:
+        """True if it has windows."""
+        return not isinstance(self.first, Unwindowed)
+
+    @cached_property
+    def has_second_output(self) -> bool:
+        """True if rows that leave give results."""
+        return isinstance(self.modules[0], RowOperator) and self.modules[0].evicted_field() is not None
+
+    @property
+    def keeps(self) -> Callable[[Any], bool]:
+        """The filter of payloads."""
+        return PAYLOAD["is_kept"] if self.is_filtered else _everything
+
+    @property
+    def has_ids(self) -> bool:
+        """True if events may be revised."""
+        return self.lifetimes == "named"
+
+    @cached_property
+    def evaluators(self) -> Mapping[str, Plan]:
+        """The plans of all evaluators that can run it, by the evaluator's name; the planner says which can."""
+        found: dict[str, Plan] = {}
+        for evaluator in EVALUATORS:
+            try:
+                found[evaluator.name] = self.plan(evaluator.name)
+            except QueryError as error:
+                if "cannot run this query" not in str(error) and "share its slices" not in str(error):
+                    raise
+        assert found, f"no evaluator runs {self}"
+        return found
+
+    def meaning(self, window: WindowSpecification) -> WindowedQuery:
+        """Return the query over one of its windows, as the reference reads it."""
+        follows = isinstance(window, RowWindows | Unwindowed)
+        return WindowedQuery(
+            window,
+            [
+                Computation(module if follows else remembered(module), accepts=_accepts(module))
+                for module in self.modules
+            ],
+            self.clip,
+            self.timestamps,
+            self.keeps,
+            event_ends_move=self.lifetimes in ("named", "samples"),
+            forget_keys_after=self.forget_keys_after,
+            order=_in_order if self.has_order else None,
+        )
+
+    def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
+        """Return the plan for an evaluator, or for the one that the planner chooses.
+
+        Raises:
+            QueryError: The evaluator cannot run it, or none can.
+        """
+        return checked_plan(
+            Plan(
+                inputs=(Input(self._columns, self.progress, is_edge=self.lifetimes == "samples", order=self._order),),
+                axis=Axis.TICKS,
+                window=self.first,
+                clip=self.clip,
+                timestamps=self.timestamps,
+                emit=self.emit,
+                modules=tuple(self._plan_module(place) for place in range(len(self.modules))),
+                buckets=buckets,
+                expressions={name: place for place, name in enumerate(self.payload) if name not in ("x", "order")},
+                named_windows=self.window if isinstance(self.window, Mapping) else {},
+                wanted=evaluator,
+                forget_keys_after=self.forget_keys_after,
+            )
+        )
+
+    def task(self, plan: Plan) -> TaskPayload:
+        """Return what travels to the workers."""
+        return TaskPayload(
+            plan=plan.for_workers(),
+            identity=plan_identity(plan),
+            keys=(pa.string(),),
+            columns=(InputColumns((*self._types, *([pa.bool_()] * plan.input.keeps_filtered)), has_changes=True),),
+            results=_schema(plan, plan.added, plan.outputs),
+            evicted=_schema(plan, plan.added_to_evicted, plan.evicted) if plan.evicted else None,
+        )
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+        """Return rows as the projection of the query has them.
+
+        Args:
+            rows: Their keys, places of buckets, changes, times and payloads.
+        """
+        told = [{**row, **{name: read(row["payload"]) for name, read in PAYLOAD.items()}} for row in rows]
+        names = {"bucket": ("bucket", pa.int32()), "k0": ("key", pa.string()), "change": ("change", pa.string())}
+        names["start"] = ("start", pa.int64())
+        if self.has_ids:
+            names |= {"id": ("id", pa.int64()), "new_end": ("new_end", pa.int64())}
+        if self.lifetimes in ("intervals", "named"):
+            names["end"] = ("end", pa.int64())
+        if self.is_filtered:
+            names["kept"] = ("is_kept", pa.bool_())
+        names |= {f"i{place}": (name, pa.int64()) for place, name in enumerate(self.payload)}
+        return pa.record_batch({at: pa.array([row.get(name) for row in told], of) for at, (name, of) in names.items()})
+
+    @cached_property
+    def payload(self) -> tuple[str, ...]:
+        """The columns that its modules, windows and triggers read."""
+        order = ("order",) if self._order is not None else ()
+        windows = self.first.reads if isinstance(self.first, RowWindows) else ()
+        return ("x", *order, *windows)
+
+    @property
+    def _order(self) -> int | None:
+        return 1 if self.has_order else None
+
+    @property
+    def _types(self) -> list[pa.DataType]:
+        return [pa.int64()] * len(self.payload)
+
+    @property
+    def _columns(self) -> Columns:
+        names = {"intervals": ("end",), "named": ("end", "id", "new_end")}.get(self.lifetimes, ())
+        return Columns(
+            start=_named("start"),
+            change=NamedColumn("change", "string"),
+            keys=(NamedColumn("key", "string"),),
+            payload=tuple(map(_named, self.payload)),
+            conditions=(NamedColumn("is_kept", "boolean"),) if self.is_filtered else (),
+            **{name: _named(name) for name in names},
+        )
+
+    def _plan_module(self, place: int) -> ModulePlan:
+        module, given = self.modules[place], describe(int | None, "x")
+        bound = bind_inputs(type(module), [given])
+        known = tuple(
+            Field(part.name, given.type, part.is_nullable) if isinstance(part.type, Variable) else part
+            for part in bound.reads
+        )
+        form = module.columnar_form(known[0]) if isinstance(module, SupportsColumns) else None
+        output = "" if module.is_operator else f"m{place}"
+        select = bound.selector((0,))
+        return ModulePlan(
+            output, module, {}, (0,), bound.reads, select, bound.result, form, known, evicted=bound.evicted
+        )
+
+
+def values_of(module: Module, row: Hashable) -> tuple[Any, ...]:
+    """Return the columns of a row of an operator."""
+    of = module.result_field().type
+    if not isinstance(of, Struct):
+        return (row,)
+    return tuple(row) if isinstance(row, tuple) else tuple(getattr(row, part.name) for part in of.fields)
+
+
+def _accepts(module: Module) -> Callable[[Any], bool]:
+    return _everything if module.input_field().is_nullable else _present
+
+
+def _everything(_payload: object) -> bool:
+    return True
+
+
+def _present(payload: object) -> bool:
+    return payload is not None
+
+
+def _in_order(payload: Any) -> Any:
+    return [] if payload is None else [payload]
+
+
+def _named(name: str) -> NamedColumn:
+    return NamedColumn(name, "bigint")
+
+
+def _schema(plan: Plan, names: Sequence[str], outputs: Sequence[Field]) -> pa.Schema:
+    ticks = spark_types.LongType()
+    columns = [("key", pa.string()), *((name, _ADDED.get(name, _TICKS)) for name in names)]
+    return pa.schema([*columns, *((part.name, arrow_type_of(spark_type_of(part, ticks))) for part in outputs)])

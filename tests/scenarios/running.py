@@ -1,0 +1,250 @@
+"""A stream on its way through one evaluator as Spark would run it: map tasks, the exchange, buckets, blobs.
+
+Nothing here knows an evaluator: each is driven by `distribute` and `run_bucket`, which call `Evaluator.lift` and
+`Evaluator.process`, and its state lies in cells of bytes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from muntin import EARLIEST, INFINITY, Insertion
+from muntin.testing import Batch, KeyedChange
+from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.exchange.distribute import distribute
+from muntin_engine.exchange.shuffle import collect, from_blob
+from muntin_engine.plan import Plan
+from muntin_engine.state.cells import METADATA, MemoryCells
+from tests.scenarios.query import Query
+
+MOST_TASKS: Final = 3
+
+
+@dataclass(frozen=True)
+class Mishaps:
+    """The mishaps on the way; none of them changes the meaning.
+
+    Attributes:
+        seed: Draws them.
+        disorder: True if changes arrive in another legal order, so that a revision may come before its insertion.
+        cuts: The probability that a micro-batch ends after a step; None leaves the seams of the stream.
+        restarts: The probability that a new process takes a micro-batch: it has the cells and the pickled task alone.
+        crashes: The probability that a bucket evaluates a micro-batch, all or part of its writes are lost, and it does
+            so again.
+    """
+
+    seed: int = 0
+    disorder: bool = True
+    cuts: float | None = 0.3
+    restarts: float = 0.3
+    crashes: float = 0.15
+
+
+class Row(NamedTuple):
+    """A row of an output; `more` are the columns that are neither its times nor its values."""
+
+    key: Hashable
+    window: tuple[int, int]
+    lifetime: tuple[int, int]
+    values: tuple[Any, ...]
+    more: tuple[Any, ...] = ()
+
+
+class CrashError(Exception):
+    """A process died."""
+
+
+class DyingCells(MemoryCells):
+    """Cells of a process that dies after so many writes."""
+
+    def __init__(self, cells: Mapping[str, bytes], writes: int) -> None:
+        super().__init__()
+        self.cells, self._writes = dict(cells), writes
+
+    def put(self, name: str, data: bytes) -> None:
+        """Set a cell, or die."""
+        if not self._writes:
+            raise CrashError
+        self._writes -= 1
+        super().put(name, data)
+
+
+class Run:
+    """A stream on its way, with what came of it so far.
+
+    Attributes:
+        evicted: The rows of the second output.
+        counts: The rows that were sent, accepted, late, shed and rejected, by these names, and other metrics.
+        inserted: The rows that the last micro-batch inserted.
+        promised: The output watermark of each bucket.
+        cells: The state of each bucket.
+    """
+
+    def __init__(self, query: Query, plan: Plan, mishaps: Mishaps) -> None:
+        self._query, self._mishaps, self._task = query, mishaps, query.task(plan)
+        self._random = Random(mishaps.seed)
+        self._live: dict[Hashable, Row] = {}
+        self._bag: Counter[Row] = Counter()
+        self._used: set[Hashable] = set()
+        self.evicted: Counter[Row] = Counter()
+        self.inserted: Counter[Row] = Counter()
+        self.counts: Counter[str] = Counter()
+        self.promised = dict.fromkeys(self._task.buckets, EARLIEST)
+        self.cells = {bucket: MemoryCells() for bucket in self._task.buckets}
+
+    @property
+    def output(self) -> Counter[Row]:
+        """The output that is live."""
+        return self._bag + Counter(self._live.values())
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no bucket keeps anything but its metadata."""
+        return all(list(cells.cells) == [METADATA] for cells in self.cells.values())
+
+    def take(self, batch: Batch, more: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Evaluate a micro-batch.
+
+        Args:
+            batch: The micro-batch.
+            more: Further rows, as a projection has them; an illegal row, say.
+
+        Raises:
+            AssertionError: The output is not as it must be whatever the query is.
+        """
+        random, before = self._random, self.output
+        if batch.restart_before or random.random() < self._mishaps.restarts:
+            self._task = pickle.loads(pickle.dumps(self._task))
+        rows = [*map(self._row, batch.changes), *more]
+        self.counts["sent"] += len(rows)
+        if batch.punctuation is not None:
+            rows.append(mark(batch.punctuation))
+        tasks: list[list[Mapping[str, Any]]] = [[] for _ in range(random.randint(1, MOST_TASKS))]
+        for row in random.sample(rows, len(rows)):
+            random.choice(tasks).append(row)
+        sent = [row for some in tasks for out in self._distributed(some) for row in out.to_pylist()]
+        self.inserted, changed = Counter(), set[tuple[Hashable, tuple[int, int]]]()
+        for bucket in random.sample(self._task.buckets, len(self._task.buckets)):
+            rows_of_bucket = [row for row in sent if row["bucket"] == bucket]
+            if random.random() < self._mishaps.crashes:
+                self._crash(bucket, rows_of_bucket)
+            changed |= self._run(bucket, rows_of_bucket)
+        after = self.output
+        for key, window in changed:  # a window whose result did not change emits nothing
+            assert _of(before, key, window) != _of(after, key, window), f"nothing changed in {window} of {key!r}"
+
+    def row(self, key: Hashable, id: object, start: int, end: int | None, payload: object) -> dict[str, Any]:
+        """Return an insertion as a row of the projection."""
+        told = {"key": key, "bucket": self._bucket_of(key), "change": "insert", "id": id, "payload": payload}
+        return told | {"start": start, "end": None if end == INFINITY else end}
+
+    def _bucket_of(self, key: Hashable) -> int:
+        return zlib.crc32(repr(key).encode()) % len(self._task.buckets)
+
+    def _row(self, step: KeyedChange) -> dict[str, Any]:
+        change = step.change
+        event = change.event
+        row = self.row(step.key, change.id, event.start, event.end, event.payload)
+        if isinstance(change, Insertion):
+            return row
+        if change.is_retraction and self._random.random() < 0.5:
+            return row | {"change": "retract"}
+        return row | {"change": "revise", "new_end": change.new_end}
+
+    def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
+        cut = self._random.randint(0, len(rows))
+        return distribute(self._task, [self._query.rows(some) for some in (rows[:cut], rows[cut:]) if some])
+
+    def _crash(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Evaluate a micro-batch of which nothing is committed."""
+        cells = DyingCells(self.cells[bucket].cells, self._random.choice((0, 1, 2, 1_000)))
+        try:
+            list(run_bucket(self._task, bucket, cells, collect(rows)))
+        except CrashError:
+            return
+
+    def _run(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> set[tuple[Hashable, tuple[int, int]]]:
+        """Evaluate a micro-batch of a bucket; return the keys and windows of which something was emitted."""
+        promised, changed, gone = self.promised[bucket], set(), Counter[Row]()
+        inserted: Counter[Row] = Counter()
+        for blob in run_bucket(self._task, bucket, self.cells[bucket], collect(rows)):
+            if blob.stream == "output_watermark":
+                assert blob.rows >= promised, f"the output watermark goes back from {promised} to {blob.rows}"
+                self.promised[bucket] = blob.rows
+            elif blob.stream == "results":
+                for given in from_blob(blob.data or b"").to_pylist():
+                    row, kind = self._result(given), given.get("change") or "insert"
+                    self._apply(given, row, kind, promised)
+                    changed.add((row.key, row.window))
+                    inserted[row] += kind == "insert"
+                    gone[row] += kind == "retract"
+            elif blob.stream == "evicted":
+                self.evicted.update(map(self._result, from_blob(blob.data or b"").to_pylist()))
+            else:
+                self.counts[blob.stream] += blob.rows
+        assert not inserted & gone, f"retracted and inserted again: {inserted & gone}"
+        self.inserted += inserted
+        return changed
+
+    def _apply(self, given: Mapping[str, Any], row: Row, kind: str, promised: int) -> None:
+        """Take a change of the output into what is live."""
+        (start, end), new_end = row.lifetime, given.get("new_end")
+        new_end = INFINITY if new_end is None else new_end
+        sync_time = min(end, new_end) if kind == "revise" else start
+        assert sync_time >= promised, f"{given} lies before the output watermark {promised}"
+        if "event_id" not in given:
+            self._bag[row] += 1
+            return
+        name = row.key, given["event_id"]
+        if kind == "insert":
+            assert name not in self._used, f"the id of {given} is used twice"
+            self._used.add(name)
+            self._live[name] = row
+            return
+        assert self._live.get(name) == row, f"{given} changes {self._live.get(name)}"
+        del self._live[name]
+        if kind == "revise":
+            assert start < new_end, f"{given} is empty"
+            self._live[name] = row._replace(lifetime=(start, new_end))
+
+    def _result(self, given: Mapping[str, Any]) -> Row:
+        named = {"key", "window", "lifetime", "change", "event_id", "new_end"}
+        outputs = [part.name for part in self._task.outputs]
+        lifetime = extent(given["lifetime"] if "lifetime" in given else given["window"])
+        window = extent(given["window"]) if "window" in given else lifetime
+        more = tuple(value for name, value in given.items() if name not in named and name not in outputs)
+        values = tuple(plain(given[name]) for name in outputs if name in given)
+        return Row(given["key"], window, lifetime, values, more)
+
+
+def _of(output: Counter[Row], key: Hashable, window: tuple[int, int]) -> Counter[Row]:
+    return Counter({row: count for row, count in output.items() if (row.key, row.window) == (key, window)})
+
+
+def mark(time: int) -> dict[str, Any]:
+    """Return punctuation as a row of the projection."""
+    told = {"change": "close"} if time == INFINITY else {"change": "punctuate", "start": time}
+    return {"bucket": 0, "key": None, "payload": None, **told}
+
+
+def extent(value: Mapping[str, Any]) -> tuple[int, int]:
+    """Return a stretch of the axis, which has no start, or no end, where a null is."""
+    start, end = value["start"], value["end"]
+    return EARLIEST if start is None else start, INFINITY if end is None else end
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a result that equals itself and can be counted."""
+    if isinstance(value, Mapping):
+        return tuple(map(plain, value.values()))
+    if isinstance(value, list | tuple):
+        return tuple(map(plain, value))
+    return repr(value) if isinstance(value, float) else value
