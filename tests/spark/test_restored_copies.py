@@ -73,13 +73,18 @@ def test_a_checkpoint_and_sinks_go_on_only_if_they_are_of_one_time(spark: SparkS
     write(query(spark, stream), place)
     assert rows(spark, place) == wanted
 
+    plan, before = place / "checkpoint" / "offsets" / "3", place / "checkpoint" / "offsets" / "2"
+    said = plan.read_text()
+    plan.write_text(before.read_text())  # Spark would read again what micro-batch 3 has read
+    (plan.parent / ".3.crc").unlink()
+    with pytest.raises(StateError, match=r"results=.* has micro-batch 3 as it read something else than the checkpoint"):
+        write(query(spark, stream), place)
+    plan.write_text(said)
     forget(place, "commits")  # the last micro-batch was cut short, and comes again
     write(query(spark, stream), place)
     assert rows(spark, place) == wanted
     forget(place, "commits")
-    plan = place / "checkpoint" / "offsets" / "3"
-    plan.write_text(plan.read_text().replace('"batchTimestampMs":1', '"batchTimestampMs":2'))
-    (plan.parent / ".3.crc").unlink()
+    plan.write_text(said.replace('"batchTimestampMs":1', '"batchTimestampMs":2'))
     with pytest.raises(
         StateError, match=r"results=.* is ahead of the .* has micro-batch 3, which read something else\n"
     ):

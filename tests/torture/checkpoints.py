@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from typing import Final
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException
 
 from muntin import MuntinError
 from muntin_engine.spark.failures import root_cause
@@ -21,108 +22,137 @@ from tests.torture.kills import differences, make_stream, sinks_of
 from tests.torture.kind import Figures
 from tests.torture.session import session
 
-DAMAGES: Final = 12
+DAMAGES: Final = 15
 
-SPARKS_LOGS: Final = {"sources", "offsets", "commits"}
-"""The folders of a checkpoint that Spark alone writes and reads: what was read, and up to where."""
+SPARKS_LOGS: Final = re.compile("checkpoint/(sources|commits)/")
+"""What Spark alone writes and reads, without a checksum: which files were read, and how far Spark's watermark is."""
 
-SINKS: Final = ("results", "late", "rejected", "progress")
+_NUMBERS: Final = re.compile("[0-9a-f]{8}-[0-9a-f-]{27}.*|[0-9]+")
+"""What files of one kind differ by in their names: numbers, and random ids with what follows them."""
+
+_PARTS: Final = ("checkpoint", "checkpoint/state", "checkpoint/offsets", "results", "late", "rejected", "progress")
 
 
 def damaged(seed: int, folder: Path) -> Figures:
-    """Stop a query halfway, damage what it left, and go on: it is refused, or the sinks are right.
+    """Stop a query before its end, damage what it left, and go on: it is refused, or the sinks are right.
 
-    A rejection names the checkpoint, a file of it or the state; it never is a process that died.
+    A rejection names the checkpoint, a file of it or the state; it never is a process that died. Seeds that follow one
+    another take the kinds of queries in turn.
     """
     random, spark = Random(seed), session()
-    which = random.choice(story.EVERY)
-    batches = tables(make_stream(seed))
-    stream, whole = folder / "stream", folder / "whole"
-    third, half = len(batches) // 3, len(batches) // 2
+    which = story.EVERY[seed % len(story.EVERY)]
+    batches = tables(make_stream(seed, cuts=5))
+    stream, running = folder / "stream", folder / "running"
+    figures: Counter[str] = Counter()
     with setting(spark, "spark.sql.shuffle.partitions", "2"):
-        copies = []  # what the query left at two times
-        for count in (third, half):
+        copies = []  # what the query left at two times; few micro-batches then remain to be run for each damage
+        for count in (max(1, len(batches) - 4), max(2, len(batches) - 2), len(batches)):
             write_batches(stream, batches[:count])
-            story.run(spark, stream, folder / "running", which)
-            copies.append(shutil.copytree(folder / "running", folder / f"copy {count}", symlinks=True))
-        write_batches(stream, batches)
-        story.run(spark, stream, whole, which)
-        wanted = sinks_of(whole)
-        figures: Counter[str] = Counter()
-        for _ in range(DAMAGES):
-            place = folder / "half again"
-            shutil.copytree(copies[-1], place, symlinks=True)
-            told = _damage(place, copies[0], random)
-            figures[told.partition(":")[0]] += 1
-            try:
-                story.run(spark, stream, place, which)
-            except (MuntinError, StreamingQueryException) as error:
-                said = root_cause(error) if isinstance(error, StreamingQueryException) else str(error)
-                assert said.strip(), f"{told}: refused without a word"
-                assert "exited unexpectedly" not in said, f"{told}: a process died\n{said}"
-                figures["refused"] += 1
-            else:
-                found = sinks_of(place)
-                assert found == wanted, f"{told} ({which}) changed the output: {differences(found, wanted)}"
-                figures["no difference"] += 1
+            story.run(spark, stream, running, which)
+            copies.append(shutil.copytree(running, folder / f"copy {len(copies)}", symlinks=True))
+        older, last, wanted = copies[0], copies[1], sinks_of(running)
+        tried: set[str] = set()
+        while len(tried) < DAMAGES:
+            place = folder / f"damaged {len(tried)}"
+            shutil.copytree(last, place, symlinks=True)
+            kind, told = _damage(place, older, random)
+            if told not in tried:
+                tried.add(told)
+                outcome = _go_on(stream, place, which, told, wanted)
+                figures[kind] += 1
+                figures[outcome] += 1
             shutil.rmtree(place)
     return {"queries": 1, f"of {which}": 1, "damages": DAMAGES, **figures}
 
 
-def _damage(place: Path, older: Path, random: Random) -> str:
-    """Damage what a query left; return what was done."""
-    kind = random.choice(("a file", "a file", "a file of a sink", "an older file", "two files", "an older part"))
+def _go_on(stream: Path, place: Path, which: str, told: str, wanted: Mapping[str, Counter[str]]) -> str:
+    """Start a query with what was damaged; return what came of it."""
+    try:
+        story.run(session(), stream, place, which)
+    except (MuntinError, PySparkException) as error:
+        said = root_cause(error) if isinstance(error, PySparkException) else str(error)
+        assert said.strip(), f"{told}: refused without a word"
+        assert "exited unexpectedly" not in said, f"{told}: a process died\n{said}"
+        print(f"{which}: {told}: refused: {said.splitlines()[0][:200]}")
+        return "refused"
+    found = sinks_of(place)
+    assert found == wanted, f"{told} ({which}) changed the output: {differences(found, wanted)}"
+    print(f"{which}: {told}: no difference")
+    return "no difference"
+
+
+def _damage(place: Path, older: Path, random: Random) -> tuple[str, str]:
+    """Damage what a query left; return the kind of damage, and what was done."""
+    kind = random.choice(("a file", "a file", "a file", "an older file", "a file of its kind", "two files", "a part"))
+    if kind == "a part":
+        return kind, _damage_part(place, older, random)
+    by_kind = _files_by_kind(place, older if kind == "an older file" else None)
+    if kind in ("a file of its kind", "two files"):
+        by_kind = {name: files for name, files in by_kind.items() if len(files) > 1 and not SPARKS_LOGS.match(name)}
+    files = by_kind[random.choice(sorted(by_kind))]
+    file = files[-1] if random.random() < 0.5 else random.choice(files)
+    name = str(file.relative_to(place))
     if kind == "a file":
-        return f"{kind}: {_damage_file(place, _files(place / 'checkpoint'), random)}"
-    if kind == "a file of a sink":
-        own = [file for sink in SINKS for file in _files(place / sink) if file.suffix == ".json"]
-        return f"{kind}: {_damage_file(place, own, random)}"
-    if kind == "an older file":  # of the same name, as it was before
-        changed = [file for file in _files(place) if _differs(file, older / file.relative_to(place))]
-        file = random.choice([file for file in changed if file.suffix != ".parquet"])
-        _put(older / file.relative_to(place), file)
-        return f"{kind}: {file.relative_to(place)}"
-    if kind == "two files":  # of the state, swapped: of partitions, or of micro-batches
-        logs = [file for file in _files(place / "checkpoint" / "state") if file.suffix in (".changelog", ".zip")]
-        one, other = random.sample([file for file in logs if file.suffix == random.choice(logs).suffix] or logs, 2)
-        _swap(one, other)
-        return f"{kind}: {one.relative_to(place)} and {other.relative_to(place)}"
-    parts = [
-        "checkpoint",
-        "checkpoint/state",
-        "checkpoint/offsets",
-        *(sink for sink in SINKS if (place / sink).is_dir()),
-    ]
-    part = random.choice([*parts, "two partitions"])
+        return kind, f"{name} {_damage_file(file, random, is_sparks=bool(SPARKS_LOGS.match(name)))}"
+    if kind == "an older file":
+        _put(older / name, file)
+        return kind, f"{name} as it was before"
+    other = random.choice([another for another in files if another != file])
+    if kind == "two files":
+        _swap(file, other)
+        return kind, f"{name} and {other.relative_to(place)} swapped"
+    _put(other, file)
+    return kind, f"{other.relative_to(place)} in the place of {name}"
+
+
+def _files_by_kind(place: Path, older: Path | None = None) -> dict[str, list[Path]]:
+    """Return the files that a query left, the newest of each kind last, without those that Hadoop keeps beside them.
+
+    Left out are Parquet files of sinks, but for those of a table: only their readers read them, with what sums of
+    their own they have. A part of a folder that is not there any more may have been removed by those who need it no
+    longer.
+
+    Args:
+        place: What the query left.
+        older: What it had left before; then only files that differ from it.
+    """
+    found: defaultdict[str, list[Path]] = defaultdict(list)
+    for file in place.rglob("*"):
+        name = str(file.relative_to(place))
+        is_wanted = file.is_file() and file.suffix != ".crc" and not re.match(r"\w+/batch=", name)
+        if is_wanted and (older is None or _differs(file, older / name)):
+            found[_NUMBERS.sub("*", name)].append(file)
+    return {name: sorted(files, key=_in_order) for name, files in found.items()}
+
+
+def _in_order(file: Path) -> tuple[list[int], str]:
+    return [int(number) for number in re.findall(r"\d+", file.name)[:1]], str(file)
+
+
+def _damage_part(place: Path, older: Path, random: Random) -> str:
+    """Put an older part of a checkpoint in the place of the newer, or a folder of it in the place of another."""
+    part = random.choice([*(part for part in _PARTS if (place / part).is_dir()), "two partitions"])
     if part == "two partitions":
         state = place / "checkpoint" / "state" / "0"
-        state.joinpath("0").rename(state / "away")
-        state.joinpath("1").rename(state / "0")
-        state.joinpath("away").rename(state / "1")
-        return f"{kind}: {part}"
+        _swap(state / "0", state / "1")
+        return "two partitions swapped"
     shutil.rmtree(place / part)
     shutil.copytree(older / part, place / part, symlinks=True)
-    return f"{kind}: {part}"
+    return f"{part} as it was before"
 
 
-def _files(folder: Path) -> list[Path]:
-    """Return the files in a folder, without those that Hadoop keeps beside them."""
-    return sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.endswith(".crc"))
-
-
-def _damage_file(place: Path, files: Sequence[Path], random: Random) -> str:
-    file = random.choice(files)
-    name, parts = str(file.relative_to(place)), file.relative_to(place).parts
+def _damage_file(file: Path, random: Random, *, is_sparks: bool) -> str:
     if random.random() < 0.2:
         file.unlink()
-        return f"{name} removed"
+        return "removed"
     data, how = damaged_bytes(file.read_bytes() or b"\0", random)
-    if how == "flipped bits" and parts[:1] == ("checkpoint",) and parts[1] in SPARKS_LOGS:
-        data, how = data[:-1], "cut"  # Spark verifies no checksum of them: a path that is another one is read
+    if how in ("flipped bits", "overwritten") and (is_sparks or file.suffix == ".parquet"):
+        data, how = data[:-1], "cut"  # a path that is another one is read, and a value in it that is another one
     file.write_bytes(data)
     if random.random() < 0.7:
         _beside(file).unlink(missing_ok=True)  # or Hadoop's checksum finds it before we do
-    return f"{name} {how}"
+        how += ", and its checksum"
+    return how
 
 
 def _beside(file: Path) -> Path:
@@ -142,6 +172,7 @@ def _put(source: Path, target: Path) -> None:
 
 
 def _swap(one: Path, other: Path) -> None:
+    """Swap two files or folders, with what Hadoop keeps beside them."""
     away = one.with_name("away")
     for first, second in ((one, other), (_beside(one), _beside(other))):
         if first.exists() and second.exists():

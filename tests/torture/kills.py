@@ -56,11 +56,11 @@ def kills(seed: int, folder: Path) -> Figures:
     return {"queries": 1, **figures, "rows in sinks": rows}
 
 
-def make_stream(seed: int) -> Script:
-    """Return a stream of several micro-batches, with rows that come late."""
+def make_stream(seed: int, cuts: int = BATCHES) -> Script:
+    """Return a stream of some micro-batches, about as many as there are cuts, with rows that come late."""
     chaos = random_stream(seed, events=120, keys=("a", "b", None, "c"), starts=range(120), disorder=25, closed=True)
     changes = until_closed(shuffle(until_closed(chaos), seed, early_revisions=True))
-    return split(changes, seed, cuts=BATCHES / max(1, len(changes.steps)), restarts=0)
+    return split(changes, seed, cuts=cuts / max(1, len(changes.steps)), restarts=0)
 
 
 def sinks_of(folder: Path) -> Mapping[str, Counter[str]]:

@@ -88,3 +88,14 @@ def test_a_file_is_replaced_and_leaves_nothing_beside_it(tmp_path: Path) -> None
     folder.replace("f.json", Pointer("two", 2))
     assert folder.read("f.json", Pointer) == Pointer("two", 2)
     assert [file.name for file in tmp_path.iterdir()] == ["f.json"]
+
+
+def test_no_byte_of_a_file_can_change_without_being_noticed(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path)
+    folder.replace("f.json", Pointer("version-3", 3, watermark=41, read="a"))
+    whole = (tmp_path / "f.json").read_bytes()
+    for place, byte in enumerate(whole):
+        for bit in range(8):
+            (tmp_path / "f.json").write_bytes(whole[:place] + bytes([byte ^ (1 << bit)]) + whole[place + 1 :])
+            with pytest.raises(StateError, match=r"f.json is damaged: "):
+                folder.read("f.json", Pointer)

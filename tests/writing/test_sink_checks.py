@@ -59,12 +59,20 @@ def test_a_sink_that_is_ahead_is_refused_with_the_ways_out(last: WrittenBatch, r
 
 def test_a_sink_that_is_behind_is_refused_unless_it_is_new_or_does_not_know() -> None:
     for last in (WrittenBatch(5), WrittenBatch(6), None):
-        check_not_behind("results=x", Known(last), 5, is_new=False)
-    check_not_behind("results=x", Known(WrittenBatch(-1)), 5, is_new=True)
+        check_not_behind("results=x", Known(last), 5, "a", is_new=False)
+    check_not_behind("results=x", Known(WrittenBatch(-1)), 5, "a", is_new=True)
     behind = [(4, False, "micro-batches up to 4"), (4, True, "micro-batches up to 4"), (-1, False, "no micro-batch")]
     for number, is_new, has in behind:
         with pytest.raises(StateError, match=rf"results=x is behind the checkpoint: it has {has}\n  expected: .* to 5"):
-            check_not_behind("results=x", Known(WrittenBatch(number)), 5, is_new=is_new)
+            check_not_behind("results=x", Known(WrittenBatch(number)), 5, "a", is_new=is_new)
+
+
+def test_a_checkpoint_that_says_its_last_micro_batch_read_something_else_is_refused() -> None:
+    for last, read in ((WrittenBatch(5, "a"), "a"), (WrittenBatch(5), "b"), (WrittenBatch(5, "a"), "")):
+        check_not_behind("results=x", Known(last), 5, read, is_new=False)
+    check_not_behind("results=x", Known(WrittenBatch(6, "a")), 5, "b", is_new=False)  # the next one, which comes again
+    with pytest.raises(StateError, match=r"results=x has micro-batch 5 as it read something else than the checkpoint"):
+        check_not_behind("results=x", Known(WrittenBatch(5, "a")), 5, "b", is_new=False)
 
 
 def test_what_a_micro_batch_reads_is_named_by_what_spark_planned(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from muntin_engine import ChangelogTable, StateError
+from muntin_engine.writing.local_folder import checksummed
 from muntin_engine.writing.sink import WrittenBatch
 from muntin_engine.writing.table_versions import TableVersions
 
@@ -101,7 +102,7 @@ def test_a_table_without_its_pointer_does_not_begin_anew(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "why"),
     [
         ({"folder": "../other"}, r"folder is '\.\./other', and versions are version-<micro-batch>"),
         ({"folder": "version-1/../../other"}, "folder is "),
@@ -112,11 +113,13 @@ def test_a_table_without_its_pointer_does_not_begin_anew(tmp_path: Path) -> None
         ({"rows": 3}, "unexpected keyword argument 'rows'"),
     ],
 )
-def test_a_pointer_with_anything_else_in_it_is_damaged(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
+def test_a_pointer_with_anything_else_in_it_is_damaged(tmp_path: Path, changed: dict[str, Any], why: str) -> None:
     write(tmp_path, 0, "a")
     pointer = tmp_path / "current.json"
-    pointer.write_text(json.dumps(json.loads(pointer.read_text()) | changed))
-    with pytest.raises(StateError, match=rf"current.json is damaged: .*{said}"):
+    said = json.loads(pointer.read_text()) | changed
+    del said["crc32"]
+    pointer.write_text(checksummed(said))
+    with pytest.raises(StateError, match=rf"current.json is damaged: .*{why}"):
         TableVersions(tmp_path).has(1)
 
 

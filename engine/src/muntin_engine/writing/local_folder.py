@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_type_hints
+from zlib import crc32
 
 from muntin import QueryError
 from muntin_engine.errors import StateError
@@ -16,6 +17,7 @@ from muntin_engine.writing.places import local_path, unpatterned
 _T = TypeVar("_T")
 
 _OWNER: Final = "_muntin.json"
+_CHECKSUM: Final = "crc32"
 
 TO_GO_ON: Final = (
     "what the checkpoint has done is not written again: put the folder back, or start with a new checkpoint to\n"
@@ -32,6 +34,11 @@ def address(path: Path) -> str:
 def reading_address(path: Path) -> str:
     """Return the name of a path for Spark to read from, which takes it for a pattern then."""
     return address(Path(unpatterned(str(path))))
+
+
+def checksummed(said: Mapping[str, Any]) -> str:
+    """Return what a file says as JSON, with the checksum of the rest as its last member."""
+    return json.dumps({**said, _CHECKSUM: crc32(json.dumps(said).encode())})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,12 @@ class LocalFolder:
         if not file.exists():
             return None
         try:
-            found = kind(**json.loads(file.read_text(encoding="utf-8")))
+            text = file.read_text(encoding="utf-8")
+            said = dict(json.loads(text))
+            said.pop(_CHECKSUM, None)
+            if text != checksummed(said):
+                raise ValueError("its checksum is that of another content")
+            found = kind(**said)
             for field, hint in get_type_hints(kind).items():
                 value = getattr(found, field)
                 if not isinstance(value, hint) or isinstance(value, bool) != (hint is bool):
@@ -128,5 +140,5 @@ class LocalFolder:
     def replace(self, name: str, data: Any) -> None:
         """Write a dataclass as a file so that readers see the old text or the new one, never a part."""
         partial = self.path / f".{name}.partial"
-        partial.write_text(json.dumps(asdict(data)), encoding="utf-8")
+        partial.write_text(checksummed(asdict(data)), encoding="utf-8")
         partial.replace(self.path / name)

@@ -143,7 +143,8 @@ class Checkpoint:
             if self._last_commit >= 0:  # else another query's folder may be told by its name
                 check_not_ahead(name, sink, self._last_commit + 1, AT_THE_END if self._is_kept(_CLOSING) else planned)
             if not self.repartitioned:
-                check_not_behind(name, sink, self._last_commit, is_new=str(folder) not in self._folders)
+                done = read_of(self._path, self._last_commit)
+                check_not_behind(name, sink, self._last_commit, done, is_new=str(folder) not in self._folders)
 
     def check_open(self) -> None:
         """Raise if its stream was closed.

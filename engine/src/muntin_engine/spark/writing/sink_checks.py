@@ -1,4 +1,4 @@
-"""Sinks and their checkpoint are of one time: neither was restored from a copy without the other."""
+"""Sinks and their checkpoint are of one time: neither was restored from a copy without the other, or damaged."""
 
 from __future__ import annotations
 
@@ -54,20 +54,30 @@ def check_not_ahead(name: str, sink: Sink, batch_id: int, read: str | None) -> N
         )
 
 
-def check_not_behind(name: str, sink: Sink, last_commit: int, *, is_new: bool) -> None:
-    """Raise if a sink lacks what its checkpoint has done.
+def check_not_behind(name: str, sink: Sink, last_commit: int, read: str, *, is_new: bool) -> None:
+    """Raise if a sink lacks what its checkpoint has done, or has it of other input.
 
     Args:
         name: What a query writer calls the sink.
         sink: The sink.
         last_commit: The last micro-batch that the checkpoint has done.
+        read: The name of what that read, as the checkpoint says now; empty if it is not known.
         is_new: True if nothing is known to have been written to it; then it may be empty.
 
     Raises:
         StateError: It does.
     """
     last = sink.last_written
-    if last is not None and last.number < last_commit and not (is_new and last.number < 0):
+    if last is None:
+        return
+    if last.number == last_commit and read and last.read not in ("", read):
+        raise StateError(
+            f"{name} has micro-batch {last_commit} as it read something else than the checkpoint says now\n"
+            f"  expected: offsets/{last_commit} in the checkpoint as Spark wrote it; it goes on reading from there\n"
+            "  restore that file, or the checkpoint and all sinks from copies of one time; or start with a new\n"
+            "  checkpoint and empty sinks to compute all results again"
+        )
+    if last.number < last_commit and not (is_new and last.number < 0):
         has = f"micro-batches up to {last.number}" if last.number >= 0 else "no micro-batch"
         raise StateError(
             f"{name} is behind the checkpoint: it has {has}\n"
