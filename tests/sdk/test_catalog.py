@@ -93,6 +93,18 @@ def test_only_the_plugin_that_is_asked_for_is_imported(installation: Installatio
     assert installation.imported() == ["tides"]
 
 
+def test_a_plugin_is_found_by_its_name_or_that_of_what_it_offers_and_imported_once(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average")
+    installation.plugin("tides", "tides.range")
+    catalog = installation.catalog()
+    found = catalog.plugin("tides")
+    assert (found.name, list(found.modules)) == ("tides", ["tides.range"])
+    assert catalog.plugin("tides.range") is found
+    assert installation.imported() == ["tides"]
+    with pytest.raises(UnknownModuleError, match=r"no plugin is named 'tide'\n  did you mean .*'tides'"):
+        catalog.plugin("tide")
+
+
 def test_a_function_is_found_by_its_name(installation: Installation) -> None:
     installation.plugin("tides", source=FUNCTIONS)
     assert installation.catalog().function("tides.height")(3.0) == 3.0

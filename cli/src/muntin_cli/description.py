@@ -80,7 +80,7 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, object] | None = N
         ParameterError: The module's constructor does not take what is given.
     """
     offered = find_offered(catalog, name)
-    (plugin,) = Catalog(catalog.entries, {name.partition(".")[0]}).plugins()[0]
+    plugin = catalog.plugin(name)
     if isinstance(offered, type) and issubclass(offered, Module):
         return _describe_module(offered, plugin, given or {}, catalog)
     return _describe_other(offered, plugin, given or {})

@@ -10,7 +10,7 @@ import muntin.windows
 from muntin import Aggregate, Catalog, MuntinError, RowWindows, WindowKind, WindowSpecification
 from muntin.named_windows import OWN_ROWS, kind_named, window
 from muntin_cli.parameters import example_of, signature_of
-from muntin_cli.survey import sound
+from muntin_cli.survey import survey
 
 
 class _Members(Aggregate[object, int]):
@@ -79,8 +79,12 @@ def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
                 }
             ),
         )
-    for plugin in sound(catalog)[0].plugins()[0]:
-        for name, cls in plugin.windows.items():
+    for plugin in survey(catalog).plugins:
+        try:
+            windows = catalog.plugin(plugin).windows
+        except MuntinError:
+            continue  # it loads alone, and not beside others
+        for name, cls in windows.items():
             needed = [each for each in _required(cls) if each in cls.lengths]
             if not issubclass(cls, WindowKind):
                 continue

@@ -88,34 +88,49 @@ class Catalog:
                 would keep it.
             PluginLoadError: The plugin cannot be imported.
         """
-        plugin = self._plugin_of(name) if self._is_installed(name) else None
+        plugin = self.plugin(name) if self._is_installed(name) else None
         found = plugin.modules.get(plugin.aliases.get(name, name)) if plugin else None
         return found or self._unknown("module", name, lambda plugin: plugin.modules)
 
     def function(self, name: str) -> Function[..., Any]:
         """Return a function by its full name; raises as `module` does."""
-        found = self._plugin_of(name).functions.get(name) if self._is_installed(name) else None
+        found = self.plugin(name).functions.get(name) if self._is_installed(name) else None
         return found or self._unknown("function", name, lambda plugin: plugin.functions)
 
     def trigger(self, name: str) -> type[Trigger]:
         """Return a trigger class by its full name; raises as `module` does."""
-        found = self._plugin_of(name).triggers.get(name) if self._is_installed(name) else None
+        found = self.plugin(name).triggers.get(name) if self._is_installed(name) else None
         return found or self._unknown("trigger", name, lambda plugin: plugin.triggers)
 
     def window_kind(self, name: str) -> type[WindowSpecification]:
         """Return a kind of windows by its full name; raises as `module` does."""
-        found = self._plugin_of(name).windows.get(name) if self._is_installed(name) else None
+        found = self.plugin(name).windows.get(name) if self._is_installed(name) else None
         return found or self._unknown("window kind", name, lambda plugin: plugin.windows)
 
+    def plugin(self, name: str) -> Plugin:
+        """Return a plugin by its name or the full name of an offer, importing it once; raises as `module` does."""
+        plugin = name.partition(".")[0]
+        if not self._is_installed(name):
+            self._unknown("plugin", plugin, lambda plugin: {plugin.name: plugin})
+        if plugin not in self._loaded:
+            self._loaded[plugin] = _load(self._claims(plugin)[0])
+        return self._loaded[plugin]
+
     def plugins(self) -> tuple[list[Plugin], list[MuntinError]]:
-        """Import everything allowed; return what loaded and what did not, so that one bad plugin hides no other."""
+        """Import everything allowed; return what loaded and what did not, so that one bad plugin hides no other.
+
+        A plugin is imported in this process, as a query imports it. So a plugin that ends the process where it is
+        imported (`os._exit`, a crash of compiled code), or never comes to an end there, does that to the caller.
+        `muntin modules` and `muntin doctor` give each plugin a process and a time limit, and name the one that does it;
+        `allowed`, which `installed` reads from `MUNTIN_PLUGINS`, then leaves it out.
+        """
         loaded: list[Plugin] = []
         failed: list[MuntinError] = [*self.unreadable]
         for name in sorted({entry.name for entry in self._candidates()}):
             try:
                 entry, *usurpers = self._claims(name)
                 failed += [_twice(name, entry, usurper, is_kept=True) for usurper in usurpers]
-                loaded.append(self._load(name))
+                loaded.append(self.plugin(name))
             except MuntinError as error:
                 failed.append(error)
         return loaded, failed
@@ -125,14 +140,6 @@ class Catalog:
 
     def _is_installed(self, name: str) -> bool:
         return any(entry.name == name.partition(".")[0] for entry in self._candidates())
-
-    def _plugin_of(self, name: str) -> Plugin:
-        return self._load(name.partition(".")[0])
-
-    def _load(self, plugin: str) -> Plugin:
-        if plugin not in self._loaded:
-            self._loaded[plugin] = _load(self._claims(plugin)[0])
-        return self._loaded[plugin]
 
     def _claims(self, plugin: str) -> list[EntryPoint]:
         """Return the entry point that has a plugin's name, and after it those that claim the name and lose."""
