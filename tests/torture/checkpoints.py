@@ -45,7 +45,7 @@ def damaged(seed: int, folder: Path) -> Figures:
     stream, running = folder / "stream", folder / "running"
     figures: Counter[str] = Counter()
     with setting(spark, "spark.sql.shuffle.partitions", "2"):
-        copies = []  # what the query left at two times; few micro-batches then remain to be run for each damage
+        copies: list[Path] = []  # what the query left; few micro-batches then remain to be run for each damage
         for count in (max(1, len(batches) - 4), max(2, len(batches) - 2), len(batches)):
             write_batches(stream, batches[:count])
             story.run(spark, stream, running, which)
