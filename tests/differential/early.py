@@ -18,6 +18,7 @@ from muntin import (
     EmitPolicy,
     Event,
     Refinement,
+    ResultRefinement,
     TimestampPolicy,
     Trigger,
     TriggerView,
@@ -57,7 +58,7 @@ class EarlyCase:
     """A query with early emission under a random trigger."""
 
     case: Case
-    refinement: Refinement
+    refinement: Refinement | ResultRefinement
     number: int = 0
 
     def __str__(self) -> str:
@@ -78,7 +79,7 @@ class EarlyCase:
         first, *others = self.case.query.bindings
         return replace(
             self.case.query,
-            bindings=(replace(first, name=RESULT), *others),
+            bindings=(replace(first, name=RESULT), *(replace(one, name=one.module.name) for one in others)),
             emit=EarlyEmission(self.trigger, self.refinement),
             expressions=EXPRESSIONS,
         )
@@ -112,6 +113,7 @@ class Lived:
     is_changed: bool = False
     firings: int = 0
     put_out: set[Hashable] = field(default_factory=set)
+    results: list[tuple[Any, ...]] = field(default_factory=list)
 
 
 class Meaning:
@@ -187,10 +189,25 @@ class Meaning:
         is_rest = self.case.refinement is Refinement.DISCARD
         wanted = [event for id, event in members.items() if not is_rest or id not in lived.put_out]
         output = reference.evaluate_window(self.query, window, wanted) if wanted else []
+        if output and isinstance(self.case.refinement, ResultRefinement):
+            lived.results.append(output[0].value)
+            value = self._refined(self.case.refinement, lived.results, is_final=timing is Timing.FINAL)
+            output = [] if value is None else [replace(output[0], value=value)]
         lines = Counter((key, row.window, row.start, row.end, row.value, str(timing), lived.firings) for row in output)
         lived.firings, lived.is_changed, lived.put_out = lived.firings + 1, False, set(members)
         self.standing[key, window] = lines
         return lines
+
+    def _refined(
+        self, refinement: ResultRefinement, results: list[tuple[Any, ...]], *, is_final: bool
+    ) -> tuple[Any, ...] | None:
+        """Refine all results of a window from the first one on; return what is emitted of the last one."""
+        names = [binding.name for binding in self.case.query.bindings]
+        state, emitted = None, None
+        for number, values in enumerate(results, 1):
+            result = dict(zip(names, values, strict=True))
+            state, emitted = refinement.refine(state, result, is_final and number == len(results))
+        return None if emitted is None else tuple(emitted[name] for name in names)
 
 
 def joined_in_place(events: Mapping[Hashable, Event[Any]]) -> list[Event[Any]]:
@@ -218,7 +235,7 @@ def run_early(case: EarlyCase, stream: Script) -> None:
         if case.refinement is Refinement.RETRACT:
             meant = {line: count for lines in meaning.standing.values() for line, count in lines.items()}
             assert engine.standing() == meant
-        if case.refinement is not Refinement.DISCARD:
+        if case.refinement in (Refinement.ACCUMULATE, Refinement.RETRACT):
             assert finals(came) == finals(final.take(batch, arrived, frozenset()))
         before = now
 

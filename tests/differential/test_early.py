@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, HoppingWindows, Refinement
+from muntin import INFINITY, HoppingWindows, Refinement, ResultRefinement
 from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general import triggered
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.window_entry import TriggerState
 from muntin_engine.evaluators.general.window_index import WindowIndex
+from tests.core.refinements import EverySecond, OtherThanBefore
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out, run_early
@@ -28,7 +29,9 @@ HOPPING = [name for name, window in WINDOWS.items() if isinstance(window, Hoppin
 KEPT_SHAPES = [shape for shape in SHAPES if shape != "operator that looks back"]
 
 
-def cases(window: str, refinement: Refinement, *, is_edge: bool = False, has_ids: bool = True) -> list[EarlyCase]:
+def cases(
+    window: str, refinement: Refinement | ResultRefinement, *, is_edge: bool = False, has_ids: bool = True
+) -> list[EarlyCase]:
     """Every shape, under one of its policies."""
     random = Random(f"{window} {refinement}")
     chosen = [(shape, random.choice(list(policies(shape)))) for shape in KEPT_SHAPES]
@@ -54,6 +57,17 @@ def test_accumulated_results_are_the_whole_window_so_far(window: str) -> None:
 def test_discarding_results_are_what_came_since_the_last(window: str) -> None:
     for case in cases(window, Refinement.DISCARD, has_ids=False):
         check(case, insertions(case), run_early)
+
+
+@pytest.mark.parametrize("refinement", [OtherThanBefore(), EverySecond()], ids=str)
+@pytest.mark.parametrize("window", HOPPING)
+def test_refined_results_are_what_the_refinement_makes_of_each_result(
+    window: str, refinement: ResultRefinement
+) -> None:
+    tried = [case for case in cases(window, refinement) if "operator" not in case.case.shape]
+    assert len(tried) > 5
+    for case in tried:
+        check(case, case.stream, run_early)
 
 
 @pytest.mark.parametrize("window", WINDOWS)
@@ -82,4 +96,12 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 def test_a_fault_in_the_evaluator_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = cases("overlapping", Refinement.RETRACT)
     monkeypatch.setattr(*FAULTS[fault])
+    assert any(failure(case, case.stream, run_early) for case in found)
+
+
+def test_a_state_of_a_refinement_that_is_lost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [case for case in cases("overlapping", EverySecond()) if "operator" not in case.case.shape]
+    monkeypatch.setattr(
+        TriggerState, "_replace", lambda self, **new: TriggerState(**self._asdict() | new | {"refined": None})
+    )
     assert any(failure(case, case.stream, run_early) for case in found)

@@ -26,6 +26,7 @@ from muntin_engine.plan import NamedColumn, Plan
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.compatibility import Compatibility
+from tests.core.refinements import OnlyIfMoved
 from tests.core.schema_versions import First, Second, Without
 from tests.plan.plans import input_of, plan_of, planned
 from tests.spark.modules import Count
@@ -90,6 +91,13 @@ def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
             {"emit": EmitPolicy.EAGER},
             "emit: the checkpoint has early(repeat 1(repeated=after_count 1(count=5)), refinement='accumulate'), "
             "the query has eager",
+        ),
+        (
+            {"emit": early(every_count(5), refinement=OnlyIfMoved(2))},
+            {"emit": early(every_count(5), refinement=OnlyIfMoved(3))},
+            "emit: the checkpoint has early(repeat 1(repeated=after_count 1(count=5)), "
+            "refinement=test.only_if_moved 1(threshold=2)), the query has "
+            "early(repeat 1(repeated=after_count 1(count=5)), refinement=test.only_if_moved 1(threshold=3))",
         ),
         ({}, {"buckets": 8}, "buckets: the checkpoint has 16, the query has 8"),
     ],

@@ -14,6 +14,7 @@ from muntin.testing import (
     LawError,
     Outcome,
     ProgressPolicyLaws,
+    ResultRefinementLaws,
     RowOperatorLaws,
     RowWindowLaws,
     StreamOperatorLaws,
@@ -56,6 +57,7 @@ OTHERS = (
     RowOperatorLaws,
     StreamOperatorLaws,
     ProgressPolicyLaws,
+    ResultRefinementLaws,
 )
 BY_EXAMPLE = "test_old_states_are_upgraded"
 """A law on states that its writer gives; `test_versions` has modules that keep it and that break it."""
@@ -168,7 +170,7 @@ def test_every_law_of_every_class_has_a_module_that_breaks_it() -> None:
     assert set(HOSTILE_KINDS) == set(laws_of(WindowKindLaws))
 
 
-def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_windows_and_policies_each() -> None:
+def test_there_is_a_laws_class_per_base_class_and_one_for_functions_triggers_windows_policies_and_refinements() -> None:
     assert {laws._subject_type.__name__ for laws in LAWS_CLASSES} == {
         "Aggregate",
         "ColumnarAggregate",
@@ -186,6 +188,7 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_w
         "Trigger",
         "WindowKind",
         "ProgressPolicy",
+        "ResultRefinement",
     }
-    assert len(LAWS_CLASSES) == 16
+    assert len(LAWS_CLASSES) == 17
     assert len(MODULE_LAWS) == 121

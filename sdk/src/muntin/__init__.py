@@ -66,6 +66,7 @@ from muntin.progress import (
     punctuate_every,
     punctuated,
 )
+from muntin.refining import ResultRefinement
 from muntin.rows import (
     LastRows,
     RowBatches,
@@ -168,6 +169,7 @@ __all__ = [
     "Punctuation",
     "QueryError",
     "Refinement",
+    "ResultRefinement",
     "Revision",
     "RowBatches",
     "RowOperator",

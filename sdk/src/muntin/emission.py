@@ -9,6 +9,7 @@ from datetime import timedelta
 from muntin.axis import Duration
 from muntin.errors import DurationError, PolicyError
 from muntin.policies import Refinement, parse_policy
+from muntin.refining import ResultRefinement
 from muntin.triggers.description import to_dict
 from muntin.triggers.timer import every as at_every
 from muntin.triggers.trigger import Trigger
@@ -21,22 +22,24 @@ class EarlyEmission:
 
     It is given in place of an `EmitPolicy`: `window(..., emit=early(every="1 minute"))`. Results have the columns
     `timing` (`"early"` or `"final"`) and `firing` (the number of earlier emissions of the window). A final row is
-    emitted exactly when it would be with `emit="final"`. Where late rows correct results, it is emitted once, when
-    they no longer can.
+    emitted exactly when it would be with `emit="final"`, unless the refinement says otherwise. Where late rows correct
+    results, it is emitted once, when they no longer can.
 
     Attributes:
         trigger: The trigger that emits results of open windows.
         refinement: The relation of a window's later results to its earlier ones.
 
     Raises:
-        PolicyError: The trigger is none, or cannot be stored with a query.
+        PolicyError: The trigger is none, or it or the refinement cannot be stored with a query.
     """
 
     trigger: Trigger
-    refinement: Refinement = Refinement.ACCUMULATE
+    refinement: Refinement | ResultRefinement = Refinement.ACCUMULATE
 
     def __post_init__(self) -> None:
         to_dict(self.trigger)
+        if isinstance(self.refinement, ResultRefinement):
+            to_dict(self.refinement)
 
     def __str__(self) -> str:
         return f"early({self.trigger}, {self.refinement})"
@@ -72,7 +75,7 @@ def early(
     trigger: Trigger | None = None,
     *,
     every: Duration | None = None,
-    refinement: Refinement | str = Refinement.ACCUMULATE,
+    refinement: Refinement | ResultRefinement | str = Refinement.ACCUMULATE,
 ) -> EarlyEmission:
     """Return the emission of early results.
 
@@ -80,7 +83,8 @@ def early(
         trigger: The trigger that emits results of open windows; see `muntin.triggers`.
         every: Instead of a trigger, a period of the clock: short for `muntin.triggers.every(period)`.
         refinement: `"accumulate"`: each result is the whole so far, and nothing is retracted. `"discard"`: each covers
-            the members since the last one. `"retract"`: as accumulate, but the last result is retracted first.
+            the members since the last one. `"retract"`: as accumulate, but the last result is retracted first. Or an
+            instance of a `ResultRefinement` of your own.
 
     Raises:
         PolicyError: Neither or both of trigger and period are given, or the refinement's text names none.
@@ -103,4 +107,6 @@ def early(
         raise PolicyError(f"early() needs either a trigger or a period, as in early(every='1 minute'); got {given}")
     chosen = trigger if every is None else at_every(every)
     assert chosen is not None
-    return EarlyEmission(chosen, parse_policy(Refinement, refinement))
+    if not isinstance(refinement, ResultRefinement):
+        refinement = parse_policy(Refinement, refinement)
+    return EarlyEmission(chosen, refinement)

@@ -17,6 +17,7 @@ from muntin import (
     PolicyError,
     ProgressPolicy,
     QueryError,
+    ResultRefinement,
     SourceProgress,
     TimestampPolicy,
     WindowSpecification,
@@ -284,11 +285,16 @@ def check_kind(cls: type[Module], *, is_operator: bool) -> None:
 
 
 def check_results_read(plan: Plan) -> None:
-    """Refuse a trigger that reads results which the query does not have.
+    """Refuse a trigger that reads results which the query does not have, and a refinement that has none to work on.
 
     Raises:
         PolicyError: It does.
     """
+    if plan.early is not None and plan.is_operator and isinstance(plan.early.refinement, ResultRefinement):
+        raise PolicyError(
+            f"{plan.early.refinement} refines results by name, and the query is an operator, which returns rows\n"
+            "  use refinement='accumulate', 'discard' or 'retract'"
+        )
     results = [module.output for module in plan.modules if module.output]
     names = () if plan.early is None else plan.early.trigger.reads_results
     for name in (name for name in names if name not in results):

@@ -13,6 +13,7 @@ from muntin import (
     ProgressPolicy,
     Punctuated,
     Refinement,
+    ResultRefinement,
     RowWindows,
     TimestampPolicy,
     WindowContext,
@@ -238,7 +239,9 @@ def _explain_early(early: EarlyEmission) -> str:
     trigger = early.trigger
     told = ["its members change", "a time comes that it waits for"]
     told += [f"a signal {name!r} does" for name in sorted(trigger.signals)]
-    return f"a window's trigger is called when {' or '.join(told)}; {_REFINEMENTS[early.refinement]}"
+    own = early.refinement
+    refined = f"{own} says what is emitted of each result" if isinstance(own, ResultRefinement) else _REFINEMENTS[own]
+    return f"a window's trigger is called when {' or '.join(told)}; {refined}"
 
 
 _REFINEMENTS: Final = {

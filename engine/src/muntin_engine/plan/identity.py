@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from muntin import Axis
+from muntin import Axis, ResultRefinement
 from muntin.named_windows import to_dict
 from muntin.schemas import spell
-from muntin.triggers import to_dict as describe_trigger
+from muntin.triggers import to_dict as describe
 from muntin_engine.plan.code import code_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.compatibility import Compatibility
@@ -24,7 +24,9 @@ def plan_identity(plan: Plan) -> dict[str, object]:
         times = f"decimals of {plan.places} places" if plan.places is not None else plan.unit or str(plan.axis)
     emit: object = str(plan.emit)
     if plan.early is not None:
-        emit = {"early": describe_trigger(plan.early.trigger), "refinement": str(plan.early.refinement)}
+        refinement = plan.early.refinement
+        told = describe(refinement) if isinstance(refinement, ResultRefinement) else str(refinement)
+        emit = {"early": describe(plan.early.trigger), "refinement": told}
     kept_results = []  # results are kept where they may be retracted
     if plan.emission.may_retract:
         kept_results = [(f"{part.name} " if plan.is_operator else "") + spell(part) for part in plan.outputs]

@@ -171,16 +171,17 @@ def _emit(value: Any, identity: QueryIdentity) -> str:
     del identity
     if isinstance(value, str):
         return value
-    return f"early({_trigger(value['early'])}, refinement={value['refinement']!r})"
+    return f"early({_described(value['early'])}, refinement={_described(value['refinement'])})"
 
 
-def _trigger(value: object) -> str:
+def _described(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_trigger, value))
+        return ", ".join(map(_described, value))
     if not isinstance(value, Mapping):
         return repr(value)
-    given = ", ".join(f"{name}={_trigger(part)}" for name, part in value.items() if name not in ("trigger", "version"))
-    return f"{value.get('trigger')} {value.get('version')}" + (f"({given})" if given else "")
+    kind = "trigger" if "trigger" in value else "refinement"
+    given = ", ".join(f"{name}={_described(part)}" for name, part in value.items() if name not in (kind, "version"))
+    return f"{value.get(kind)} {value.get('version')}" + (f"({given})" if given else "")
 
 
 def _changed(value: Any, identity: QueryIdentity) -> str:

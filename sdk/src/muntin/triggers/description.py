@@ -1,4 +1,4 @@
-"""Triggers as plain data, for explanations and checkpoints."""
+"""Triggers and refinements as plain data, for explanations and checkpoints."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 from muntin.errors import ModuleDefinitionError, PolicyError
 from muntin.modules.misspelt import undefined_methods
 from muntin.modules.names import check_name
+from muntin.refining import ResultRefinement
 from muntin.triggers.trigger import Trigger
 
 
-def to_dict(trigger: object) -> dict[str, Any]:
-    """Return a trigger as JSON-able data: its name, its version and its parameters.
+def to_dict(part: object) -> dict[str, Any]:
+    """Return a trigger or a refinement as JSON-able data: its name, its version and its parameters.
 
     Raises:
         PolicyError: Its class has no name, is not a dataclass, or has a field that is not plain data.
@@ -22,31 +23,32 @@ def to_dict(trigger: object) -> dict[str, Any]:
         >>> to_dict(every_count(5))["repeated"]
         {'trigger': 'after_count', 'version': '1', 'count': 5}
     """
-    cls: Any = type(trigger)
-    if not isinstance(trigger, Trigger):
-        raise PolicyError(f"{trigger!r} is not a trigger; expected, for example, every_count(100)")
+    cls: Any = type(part)
+    if not isinstance(part, Trigger | ResultRefinement):
+        raise PolicyError(f"{part!r} is not a trigger; expected, for example, every_count(100)")
     if not _is_frozen(cls) or not isinstance(getattr(cls, "name", None), str):
         raise PolicyError(
             f"{cls.__qualname__} cannot be stored with a query\n"
             "  expected: a frozen dataclass with a class attribute name, so that a checkpoint knows it again"
         )
-    parameters = {part.name: _plain(trigger, part.name) for part in fields(cls)}
-    return {"trigger": trigger.name, "version": trigger.version, **parameters}
+    parameters = {field.name: _plain(part, field.name) for field in fields(cls)}
+    kind = "trigger" if isinstance(part, Trigger) else "refinement"
+    return {kind: part.name, "version": part.version, **parameters}
 
 
 def _is_frozen(cls: Any) -> bool:
     return is_dataclass(cls) and bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009  # untyped
 
 
-def _plain(trigger: Trigger, name: str) -> Any:
-    value = getattr(trigger, name)
+def _plain(described: Trigger | ResultRefinement, name: str) -> Any:
+    value = getattr(described, name)
     if isinstance(value, Trigger):
         return to_dict(value)
     if isinstance(value, list | tuple):
         return [to_dict(part) if isinstance(part, Trigger) else part for part in value]
     if not isinstance(value, bool | int | float | str | None):
         raise PolicyError(
-            f"the {name} of {type(trigger).__qualname__} is {value!r}, which a checkpoint cannot hold\n"
+            f"the {name} of {type(described).__qualname__} is {value!r}, which a checkpoint cannot hold\n"
             "  expected: a number, text, a trigger, or a list of these"
         )
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

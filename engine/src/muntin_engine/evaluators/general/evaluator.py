@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muntin import EmitPolicy, Refinement, RowWindows, SupportsRemove
+from muntin import EmitPolicy, Refinement, ResultRefinement, RowWindows, SupportsRemove
 from muntin_engine.core.changes import OutputKind, Timing
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
@@ -64,6 +64,7 @@ class GeneralEvaluator(Evaluator):
         if plan.early is not None:
             kept += ", and the trigger's state of each open window with members"
             kept += ", with its last output" if plan.early.may_retract else ""
+            kept += ", with the state of its refinement" if isinstance(plan.early.refinement, ResultRefinement) else ""
         elif plan.emission is not EmitPolicy.FINAL:
             kept += ", and the last output of each window that may change"
         if plan.forget_keys_after is not None:

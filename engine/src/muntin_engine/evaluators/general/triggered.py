@@ -17,6 +17,7 @@ from muntin import (
     ModuleContractError,
     ModuleFailedError,
     Refinement,
+    ResultRefinement,
     Trigger,
     TriggerView,
     Window,
@@ -29,6 +30,7 @@ from muntin_engine.evaluators.general.computation import SweptWindow, WindowResu
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.refining import RefinementCall
 from muntin_engine.evaluators.general.window_entry import NEW, LiveRow, OutputRow, TriggerState, WindowEntry
 from muntin_engine.evaluators.general.window_index import by_window
 
@@ -154,7 +156,8 @@ class TriggeredEmission(Emission):
             signals: The names of the signals in the batch.
         """
         self._query = query
-        self._refinement = emission.refinement
+        self._refinement = own = emission.refinement
+        self._refinement_call = RefinementCall(query, own) if isinstance(own, ResultRefinement) else None
         self._reads_results = bool(emission.trigger.reads_results)
         self._trigger_call = TriggerCall(query, emission.trigger, signals)
         self.is_signalled = self._trigger_call.is_signalled
@@ -169,12 +172,12 @@ class TriggeredEmission(Emission):
         limit = due_limit(self._query, state, now.watermark)
         closing = () if limit is None else closing_steps(self._query, state, limit, before.watermark, now)
         for step, rows in self._rows(key, state, closing):
-            output += self._emit_window(state, step.window, rows, Timing.FINAL)
+            output += self._emit_window(key, state, step.window, rows, Timing.FINAL)
             closed.add(step.window)
         self.windows_closed += len(closed)
         firing = self._step_triggers(key, state, self._happenings(state, affected, closed, now), now)
         for step, rows in self._rows(key, state, _sweep(state, firing)):
-            output += self._emit_window(state, step.window, rows, Timing.EARLY)
+            output += self._emit_window(key, state, step.window, rows, Timing.EARLY)
         for window in closed:
             state.windows.put(window, NEW)
         return output
@@ -278,11 +281,15 @@ class TriggeredEmission(Emission):
         return self._results.stamper.rows(key, step.window, results)
 
     def _emit_window(
-        self, state: KeyState, window: Window, rows: list[OutputRow], timing: Timing
+        self, key: object, state: KeyState, window: Window, rows: list[OutputRow], timing: Timing
     ) -> list[OutputChange]:
         """Emit a window, and retract its live output if the refinement says so."""
         entry = state.windows.get(window)
         trigger_state = entry.trigger_state or TriggerState()
+        if self._refinement_call is not None:
+            is_final = timing is Timing.FINAL
+            refined, rows = self._refinement_call.refine(key, window, trigger_state.refined, rows, is_final=is_final)
+            trigger_state = trigger_state._replace(refined=refined)
         output = _retractions(window, entry)
         serial = state.serial
         live = [LiveRow(state.next_serial(), row) for row in rows]

@@ -18,6 +18,7 @@ class TriggerState(NamedTuple):
         firings: The number of firings so far.
         is_changed: True if the window's members changed since the last firing.
         last_serial: The key's last serial number at that firing: events that came later have larger ones.
+        refined: The state of a refinement of one's own.
     """
 
     state: Any = None
@@ -27,6 +28,7 @@ class TriggerState(NamedTuple):
     firings: int = 0
     is_changed: bool = False
     last_serial: int = EARLIEST
+    refined: Any = None
 
     def wakes(self, clock: int, max_event_time: int) -> bool:
         """True if the trigger is due."""

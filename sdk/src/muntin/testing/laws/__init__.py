@@ -18,6 +18,7 @@ from muntin.testing.laws.incremental_operator_laws import (
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.progress_policy_laws import ProgressPolicyLaws
+from muntin.testing.laws.result_refinement_laws import ResultRefinementLaws
 from muntin.testing.laws.row_operator_laws import RowOperatorLaws
 from muntin.testing.laws.row_window_laws import RowWindowLaws
 from muntin.testing.laws.stream_operator_laws import StreamOperatorLaws
@@ -37,6 +38,7 @@ __all__ = [
     "OperatorLaws",
     "Outcome",
     "ProgressPolicyLaws",
+    "ResultRefinementLaws",
     "RowOperatorLaws",
     "RowWindowLaws",
     "StreamOperatorLaws",

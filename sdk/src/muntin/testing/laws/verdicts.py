@@ -14,6 +14,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.function import Function
 from muntin.modules.module import Module
 from muntin.progress import ProgressPolicy
+from muntin.refining import ResultRefinement
 from muntin.testing.laws.aggregate_laws import AggregateLaws, TimeSensitiveAggregateLaws
 from muntin.testing.laws.columnar_aggregate_laws import ColumnarAggregateLaws
 from muntin.testing.laws.conformance import Conformance, laws_of
@@ -29,6 +30,7 @@ from muntin.testing.laws.incremental_operator_laws import (
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.progress_policy_laws import ProgressPolicyLaws
+from muntin.testing.laws.result_refinement_laws import ResultRefinementLaws
 from muntin.testing.laws.row_operator_laws import RowOperatorLaws
 from muntin.testing.laws.row_window_laws import RowWindowLaws
 from muntin.testing.laws.stream_operator_laws import StreamOperatorLaws
@@ -53,13 +55,14 @@ _LAWS: tuple[type[Conformance], ...] = (
     TriggerLaws,
     WindowKindLaws,
     ProgressPolicyLaws,
+    ResultRefinementLaws,
     RowWindowLaws,
 )
 
 _DEFINITION = "definition is complete"
 _TAKES_PAYLOADS = ("add_events", "compute_result", "call")
 
-Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowSpecification | ProgressPolicy
+Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowSpecification | ProgressPolicy | ResultRefinement
 """Anything that has laws."""
 
 

@@ -1,0 +1,140 @@
+"""The laws of refinements of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from muntin.errors import PolicyError
+from muntin.refining import ResultRefinement
+from muntin.testing.laws.conformance import Conformance
+from muntin.testing.laws.law import Law, law
+from muntin.testing.laws.trial import Trial
+from muntin.testing.plain_data import restored
+from muntin.triggers.description import to_dict
+
+
+class ResultRefinementTrial(Trial):
+    """Draws the results of a window's firings, and refines them one after the other.
+
+    Attributes:
+        refinement: The refinement.
+    """
+
+    def __init__(
+        self, law: Law, refinement: ResultRefinement, results: Mapping[str, SearchStrategy[Any]], data: object
+    ) -> None:
+        """Prepare an attempt."""
+        name = getattr(refinement, "name", type(refinement).__name__)
+        super().__init__(law, f"{name} {getattr(refinement, 'version', '')}", 0.0, data)
+        self.refinement = refinement
+        self._results = results
+
+    def firings(self) -> list[dict[str, Any]]:
+        """Draw the results of one window, of which the last is final."""
+        firings = self.draw(st.lists(st.fixed_dictionaries(dict(self._results)), min_size=1, max_size=6))
+        self.stream += [f"result {result}" for result in firings]
+        return firings
+
+    def refined(self, firings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+        """Return what is emitted at each firing, with the state from a checkpoint at each."""
+        state, emitted = None, list[Mapping[str, Any] | None]()
+        for number, result in enumerate(firings, 1):
+            new, told = self.refine(state, deepcopy(result), is_final=number == len(firings))
+            emitted.append(told)
+            state = self.stored(new)
+        return emitted
+
+    def refine(self, state: Any, result: Mapping[str, Any], *, is_final: bool) -> tuple[Any, Mapping[str, Any] | None]:
+        """Return the new state, and what is emitted."""
+        try:
+            answer: Any = self.refinement.refine(state, result, is_final)
+        except Exception as error:
+            raise self.broken(f"refine({state!r}, {result!r}) raised {type(error).__name__}: {error}") from error
+        if isinstance(answer, tuple) and len(answer) == 2 and (answer[1] is None or isinstance(answer[1], Mapping)):
+            return answer
+        raise self.broken(f"refine returned {answer!r}", "return a pair of the state, and a dict or None")
+
+    def stored(self, state: object) -> Any:
+        """Return a state as a checkpoint gives it back."""
+        try:
+            return restored(state)
+        except TypeError as error:
+            raise self.broken(f"the state {state!r} cannot be stored: {error}") from None
+
+
+class ResultRefinementLaws(Conformance):
+    """The laws of a refinement, tried on random results of a window.
+
+    Attributes:
+        refinement: The refinement under test, an instance.
+        results: A strategy for the values of each column; whole numbers in one column by default.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from muntin import ResultRefinement
+        >>> @dataclass(frozen=True)
+        ... class FinalOnly(ResultRefinement):
+        ...     name = "demo.final_only"
+        ...     def refine(self, state, result, is_final):
+        ...         return None, result if is_final else None
+        >>> class TestFinalOnly(ResultRefinementLaws):
+        ...     refinement = FinalOnly()
+        >>> TestFinalOnly().test_it_emits_all_columns_or_none()
+    """
+
+    refinement: ClassVar[ResultRefinement]
+    results: ClassVar[Mapping[str, SearchStrategy[Any]]] = {"result": st.integers(-9, 9)}
+
+    _subject_name: ClassVar[str] = "refinement"
+    _subject_type: ClassVar[type] = ResultRefinement
+
+    @classmethod
+    def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
+        """Try a law once."""
+        body(cls(), ResultRefinementTrial(law, cls.subject(), cls.results, data))
+
+    @law("make it a frozen dataclass with a name, whose fields are numbers or text", is_random=False)
+    def test_definition_is_complete(self, trial: ResultRefinementTrial) -> None:
+        """The refinement can be written into a checkpoint, and be known again."""
+        try:
+            to_dict(trial.refinement)
+        except PolicyError as error:
+            raise trial.broken(str(error)) from None
+
+    @law("build the state from numbers, text, lists and dicts")
+    def test_states_are_plain_data(self, trial: ResultRefinementTrial) -> None:
+        """Every state can be stored in a checkpoint."""
+        trial.refined(trial.firings())
+
+    @law("return a new state and a new dict; copy what you change")
+    def test_refining_leaves_its_arguments_as_they_were(self, trial: ResultRefinementTrial) -> None:
+        """A call changes neither the state nor the result that it is given."""
+        state: Any = None
+        for result in trial.firings():
+            before = deepcopy(state), deepcopy(result)
+            new, _ = trial.refine(state, result, is_final=False)
+            trial.expect_same(("afterwards", (state, result)), ("before", before))
+            state = trial.stored(new)
+
+    @law("answer from the fields and the arguments alone: no clock, no random number, nothing kept in the refinement")
+    def test_the_same_results_are_refined_alike(self, trial: ResultRefinementTrial) -> None:
+        """Results that come again are refined alike, whatever was refined in between."""
+        firings = trial.firings()
+        first = deepcopy(trial.refined(firings))
+        trial.expect_same(("at first", first), ("again", trial.refined(firings)))
+
+    @law("return a dict with the names of the result, and values of the same types; or None")
+    def test_it_emits_all_columns_or_none(self, trial: ResultRefinementTrial) -> None:
+        """What is emitted has a value for each column of the result, of its type or null; or it is nothing."""
+        firings = trial.firings()
+        for result, emitted in zip(firings, trial.refined(firings), strict=True):
+            if emitted is None:
+                continue
+            kinds = [{type(value), type(result.get(name))} - {type(None)} for name, value in emitted.items()]
+            if emitted.keys() != result.keys() or max(map(len, kinds), default=0) > 1:
+                raise trial.broken(f"result:  {result!r}\nemitted: {emitted!r}")
