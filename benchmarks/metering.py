@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.systems.plain_aggregates import PlainAverage
-from muntin import HoppingWindows, hopping
+from muntin import hopping
+from muntin.windows import HoppingWindows
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery

@@ -23,7 +23,7 @@ from demo.progress_lines import ProgressLines
 from demo.questions import BUCKETS, QUESTIONS
 from demo.run import Choice, Run
 from demo.tally import Tally
-from muntin import MuntinError
+from muntin.errors import MuntinError
 from muntin_engine import local_session, root_cause, stop_session
 
 

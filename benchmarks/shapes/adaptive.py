@@ -13,7 +13,8 @@ from benchmarks.shapes.packets import DATA_SETS, Packets
 from benchmarks.shapes.panels import Panel
 from benchmarks.shapes.rows import Arrival, group
 from benchmarks.shapes.stopwatch import cpu_seconds
-from muntin import HoppingWindows, IncrementalAggregate, hopping, tumbling
+from muntin import IncrementalAggregate, hopping, tumbling
+from muntin.windows import HoppingWindows
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket

@@ -12,8 +12,9 @@ import pyarrow as pa
 from benchmarks.shapes.largest import LargestOnArrays, Touched
 from benchmarks.shapes.rows import Arrival, NumberedRows
 from benchmarks.shapes.ways import Answers, Outcome
-from muntin import HoppingWindows, tumbling
+from muntin import tumbling
 from muntin.schemas import describe
+from muntin.windows import HoppingWindows
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.window_grid import NEVER, WindowGrid
 from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows

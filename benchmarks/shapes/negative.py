@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from benchmarks.shapes.largest import Touched
 from benchmarks.shapes.rows import NumberedRows
 from benchmarks.shapes.ways import Outcome
-from muntin import HoppingWindows, Stretches
+from muntin.windows import HoppingWindows, Stretches
 
 
 @dataclass

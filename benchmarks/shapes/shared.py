@@ -12,7 +12,7 @@ from collections import defaultdict
 from benchmarks.shapes.largest import Touched
 from benchmarks.shapes.rows import NumberedRows
 from benchmarks.shapes.ways import Outcome
-from muntin import HoppingWindows
+from muntin.windows import HoppingWindows
 
 
 def paired_windows(windows: HoppingWindows, rows: NumberedRows) -> Outcome:

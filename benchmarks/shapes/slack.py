@@ -13,7 +13,8 @@ from statistics import fmean
 from typing import Any, Final, TypeAlias
 
 from benchmarks.shapes.panels import Panel
-from muntin import INFINITY, Event, HoppingWindows, IncrementalAggregate, Insertion, Punctuation, hopping
+from muntin import INFINITY, Event, IncrementalAggregate, hopping
+from muntin.changes import Insertion, Punctuation
 from muntin.testing import (
     Computation,
     KeyedChange,
@@ -25,6 +26,7 @@ from muntin.testing import (
     mean_error,
     wrong_share,
 )
+from muntin.windows import HoppingWindows
 from muntin_engine.testing import measure as measure_engine
 from muntin_stats import Average, Count
 

@@ -17,7 +17,8 @@ from benchmarks.shapes.adaptive import Case, run
 from benchmarks.shapes.packet_modules import TotalLength
 from benchmarks.shapes.panels import Panel
 from benchmarks.shapes.rows import Arrival
-from muntin import INFINITY, JoinKind, Punctuated, tumbling
+from muntin import INFINITY, JoinKind, tumbling
+from muntin.progress import Punctuated
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.joining.join_bucket import Arrival as Reported

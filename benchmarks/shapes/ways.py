@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from benchmarks.shapes.largest import LargestOfAll, LargestSoFar, Touched
 from benchmarks.shapes.rows import Arrival, NumberedRows, group
-from muntin import HoppingWindows
+from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid

@@ -8,7 +8,9 @@ from benchmarks.data import MICROSECONDS
 from benchmarks.question import Question
 from benchmarks.windows import Calendar, Hopping, LastingHops, LastRows, Session, Snapshot, Windows
 from benchmarks.windows.lasting import FACTOR, SPREAD
-from muntin import Module, WindowSpecification, calendar, hopping, last, session, snapshot
+from muntin import Module, calendar, hopping, session, snapshot
+from muntin.rows import last
+from muntin.windows import WindowSpecification
 from muntin_engine import events, module
 
 if TYPE_CHECKING:

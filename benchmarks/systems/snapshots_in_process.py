@@ -25,8 +25,9 @@ from benchmarks.systems.system import System
 from benchmarks.windows import LastingHops, Snapshot, Windows
 from benchmarks.windows.lasting import ends_of
 from benchmarks.windows.windows import table_of, ticks
-from muntin import INFINITY, WindowKind, hopping, snapshot
+from muntin import INFINITY, hopping, snapshot
 from muntin.schemas import describe
+from muntin.windows import WindowKind
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.columnar.lifting import Rows

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.windows import Ints
-from muntin import ColumnarAggregate, Module, WindowKind, hopping, tumbling
+from muntin import ColumnarAggregate, Module, hopping, tumbling
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.schemas import describe
+from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from muntin import (
     ClipPolicy,
-    CountWindows,
     Duration,
     Event,
     Needs,
@@ -18,6 +17,7 @@ from muntin import (
     Window,
     ticks,
 )
+from muntin.windows import CountWindows
 
 
 class Interpolation(TimeSensitiveOperator[float | None, float]):

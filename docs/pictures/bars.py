@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from muntin import INFINITY, Module, WindowKind
+from muntin import INFINITY, Module
 from muntin.testing import Bar, Computation, Look, OutputEvent, Script, WindowedQuery
+from muntin.windows import WindowKind
 
 
 def lifetimes(script: Script) -> list[Bar]:

@@ -7,7 +7,8 @@ from typing import Final
 
 from docs.pictures.picture import Picture
 from docs.pictures.runs import output_bar
-from muntin import EARLIEST, bounded_delay, ordered, tumbling
+from muntin import EARLIEST, tumbling
+from muntin.progress import bounded_delay, ordered
 from muntin.testing import Bar
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery

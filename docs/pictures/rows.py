@@ -8,7 +8,7 @@ from typing import Any, Final
 from docs.pictures.bars import lifetimes, pane
 from docs.pictures.modules import Names
 from docs.pictures.picture import Picture
-from muntin import RowWindows, batch, between, last
+from muntin.rows import RowWindows, batch, between, last
 from muntin.testing import Bar, Computation, Script, WindowedQuery
 
 TIMES: Final = {"a": 1, "b": 3, "c": 4, "d": 8, "e": 9, "f": 13, "g": 15}

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from muntin import INFINITY, Insertion, Lifetime
+from muntin import INFINITY, Lifetime
+from muntin.changes import Insertion
 from muntin.testing import Bar, Batch, Boundary, KeyedChange, Look, Script
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery

@@ -14,9 +14,7 @@ from docs.pictures.modules import Longest
 from docs.pictures.picture import Picture
 from muntin import (
     INFINITY,
-    CalendarWindows,
     ClipPolicy,
-    WindowKind,
     calendar,
     count_by_end,
     count_by_start,
@@ -30,6 +28,7 @@ from muntin import (
     tumbling,
 )
 from muntin.testing import Bar, Computation, Script, WindowedQuery
+from muntin.windows import CalendarWindows, WindowKind
 from muntin_stats import Count, TimeWeightedAverage
 
 STREAM: Final = Script().insert("a", 1, 6).insert("b", 4, 9).insert("c", 12, 14).close()

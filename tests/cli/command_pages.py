@@ -19,7 +19,7 @@ from typing import Final
 import pytest
 from typer.testing import CliRunner
 
-from muntin import installed
+from muntin.catalog import installed
 from muntin_cli import app
 from tests.docs.pages import DOCS, PAGES, Block, blocks, name_of
 from tests.docs.runner import tidy

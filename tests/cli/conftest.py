@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from muntin import installed
+from muntin.catalog import installed
 from muntin_cli import app
 from tests.cli.running import Done
 from tests.sdk.installation import Installation, installation_in

@@ -10,8 +10,9 @@ from enum import Enum
 from typing import Literal
 
 from muntin import (
-    Aggregate, ClipPolicy, Decision, IncrementalAggregate, Operator, TimeSensitiveAggregate, Trigger, function, hookimpl
+    Aggregate, ClipPolicy, IncrementalAggregate, Operator, TimeSensitiveAggregate, function, hookimpl
 )
+from muntin.triggers import Decision, Trigger
 
 
 class Unit(Enum):

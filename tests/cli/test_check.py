@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from muntin import Plugin, installed
+from muntin.catalog import Plugin, installed
 from muntin_cli.checking import Result, find_package
 from muntin_cli.checking.laws import check_laws
 from muntin_cli.checking.subjects import subjects_in

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muntin import ModuleDefinitionError, MuntinError, PluginLoadError, QueryError
+from muntin.errors import ModuleDefinitionError, MuntinError, PluginLoadError, QueryError
 from muntin_cli.errors import EnvironmentLacksError, UsageError, exit_code_of
 from muntin_cli.exit_codes import ExitCode
 from muntin_engine import SetupError

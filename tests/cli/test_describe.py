@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from muntin import installed
+from muntin.catalog import installed
 from muntin_cli.description import describe
 from muntin_cli.shapes import shape_of
 from muntin_stats import CollectList, ExponentiallyWeightedAverage, TopBy

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from muntin import installed
+from muntin.catalog import installed
 from tests.cli.command_pages import FOLLOWED, PAGES_WITH_COMMANDS, alike, commands_on, run_page
 from tests.cli.running import Done
 from tests.cli.test_command import COMMANDS

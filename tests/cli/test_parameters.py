@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import pytest
 
-from muntin import Aggregate, ParameterError
+from muntin import Aggregate
+from muntin.errors import ParameterError
 from muntin_cli.errors import UsageError
 from muntin_cli.parameters import example_of, parse_parameters
 

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from muntin import CalendarWindows
-from muntin.windows import Periods
+from muntin.windows import CalendarWindows, Periods
 from muntin_engine.exchange import counting
 from muntin_engine.exchange.counting import numbers_at, ticks_of
 from tests.hostile.muntin_hostile.windows import Squares

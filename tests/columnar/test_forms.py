@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import ColumnarAggregate, Component, ModuleContractError, ModuleFailedError
+from muntin import ColumnarAggregate, Component
 from muntin.columnar import Sums
+from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.schemas import describe
 from muntin_engine.evaluators.columnar.failing import failing_window
 from muntin_engine.evaluators.columnar.partials import Part

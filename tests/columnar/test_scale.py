@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from muntin import HoppingWindows, hopping, tumbling
+from muntin import hopping, tumbling
 from muntin.schemas import describe
+from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.columnar.entries import ENTRY_BYTES

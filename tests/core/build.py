@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
-    Aggregate,
-    IncrementalAggregate,
-    Module,
-    TimeSensitiveAggregate,
-    Window,
-    WindowKind,
-    tumbling,
-)
+from muntin import EARLIEST, INFINITY, Aggregate, IncrementalAggregate, Module, TimeSensitiveAggregate, Window, tumbling
+from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.admission import Admission

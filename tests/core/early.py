@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from muntin import (
-    EarlyEmission,
-    Trigger,
-    WindowKind,
-    early,
-    tumbling,
-)
+from muntin import EarlyEmission, early, tumbling
+from muntin.triggers import Trigger
+from muntin.windows import WindowKind
 from muntin_engine.evaluators.general.bucket import BatchResult
 from tests.core.build import Feed, Total, output, query, row
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, EmitPolicy, ModuleFailedError, tumbling
+from muntin import INFINITY, EmitPolicy, tumbling
+from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.errors import StateError, StateMismatchError
 from muntin_engine.evaluators.general.bucket import Bucket

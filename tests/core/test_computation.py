@@ -12,15 +12,13 @@ from muntin import (
     Axis,
     ClipPolicy,
     Event,
-    ModuleContractError,
-    ModuleFailedError,
     OutputContract,
-    PolicyError,
     TimeSensitiveOperator,
     TimestampPolicy,
     Window,
     tumbling,
 )
+from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError
 from muntin.testing import reference
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.evaluators.general.computation import ModuleComputation, Timestamper

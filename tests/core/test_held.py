@@ -11,7 +11,6 @@ from muntin import (
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
-    WindowKind,
     count_by_end,
     count_by_start,
     early,
@@ -20,6 +19,7 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import every_count
+from muntin.windows import WindowKind
 from muntin_engine.evaluators.general.bucket import BatchResult
 from tests.core.build import Feed, Lengths, output, query, revision, row, spelled
 

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import Aggregate, ColumnarAggregate, Component, IncrementalAggregate, ModuleContractError, ModuleFailedError
+from muntin import Aggregate, ColumnarAggregate, Component, IncrementalAggregate
 from muntin.columnar import Ragged
+from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EmitPolicy, WindowKind, snapshot, tumbling
+from muntin import EmitPolicy, snapshot, tumbling
+from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.general.key_state import KeyState

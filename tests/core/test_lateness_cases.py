@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EmitPolicy, Lateness, LatePolicy, WindowKind, correct, hopping, session, tumbling
+from muntin import EmitPolicy, Lateness, LatePolicy, correct, hopping, session, tumbling
+from muntin.windows import WindowKind
 from muntin_engine.evaluators.general.bucket import BatchResult
 from tests.core.build import Feed, Total, output, query, reasons, row
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EmitPolicy, WindowKind, count_by_start, landmark, trailing
+from muntin import EmitPolicy, count_by_start, landmark, trailing
+from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import BatchResult, BatchRun, Bucket
 from muntin_engine.evaluators.general.lives.run import LivesRun

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Window, WindowKind, snapshot, tumbling
+from muntin import EARLIEST, INFINITY, EmitPolicy, Window, snapshot, tumbling
+from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
 from muntin_engine.evaluators.general import key_store, window_index
 from muntin_engine.evaluators.general.bucket import Bucket

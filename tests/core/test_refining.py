@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from muntin import (
-    ModuleContractError,
-    ModuleFailedError,
-    PolicyError,
-    ResultRefinement,
-    early,
-    hopping,
-    snapshot,
-)
+from muntin import ResultRefinement, early, hopping, snapshot
+from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError
 from muntin.triggers import every_count
 from tests.core.build import revision, row
 from tests.core.early import at, fed, fired

@@ -19,7 +19,6 @@ from muntin import (
     EmitPolicy,
     OutputContract,
     TimestampPolicy,
-    WindowKind,
     count_by_end,
     count_by_start,
     early,
@@ -28,6 +27,7 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import every_count
+from muntin.windows import WindowKind
 from tests.core.build import Feed, Lengths, Members, output, query, reasons, revision, row, spelled
 
 

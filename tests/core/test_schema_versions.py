@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, EmitPolicy, Module, ModuleFailedError, tumbling
+from muntin import INFINITY, EmitPolicy, Module, tumbling
+from muntin.errors import ModuleFailedError
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from muntin import (
+from muntin import Window, early, tumbling
+from muntin.triggers import (
     Decision,
     Trigger,
     TriggerView,
-    Window,
-    early,
-    tumbling,
-)
-from muntin.triggers import (
     after,
     after_count,
     any_of,

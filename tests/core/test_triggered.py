@@ -7,21 +7,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from muntin import (
-    INFINITY,
+from muntin import INFINITY, Window, count_by_start, early, hopping, snapshot
+from muntin.errors import ModuleContractError, ModuleFailedError
+from muntin.triggers import (
     Decision,
-    ModuleContractError,
-    ModuleFailedError,
     Trigger,
     TriggerView,
-    Window,
-    WindowKind,
-    count_by_start,
-    early,
-    hopping,
-    snapshot,
-)
-from muntin.triggers import (
     after_count,
     every,
     every_count,
@@ -31,6 +22,7 @@ from muntin.triggers import (
     repeat,
     when,
 )
+from muntin.windows import WindowKind
 from tests.core.build import Members, RunningTotal, output, revision, row
 from tests.core.early import at, fed, fired
 from tests.differential.modules import Positive

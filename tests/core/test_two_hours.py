@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from muntin import EARLIEST, ProgressPolicy, bounded_delay, tumbling
+from muntin import EARLIEST, tumbling
+from muntin.progress import ProgressPolicy, bounded_delay
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.progress import Observation, ProgressTracker

@@ -19,14 +19,9 @@ from muntin import (
     EarlyEmission,
     EmitPolicy,
     IncrementalAggregate,
-    Insertion,
     Module,
-    ModuleContractError,
-    PolicyError,
     Refinement,
-    StreamError,
     TimestampPolicy,
-    WindowKind,
     count_by_start,
     hopping,
     landmark,
@@ -34,6 +29,8 @@ from muntin import (
     snapshot,
     tumbling,
 )
+from muntin.changes import Insertion
+from muntin.errors import ModuleContractError, PolicyError, StreamError
 from muntin.events import Event
 from muntin.testing import (
     Computation,
@@ -45,6 +42,7 @@ from muntin.testing import (
     random_stream,
 )
 from muntin.triggers import every, every_count, when
+from muntin.windows import WindowKind
 from muntin_engine import StateError
 from muntin_engine.testing import RestartError, crash_everywhere
 from tests.crashing.modules import (

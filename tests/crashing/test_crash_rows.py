@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import Module, PolicyError, QueryError, batch, delta, elapsed, last, marker, on_row
-from muntin.rows import PartitionedRows, Row
+from muntin import Module
+from muntin.errors import PolicyError, QueryError
+from muntin.rows import PartitionedRows, Row, batch, delta, elapsed, last, marker, on_row
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.testing import RestartError, crash_everywhere, measure
 from tests.crashing.modules import Calls, Departures, DeparturesOnSelf, Total, TotalOnSelf

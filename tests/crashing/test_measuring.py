@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muntin import QueryError, hopping, session, tumbling
+from muntin import hopping, session, tumbling
+from muntin.errors import QueryError
 from muntin.testing import (
     Computation,
     Script,

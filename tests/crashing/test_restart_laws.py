@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from muntin import ColumnarAggregate, IncrementalAggregate, Module, batch, snapshot, tumbling
+from muntin import ColumnarAggregate, IncrementalAggregate, Module, snapshot, tumbling
+from muntin.rows import batch
 from muntin.schemas import Field
 from muntin.testing import LawError, laws_of
 from muntin_engine.testing import RestartLaws

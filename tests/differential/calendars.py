@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from muntin import EARLIEST, INFINITY, CalendarWindows, Event, Insertion, Punctuation, Revision, WindowKind
+from muntin import EARLIEST, INFINITY, Event
+from muntin.changes import Insertion, Punctuation, Revision
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
+from muntin.windows import CalendarWindows, WindowKind
 
 HOUR = 3_600
 

@@ -14,9 +14,7 @@ from muntin import (
     ClipPolicy,
     EmitPolicy,
     OutputContract,
-    Punctuation,
     TimestampPolicy,
-    WindowKind,
     count_by_end,
     count_by_start,
     cumulate,
@@ -28,9 +26,11 @@ from muntin import (
     trailing,
     tumbling,
 )
+from muntin.changes import Punctuation
 from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
+from muntin.windows import WindowKind
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from tests.differential.calendars import CALENDARS, on_the_calendar
 from tests.differential.modules import OWN_TIMES, SHAPES

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, fold
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event
+from muntin.changes import Insertion, fold
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
 from muntin.testing.shrinking import smallest_failing

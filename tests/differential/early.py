@@ -12,23 +12,13 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from muntin import (
-    EARLIEST,
-    EarlyEmission,
-    EmitPolicy,
-    Event,
-    Refinement,
-    ResultRefinement,
-    TimestampPolicy,
-    Trigger,
-    TriggerView,
-    Window,
-    fold,
-)
+from muntin import EARLIEST, EarlyEmission, EmitPolicy, Event, Refinement, ResultRefinement, TimestampPolicy, Window
+from muntin.changes import fold
 from muntin.testing import reference
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
 from muntin.testing.stream_history import StreamHistory
+from muntin.triggers import Trigger, TriggerView
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchRun, Bucket

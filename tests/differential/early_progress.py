@@ -8,22 +8,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
-    CalendarWindows,
-    EmitPolicy,
-    Event,
-    HoppingWindows,
-    Lateness,
-    LatePolicy,
-    Refinement,
-    Window,
-    WindowKind,
-)
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Lateness, LatePolicy, Refinement, Window
 from muntin.testing import reference
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
+from muntin.windows import CalendarWindows, HoppingWindows, WindowKind
 from muntin_engine.core.changes import Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.testing.meaning import progress_of

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
-from muntin import INFINITY, HoppingWindows, Window, WindowSpecification
+from muntin import INFINITY, Window
+from muntin.windows import HoppingWindows, WindowSpecification
 from muntin_engine.core.lifetimes import (
     Align,
     Extend,

@@ -6,9 +6,10 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from muntin import EARLIEST, Event, Stretches, TimestampPolicy, Window, WindowKind
+from muntin import EARLIEST, Event, TimestampPolicy, Window
 from muntin.testing import reference
 from muntin.testing.scripts import Script
+from muntin.windows import Stretches, WindowKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.lives.run import LivesRun

@@ -6,23 +6,18 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
+from muntin import EARLIEST, INFINITY, Event, OutputContract, TimestampPolicy, Window
+from muntin.testing import reference
+from muntin.testing.lives import lives_of
+from muntin.windows import (
     CalendarWindows,
     CountWindows,
     CumulateWindows,
-    Event,
     GlobalWindows,
     HoppingWindows,
     LandmarkWindows,
-    OutputContract,
-    TimestampPolicy,
     TrailingWindows,
-    Window,
 )
-from muntin.testing import reference
-from muntin.testing.lives import lives_of
 from muntin_engine.core.changes import Progress
 from muntin_engine.testing.meaning import live_output
 from tests.differential.cases import Case, Described

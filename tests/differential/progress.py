@@ -7,7 +7,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from muntin import EARLIEST, INFINITY, Event, Insertion, ProgressPolicy, Punctuation, correct
+from muntin import EARLIEST, INFINITY, Event, correct
+from muntin.changes import Insertion, Punctuation
+from muntin.progress import ProgressPolicy
 from muntin.testing.batches import Batch, Boundary, KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin_engine.core.changes import Progress

@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import INFINITY, Axis, ColumnarAggregate, EmitPolicy, TimestampPolicy, Window, WindowKind, snapshot
+from muntin import INFINITY, Axis, ColumnarAggregate, EmitPolicy, TimestampPolicy, Window, snapshot
 from muntin.schemas import describe
+from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.columnar.results import form_results

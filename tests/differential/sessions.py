@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from muntin import EARLIEST, INFINITY, Event, Insertion, SessionWindows, Window
+from muntin import EARLIEST, INFINITY, Event, Window
+from muntin.changes import Insertion
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
+from muntin.windows import SessionWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.columnar.lifting import Rows
 from muntin_engine.evaluators.columnar.results import form_results

@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, ColumnarAggregate, EmitPolicy, Insertion, Window, WindowKind
+from muntin import INFINITY, ColumnarAggregate, EmitPolicy, Window
+from muntin.changes import Insertion
 from muntin.schemas import describe
 from muntin.testing import reference
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
 from muntin.testing.stream_history import StreamHistory
 from muntin.testing.streams import random_stream, shuffle, split
-from muntin.windows import RegularWindows
+from muntin.windows import WindowKind
+from muntin.windows.regular import RegularWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid, output_watermark
 from muntin_engine.core.window_grid import grid_of, settled

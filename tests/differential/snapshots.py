@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import ColumnarAggregate, SnapshotWindows, snapshot
+from muntin import ColumnarAggregate, snapshot
 from muntin.testing.scripts import Script
+from muntin.windows import SnapshotWindows
 from muntin_engine.evaluators.edges.store import EdgeStore
 from muntin_engine.evaluators.fused.lifting import Fusing
 from tests.differential.forms import INVERTIBLE

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, HoppingWindows, Refinement, ResultRefinement
+from muntin import INFINITY, Refinement, ResultRefinement
+from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general import triggered
 from muntin_engine.evaluators.general.affected import Affected

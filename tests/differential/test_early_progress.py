@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, Axis, HoppingWindows, Lateness, LatePolicy, Refinement, correct
+from muntin import EARLIEST, INFINITY, Axis, Lateness, LatePolicy, Refinement, correct
 from muntin.testing.scripts import Script
+from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.key_state import KeyState

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, EmitPolicy, Event, Insertion
+from muntin import INFINITY, EmitPolicy, Event
+from muntin.changes import Insertion
 from muntin.testing.batches import Boundary, KeyedChange
 from muntin.testing.scripts import Script
 from muntin_engine.core.evaluator_query import EvaluatorQuery

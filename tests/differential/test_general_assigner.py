@@ -11,7 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from muntin import EmitPolicy, Refinement, TimestampPolicy, WindowKind
+from muntin import EmitPolicy, Refinement, TimestampPolicy
+from muntin.windows import WindowKind
 from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
 from muntin_engine.evaluators.general.key_state import SPECIAL, assigner_of
 from tests.differential.cases import WINDOWS, Case, policies

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, Punctuation, Revision
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event
+from muntin.changes import Insertion, Punctuation, Revision
 from muntin.testing import evaluate, random_stream, shuffle, split
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script

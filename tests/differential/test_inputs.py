@@ -7,7 +7,8 @@ from typing import Protocol
 
 import pytest
 
-from muntin import INFINITY, ClipPolicy, EmitPolicy, Event, Insertion, Punctuation, TimestampPolicy
+from muntin import INFINITY, ClipPolicy, EmitPolicy, Event, TimestampPolicy
+from muntin.changes import Insertion, Punctuation
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.testing.streams import shuffle, split

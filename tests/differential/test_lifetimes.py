@@ -13,9 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, Event, WindowKind, bounded_delay, calendar, hopping, ordered, snapshot, tumbling
+from muntin import INFINITY, Event, calendar, hopping, snapshot, tumbling
 from muntin.axis import instant
+from muntin.progress import bounded_delay, ordered
 from muntin.testing import Computation, WindowedQuery, evaluate
+from muntin.windows import WindowKind
 from muntin.windows.stretches import Stretches
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import (

@@ -10,18 +10,8 @@ from typing import Any
 
 import pytest
 
-from muntin import (
-    ClipPolicy,
-    EarlyEmission,
-    EmitPolicy,
-    TimestampPolicy,
-    batch,
-    early,
-    hopping,
-    last,
-    snapshot,
-    tumbling,
-)
+from muntin import ClipPolicy, EarlyEmission, EmitPolicy, TimestampPolicy, early, hopping, snapshot, tumbling
+from muntin.rows import batch, last
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.triggers import every_count
 from muntin_engine.core.changes import InputChange

@@ -10,18 +10,9 @@ from random import Random
 
 import pytest
 
-from muntin import (
-    EmitPolicy,
-    Insertion,
-    Lateness,
-    LatePolicy,
-    ProgressPolicy,
-    Punctuation,
-    bounded_delay,
-    bounded_disorder,
-    ordered,
-    punctuate_every,
-)
+from muntin import EmitPolicy, Lateness, LatePolicy
+from muntin.changes import Insertion, Punctuation
+from muntin.progress import ProgressPolicy, bounded_delay, bounded_disorder, ordered, punctuate_every
 from muntin.testing.scripts import Script
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.state.cells import MemoryCells

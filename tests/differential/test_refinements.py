@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
-from muntin import EarlyEmission, EmitPolicy, Refinement, Trigger, Window, early
-from muntin.triggers import any_of, every, every_count, past_end, repeat, when
+from muntin import EarlyEmission, EmitPolicy, Refinement, Window, early
+from muntin.triggers import Trigger, any_of, every, every_count, past_end, repeat, when
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import Bucket

@@ -19,18 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
-    ClipPolicy,
-    EmitPolicy,
-    HoppingWindows,
-    TimestampPolicy,
-    hopping,
-    snapshot,
-    tumbling,
-)
+from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, snapshot, tumbling
 from muntin.testing import Computation, WindowedQuery, random_stream
+from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.columnar import coding, key_table, ranges

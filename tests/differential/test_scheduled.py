@@ -10,8 +10,9 @@ from unittest.mock import patch
 
 import pytest
 
-from muntin import EmitPolicy, Refinement, ScheduledWindows
+from muntin import EmitPolicy, Refinement
 from muntin.testing import Script
+from muntin.windows import ScheduledWindows
 from muntin_engine.evaluators.general.bucket import BatchResult
 from muntin_engine.state.codec import Codec
 from tests.core.build import stored_states

@@ -12,19 +12,12 @@ from random import Random
 
 import pytest
 
-from muntin import (
-    EmitPolicy,
-    HoppingWindows,
-    IncrementalAggregate,
-    Insertion,
-    Refinement,
-    Revision,
-    hopping,
-    tumbling,
-)
+from muntin import EmitPolicy, IncrementalAggregate, Refinement, hopping, tumbling
+from muntin.changes import Insertion, Revision
 from muntin.testing import reference
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
+from muntin.windows import HoppingWindows
 from muntin_adapters.combinators import with_default
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.skipping import Accepted, Choosy, Present

@@ -10,10 +10,12 @@ from random import Random
 
 import pytest
 
-from muntin import INFINITY, CalendarWindows, Event, Insertion, Punctuation
+from muntin import INFINITY, Event
+from muntin.changes import Insertion, Punctuation
 from muntin.testing import Computation, WindowedQuery
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
+from muntin.windows import CalendarWindows
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.columnar import ranges, window_closing
 from muntin_engine.exchange import counting

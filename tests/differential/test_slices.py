@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muntin import HoppingWindows, hopping, tumbling
+from muntin import hopping, tumbling
+from muntin.windows import HoppingWindows
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.columnar import (
     coding,

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muntin import INFINITY, Component, Event, Insertion
+from muntin import INFINITY, Component, Event
+from muntin.changes import Insertion
 from muntin.testing.batches import KeyedChange
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.columnar import coding, entries, key_table

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, Event, OutputContract, Revision, TimestampPolicy, Window
+from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, Event, OutputContract, TimestampPolicy, Window
+from muntin.changes import Revision
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
 from tests.differential.cases import WINDOWS, Case

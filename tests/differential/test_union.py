@@ -10,7 +10,8 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from muntin import EARLIEST, INFINITY, Punctuated, bounded_delay, ordered, snapshot, tumbling
+from muntin import EARLIEST, INFINITY, snapshot, tumbling
+from muntin.progress import Punctuated, bounded_delay, ordered
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import Align, LifetimeChange, PointsAtStart, SetDuration, Shift, Shorten
 from muntin_engine.core.source_rules import SourceRules

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from muntin import installed
+from muntin.catalog import installed
 from tests.docs.pages import Block, blocks, name_of
 
 if TYPE_CHECKING:

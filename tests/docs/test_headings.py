@@ -14,7 +14,8 @@ import pytest
 import muntin.modules
 import muntin.testing
 import muntin_engine.testing
-from muntin import Function, Module, errors, hooks, installed, policies
+from muntin import Function, Module, errors, hooks, policies
+from muntin.catalog import installed
 from muntin.schemas import spell
 from muntin.testing import laws_of
 from muntin_engine import errors as engine_errors
@@ -23,6 +24,7 @@ from muntin_engine.metrics import METRICS, TIME_AXIS, Metric
 from tests.docs.pages import DOCS, REFERENCE, ROOT, headings
 
 HOOKS = [function for function in vars(hooks).values() if hasattr(function, f"{hooks.PROJECT}_spec")]
+BASES = [name for name, cls in vars(muntin).items() if inspect.isclass(cls) and issubclass(cls, Module)]
 ERRORS = sorted(
     {
         error.__name__
@@ -95,7 +97,7 @@ def test_a_law_has_a_heading_with_its_statement(laws: str, test: str, statement:
     assert statement in sections(REFERENCE / "laws.md")[name]
 
 
-@pytest.mark.parametrize("name", [name for name in muntin.modules.__all__ if name not in ("Function", "function")])
+@pytest.mark.parametrize("name", [*BASES, "Needs", *muntin.modules.__all__])
 def test_a_base_class_and_a_capability_has_a_heading(name: str) -> None:
     assert sections(REFERENCE / "modules.md")[name].strip()
 

@@ -7,6 +7,7 @@ from inspect import isfunction, signature
 from pathlib import Path
 
 import muntin
+from muntin import rows as row_windows
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/choose-a-window.md"
 SYSTEMS = ["Flink", "Beam", "Kafka Streams", "Spark", "StreamInsight"]
@@ -19,7 +20,7 @@ def rows() -> list[list[str]]:
 
 
 def functions_that_make_windows() -> set[str]:
-    public = {name: getattr(muntin, name) for name in muntin.__all__}
+    public = {name: getattr(room, name) for room in (muntin, row_windows) for name in room.__all__}
     made = {name: str(signature(of).return_annotation) for name, of in public.items() if isfunction(of)}
     return {name for name, kind in made.items() if re.search(r"(Windows|Rows|Batches|Between|Specification)$", kind)}
 

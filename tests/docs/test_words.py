@@ -14,9 +14,16 @@ WORDS_OF_THE_ENGINE = DOCS / "glossary-for-maintainers.md"
 GLOSSARIES = (GLOSSARY, WORDS_OF_THE_ENGINE)
 PACKAGES = (
     "muntin",
+    "muntin.catalog",
+    "muntin.changes",
+    "muntin.errors",
+    "muntin.modules",
+    "muntin.progress",
+    "muntin.rows",
+    "muntin.triggers",
+    "muntin.windows",
     "muntin_adapters",
     "muntin_adapters.combinators",
-    "muntin.triggers",
     "muntin.testing",
     "muntin_engine",
     "muntin_engine.testing",

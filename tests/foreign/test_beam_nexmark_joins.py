@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, Event, Insertion, Punctuation
+from muntin import INFINITY, Event
+from muntin.changes import Insertion, Punctuation
 from muntin.testing import KeyedChange, Script, band_disorder, split
 from tests.nexmark.answers import (
     bids_for_some,

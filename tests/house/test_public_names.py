@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
@@ -14,10 +15,16 @@ import pytest
 
 PACKAGES = (
     "muntin",
-    "muntin_adapters",
-    "muntin_adapters.combinators",
+    "muntin.catalog",
+    "muntin.changes",
+    "muntin.errors",
+    "muntin.modules",
+    "muntin.progress",
     "muntin.rows",
     "muntin.triggers",
+    "muntin.windows",
+    "muntin_adapters",
+    "muntin_adapters.combinators",
     "muntin_cli",
     "muntin_engine",
     "muntin_engine.testing",
@@ -35,6 +42,14 @@ def test_the_public_names_are_those_checked_in() -> None:
     listed = LIST.read_text(encoding="utf-8").splitlines()
     added, removed = sorted(set(public_names()) - set(listed)), sorted(set(listed) - set(public_names()))
     assert public_names() == listed, f"added {added}, removed {removed}; if that is meant, run: {REGENERATE}"
+
+
+def test_a_name_stands_in_one_place_and_the_first_one_has_few() -> None:
+    of_the_sdk = [package for package in PACKAGES if package.partition(".")[0] == "muntin"]
+    places = [(name, package) for package in of_the_sdk for name in import_module(package).__all__]
+    shared = {name for name, count in Counter(name for name, _ in places).items() if count > 1}
+    assert [(name, package) for name, package in places if name in shared] == []
+    assert len(import_module("muntin").__all__) <= 60
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -13,7 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import Axis, ClipPolicy, EmitPolicy, QueryError, TimestampPolicy, ordered, tumbling
+from muntin import Axis, ClipPolicy, EmitPolicy, TimestampPolicy, tumbling
+from muntin.errors import QueryError
+from muntin.progress import ordered
 from muntin.schemas import describe
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateMismatchError

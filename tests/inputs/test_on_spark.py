@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import QueryError, tumbling
+from muntin import tumbling
+from muntin.errors import QueryError
 from muntin_engine import Query, events
 from muntin_engine.api.query import WindowedStream
 from muntin_engine.api.request import ModuleCall

@@ -9,7 +9,8 @@ from itertools import zip_longest
 from random import Random
 from typing import Any
 
-from muntin import EARLIEST, INFINITY, Event, Insertion, JoinKind, Punctuation, Revision, fold, tumbling
+from muntin import EARLIEST, INFINITY, Event, JoinKind, tumbling
+from muntin.changes import Insertion, Punctuation, Revision, fold
 from muntin.testing import Batch, KeyedChange, Script, random_stream, shuffle, split
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from muntin import Function, ModuleContractError, ModuleError, ParameterError, QueryError, TypeMismatchError, function
+from muntin import Function, function
+from muntin.errors import ModuleContractError, ModuleError, ParameterError, QueryError, TypeMismatchError
 from muntin.schemas import Field, describe
 from muntin_engine import condition
 from muntin_engine.plan.pair_condition import PairCondition, plan_condition

@@ -7,19 +7,11 @@ from typing import Any
 
 import pytest
 
-from muntin import (
-    Axis,
-    ClipPolicy,
-    EmitPolicy,
-    JoinKind,
-    PolicyError,
-    QueryError,
-    TimestampPolicy,
-    bounded_delay,
-    correct,
-)
+from muntin import Axis, ClipPolicy, EmitPolicy, JoinKind, TimestampPolicy, correct
+from muntin.errors import PolicyError, QueryError
+from muntin.progress import bounded_delay
 from muntin.schemas import describe
-from muntin.windows import Unwindowed
+from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.core.lifetimes import SetDuration, Shift, ToEdges
 from muntin_engine.evaluators.joining.evaluator import join_query
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan

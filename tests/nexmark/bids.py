@@ -5,8 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from muntin import Event, Insertion, Punctuation
+from muntin import Event
 from muntin.axis import INFINITY
+from muntin.changes import Insertion, Punctuation
 from muntin.testing import KeyedChange, Script, band_disorder
 
 SECOND = 1_000

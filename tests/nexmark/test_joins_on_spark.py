@@ -12,7 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from muntin import hopping, last, tumbling
+from muntin import hopping, tumbling
+from muntin.rows import last
 from muntin_engine import EventStream, Query, events, module
 from tests.nexmark.answers import (
     local_items,

@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import bounded_delay, session
+from muntin import session
+from muntin.progress import bounded_delay
 from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket
 from muntin_engine.exchange.distribute import distribute
 from muntin_engine.exchange.one_pass import OwnColumns, distribute_to_all

@@ -9,19 +9,8 @@ from typing import Any
 
 import pytest
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
-    EmitPolicy,
-    Event,
-    ModuleContractError,
-    ModuleFailedError,
-    PolicyError,
-    QueryError,
-    StreamOperator,
-    correct,
-    tumbling,
-)
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event, StreamOperator, correct, tumbling
+from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError, QueryError
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress

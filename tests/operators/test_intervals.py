@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, Event, Insertion, IntervalOperator, ModuleFailedError, Punctuation, fold
+from muntin import EARLIEST, INFINITY, Event, IntervalOperator
+from muntin.changes import Insertion, Punctuation, fold
+from muntin.errors import ModuleFailedError
 from muntin.testing import Batch, KeyedChange, Script, WindowedQuery, evaluate, random_stream, shuffle, split
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.calls import Meter

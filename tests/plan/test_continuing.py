@@ -9,18 +9,10 @@ from typing import Any
 
 import pytest
 
-from muntin import (
-    EmitPolicy,
-    HoppingWindows,
-    IncrementalAggregate,
-    Module,
-    bounded_disorder,
-    correct,
-    early,
-    hopping,
-    tumbling,
-)
+from muntin import EmitPolicy, IncrementalAggregate, Module, correct, early, hopping, tumbling
+from muntin.progress import bounded_disorder
 from muntin.triggers import every_count
+from muntin.windows import HoppingWindows
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan import NamedColumn, Plan
 from muntin_engine.plan.continuing import check_plans

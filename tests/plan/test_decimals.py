@@ -10,26 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import (
-    Axis,
-    DurationError,
-    PolicyError,
-    QueryError,
-    bounded_delay,
-    correct,
-    count_by_start,
-    cumulate,
-    delta,
-    early,
-    elapsed,
-    hopping,
-    landmark,
-    last,
-    session,
-    ticks,
-    trailing,
-    tumbling,
-)
+from muntin import Axis, correct, count_by_start, cumulate, early, hopping, landmark, session, ticks, trailing, tumbling
+from muntin.errors import DurationError, PolicyError, QueryError
+from muntin.progress import bounded_delay
+from muntin.rows import delta, elapsed, last
 from muntin.triggers import any_of, every_count, past_end
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.exchange.times import as_ticks, as_times, too_far

@@ -14,18 +14,17 @@ from muntin import (
     Component,
     EmitPolicy,
     IncrementalAggregate,
-    PolicyError,
-    QueryError,
     TimestampPolicy,
-    WindowKind,
-    bounded_delay,
     calendar,
     early,
     hopping,
     session,
     snapshot,
 )
+from muntin.errors import PolicyError, QueryError
+from muntin.progress import bounded_delay
 from muntin.triggers import any_of, every_count, on_signal, repeat
+from muntin.windows import WindowKind
 from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.plan import NamedColumn
 from muntin_engine.plan.explanation import explain_plan

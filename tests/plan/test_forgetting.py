@@ -9,20 +9,19 @@ import pytest
 
 from muntin import (
     EmitPolicy,
-    PolicyError,
-    QueryError,
     TimestampPolicy,
-    WindowSpecification,
     count_by_start,
     early,
     global_windows,
     landmark,
-    last,
     session,
     snapshot,
     tumbling,
 )
+from muntin.errors import PolicyError, QueryError
+from muntin.rows import last
 from muntin.triggers import every_count
+from muntin.windows import WindowSpecification
 from muntin_engine.errors import Difference
 from muntin_engine.metrics import metrics_of
 from muntin_engine.plan.explanation import topics_of

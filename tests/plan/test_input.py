@@ -6,23 +6,10 @@ from typing import Any
 
 import pytest
 
-from muntin import (
-    EmitPolicy,
-    PolicyError,
-    bounded_delay,
-    bounded_disorder,
-    correct,
-    count_by_start,
-    cumulate,
-    landmark,
-    ordered,
-    punctuate_every,
-    session,
-    snapshot,
-    trailing,
-    tumbling,
-)
+from muntin import EmitPolicy, correct, count_by_start, cumulate, landmark, session, snapshot, trailing, tumbling
+from muntin.errors import PolicyError
 from muntin.lateness import parse_lateness
+from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuate_every
 from muntin_engine.plan import Input, NamedColumn
 from muntin_engine.plan.identity import plan_identity
 from tests.differential.forms import Statistics

@@ -10,7 +10,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypedDict, TypeVar
 
 import pytest
 
-from muntin import Aggregate, Instant, Module, TypeMismatchError
+from muntin import Aggregate, Instant, Module
+from muntin.errors import TypeMismatchError
 from muntin.schemas import Field, ListOf, MapOf, Struct, describe, spell
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.plan.input_binding import bind_inputs

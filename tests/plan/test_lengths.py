@@ -16,16 +16,8 @@ from muntin import (
     EmitPolicy,
     Lateness,
     Needs,
-    ParameterError,
-    PolicyError,
-    QueryError,
     TimestampPolicy,
-    Trigger,
-    TriggerView,
     Window,
-    WindowError,
-    WindowKind,
-    bounded_delay,
     calendar,
     correct,
     count_by_end,
@@ -35,15 +27,15 @@ from muntin import (
     global_windows,
     hopping,
     landmark,
-    ordered,
-    punctuate_every,
-    punctuated,
     snapshot,
     ticks,
     tumbling,
 )
+from muntin.errors import ParameterError, PolicyError, QueryError, WindowError
+from muntin.progress import bounded_delay, ordered, punctuate_every, punctuated
 from muntin.schemas import describe
-from muntin.triggers import Decision, after, any_of, every, every_count, past_end, repeat, until
+from muntin.triggers import Decision, Trigger, TriggerView, after, any_of, every, every_count, past_end, repeat, until
+from muntin.windows import WindowKind
 from muntin_adapters.combinators import filtering, preset
 from muntin_engine.plan import check_trigger, plan_module
 from muntin_engine.plan.explanation import explain_plan

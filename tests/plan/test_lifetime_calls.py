@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from muntin import QueryError, hopping, session, tumbling
+from muntin import hopping, session, tumbling
+from muntin.errors import QueryError
 from muntin_engine import EventStream, events
 from muntin_engine.core.lifetimes import Lifetimes
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muntin import ParameterError
+from muntin.errors import ParameterError
 from muntin_adapters import from_aggregator
 from muntin_adapters.combinators import all_of, filtering, preset, skipping_nulls, with_default
 from muntin_engine.plan.identity import plan_identity

@@ -10,24 +10,22 @@ import pytest
 from muntin import (
     Axis,
     ClipPolicy,
-    CountWindows,
     Event,
-    HoppingWindows,
     Module,
     Needs,
-    PolicyError,
     TimeSensitiveAggregate,
     TimeSensitiveOperator,
     TimestampPolicy,
     Window,
-    WindowKind,
     count_by_start,
     hopping,
     snapshot,
     tumbling,
 )
+from muntin.errors import PolicyError
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.testing import Computation, LawError, Script, TimeSensitiveOperatorLaws, WindowedQuery
+from muntin.windows import CountWindows, HoppingWindows, WindowKind
 from muntin_adapters.combinators import all_of, preset, with_default
 from muntin_engine.plan import plan_module
 from muntin_engine.plan.explanation import explain_plan

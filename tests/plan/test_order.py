@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from muntin import ColumnarAggregate, ModuleDefinitionError, QueryError, last, session, snapshot
+from muntin import ColumnarAggregate, session, snapshot
+from muntin.errors import ModuleDefinitionError, QueryError
+from muntin.rows import last
 from muntin_engine.plan import Input, NamedColumn
 from muntin_engine.plan.explanation import explain_plan
 from muntin_stats import CollectList, First, Last, Sum

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from muntin import Axis, PolicyError, ProgressPolicy, SourceProgress, ticks
+from muntin import Axis, ticks
+from muntin.errors import PolicyError
+from muntin.progress import ProgressPolicy, SourceProgress
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.lengths import AxisScale

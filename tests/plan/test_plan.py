@@ -16,16 +16,9 @@ from muntin import (
     Event,
     Operator,
     OutputContract,
-    ParameterError,
-    PolicyError,
-    QueryError,
     TimeSensitiveOperator,
     TimestampPolicy,
-    Trigger,
-    TypeMismatchError,
     Window,
-    bounded_delay,
-    bounded_disorder,
     correct,
     count_by_start,
     early,
@@ -33,8 +26,10 @@ from muntin import (
     snapshot,
     tumbling,
 )
+from muntin.errors import ParameterError, PolicyError, QueryError, TypeMismatchError
+from muntin.progress import bounded_delay, bounded_disorder
 from muntin.query_checks import QueryShape
-from muntin.triggers import all_of, every, every_count, on_signal, reaches, repeat
+from muntin.triggers import Trigger, all_of, every, every_count, on_signal, reaches, repeat
 from muntin_engine.plan import NamedColumn, Plan, check_kind, check_trigger
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import keeping_late_rows

@@ -7,19 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from muntin import (
-    BoundedDelay,
-    DurationError,
-    Lateness,
-    LatePolicy,
-    PolicyError,
-    ProgressPolicy,
-    QueryError,
-    UnknownModuleError,
-    correct,
-    punctuated,
-    tumbling,
-)
+from muntin import Lateness, LatePolicy, correct, tumbling
+from muntin.errors import DurationError, PolicyError, QueryError, UnknownModuleError
+from muntin.progress import BoundedDelay, ProgressPolicy, punctuated
 from muntin_engine import EventStream, events, module
 from muntin_engine.spark import planning
 from tests.spark.modules import Count, Echo

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from muntin import Axis, QueryError, early, hopping, snapshot, tumbling
+from muntin import Axis, early, hopping, snapshot, tumbling
+from muntin.errors import QueryError
 from muntin_engine import Query
 from muntin_engine.metrics import reported_name, shown_names
 from muntin_engine.plan import NamedColumn

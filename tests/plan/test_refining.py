@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from muntin import PolicyError, early
+from muntin import early
+from muntin.errors import PolicyError
 from muntin.triggers import every_count
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity

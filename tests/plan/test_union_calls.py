@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from muntin import QueryError, bounded_delay
+from muntin.errors import QueryError
+from muntin.progress import bounded_delay
 from muntin_engine import EventStream, events, union
 
 

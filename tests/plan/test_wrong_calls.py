@@ -13,12 +13,8 @@ import pandas as pd
 import pytest
 
 import muntin
-from muntin import (
-    Aggregate,
-    MuntinError,
-    hopping,
-    tumbling,
-)
+from muntin import Aggregate, hopping, progress, rows, triggers, tumbling, windows
+from muntin.errors import MuntinError, ParameterError
 from muntin.triggers import after_count
 from muntin_engine import (
     ChangelogTable,
@@ -89,7 +85,7 @@ class Session:
 
 DF = cast(Any, Frame())
 NAMES: dict[str, Any] = {
-    **{name: getattr(muntin, name) for name in muntin.__all__},
+    **{name: getattr(room, name) for room in (muntin, progress, rows, triggers, windows) for name in room.__all__},
     "DF": DF,
     "ChangelogTable": ChangelogTable,
     "Nameless": Nameless,
@@ -283,7 +279,7 @@ def test_a_wrong_call_is_refused_with_one_that_works(call: str, said: list[str])
     ],
 )
 def test_a_parameter_of_another_type_is_refused_where_the_query_is_built(parameters: dict[str, Any], said: str) -> None:
-    with pytest.raises(muntin.ParameterError) as refused:
+    with pytest.raises(ParameterError) as refused:
         plan_module("m", Smooth, parameters, [muntin.schemas.describe(float, "v")], lambda place, _: place)
     assert said in str(refused.value)
 

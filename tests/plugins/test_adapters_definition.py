@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark import cloudpickle
 
-from muntin import ModuleContractError, ModuleDefinitionError
+from muntin.errors import ModuleContractError, ModuleDefinitionError
 from muntin.schemas import spell
 from muntin_adapters import (
     from_aggregate_function,

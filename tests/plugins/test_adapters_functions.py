@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import strategies as st
 
-from muntin import ModuleDefinitionError
+from muntin.errors import ModuleDefinitionError
 from muntin.schemas import spell
 from muntin.testing import AggregateLaws, equal
 from muntin_adapters import from_array_function, from_function, from_series_function

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from muntin import ModuleDefinitionError
+from muntin.errors import ModuleDefinitionError
 from muntin.testing import IncrementalAggregateLaws
 from muntin_adapters import from_sketch
 from muntin_adapters.combinators import skipping_nulls

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from muntin import ClipPolicy, Event, ModuleDefinitionError, ParameterError, UnknownModuleError, Window, tumbling
+from muntin import ClipPolicy, Event, Window, tumbling
+from muntin.errors import ModuleDefinitionError, ParameterError, UnknownModuleError
 from muntin.schemas import describe, spell
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_adapters.combinators import (

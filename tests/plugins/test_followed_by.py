@@ -8,18 +8,10 @@ from random import Random
 
 import pytest
 
-from muntin import (
-    INFINITY,
-    ClipPolicy,
-    Event,
-    HoppingWindows,
-    OutputContract,
-    PolicyError,
-    TimestampPolicy,
-    Window,
-    tumbling,
-)
+from muntin import INFINITY, ClipPolicy, Event, OutputContract, TimestampPolicy, Window, tumbling
+from muntin.errors import PolicyError
 from muntin.testing import Computation, Script, WindowedQuery
+from muntin.windows import HoppingWindows
 from muntin_patterns import FollowedBy, Match, Step
 
 

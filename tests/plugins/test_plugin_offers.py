@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from muntin import Catalog, Function, Module
+from muntin import Function, Module
+from muntin.catalog import Catalog
 from muntin.testing import FunctionLaws
 from muntin.testing.laws.conformance import Conformance
 from tests.plugins import test_patterns_laws, test_stats_laws

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import PluginError
+from muntin.errors import PluginError
 from muntin_stats import ApproximateDistinctCount, ApproximateMedian, ApproximateQuantile, MissingSketchesError
 from muntin_stats.sketch_library import sketch_library
 from muntin_stats.stand_ins import stand_in

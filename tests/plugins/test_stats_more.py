@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import Event, Window, installed
+from muntin import Event, Window
+from muntin.catalog import installed
 from muntin_stats import (
     CollectList,
     Correlation,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from muntin import installed
+from muntin.catalog import installed
 
 SITE = Path(__file__).with_name("site")
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from muntin import Aggregate, Catalog, batch, between, installed, last, window
+from muntin import Aggregate, window
+from muntin.catalog import Catalog, installed
+from muntin.rows import batch, between, last
 from muntin.testing import Outcome, RowWindowLaws, WindowKindLaws, laws_of, try_laws
 from muntin_cli.checking.subjects import subjects_in
 from muntin_cli.checking.travelling import check_pickling

@@ -12,23 +12,12 @@ from typing import Any
 
 import pytest
 
-from muntin import (
-    INFINITY,
-    DurationError,
-    EmitPolicy,
-    Event,
-    ParameterError,
-    PolicyError,
-    TimestampPolicy,
-    UnknownModuleError,
-    Window,
-    WindowError,
-    WindowKind,
-    installed,
-    window,
-)
+from muntin import INFINITY, EmitPolicy, Event, TimestampPolicy, Window, window
+from muntin.catalog import installed
+from muntin.errors import DurationError, ParameterError, PolicyError, UnknownModuleError, WindowError
 from muntin.named_windows import from_dict, to_dict
 from muntin.testing import WindowKindLaws, laws_of, reference
+from muntin.windows import WindowKind
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.explanation import explain_plan

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from muntin import INFINITY, early, installed, window
+from muntin import INFINITY, early, window
+from muntin.catalog import installed
 from muntin.testing import Script
 from muntin.triggers import every_count
 from muntin_engine import ship

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from muntin import EARLIEST, INFINITY, Axis, ClipPolicy, EmitPolicy, RowWindows, TimestampPolicy, Window
+from muntin import EARLIEST, INFINITY, Axis, ClipPolicy, EmitPolicy, TimestampPolicy, Window
+from muntin.rows import RowWindows
 from muntin.schemas import describe
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
 from muntin_engine.evaluators.registry import BY_NAME

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from muntin import RowWindows, Window
-from muntin.rows import Action, ActionKind, Row
+from muntin import Window
+from muntin.rows import Action, ActionKind, Row, RowWindows
 
 
 @dataclass(frozen=True)

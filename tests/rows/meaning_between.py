@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from muntin import INFINITY, RowsBetween, Window
-from muntin.rows import Row
+from muntin import INFINITY, Window
+from muntin.rows import Row, RowsBetween
 from tests.rows.tracing import Computed
 
 

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import INFINITY, RowsBetween, WindowContext, WindowError, between, elapsed
+from muntin import INFINITY
+from muntin.errors import WindowError
 from muntin.named_windows import from_dict, to_dict
-from muntin.rows import Row
+from muntin.rows import Row, RowsBetween, between, elapsed
 from muntin.testing import Computation, Script, WindowedQuery
+from muntin.windows import WindowContext
 from muntin_engine.plan import plan_module
 from tests.rows.engine import ORDER, Given, Result, Step, evaluated, plan_of_rows
 from tests.rows.meaning_between import computed_between

@@ -10,21 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import (
-    INFINITY,
-    Event,
-    ModuleFailedError,
-    PolicyError,
-    RowOperator,
-    Window,
-    batch,
-    elapsed,
-    last,
-    marker,
-    tumbling,
-)
+from muntin import INFINITY, Event, RowOperator, Window, tumbling
+from muntin.errors import ModuleFailedError, PolicyError
 from muntin.modules.module import Module
-from muntin.rows import MemberRow, PartitionedRows, RowsInWindow, RowWindows
+from muntin.rows import MemberRow, PartitionedRows, RowsInWindow, RowWindows, batch, elapsed, last, marker
 from muntin.schemas import describe
 from muntin.testing import Computation, WindowedQuery, evaluate, evaluate_evicted
 from muntin_engine.core.calls import Meter

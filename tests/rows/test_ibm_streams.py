@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from muntin import Window, WindowError
+from muntin import Window
+from muntin.errors import WindowError
 from muntin.rows import (
     CountPolicy,
     DeltaPolicy,

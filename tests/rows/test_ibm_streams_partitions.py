@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from muntin import WindowError
+from muntin.errors import WindowError
 from muntin.rows import (
     CountPolicy,
     ElapsedPolicy,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import INFINITY, Window, batch, elapsed, last
-from muntin.rows import PartitionedRows, Row
+from muntin import INFINITY, Window
+from muntin.rows import PartitionedRows, Row, batch, elapsed, last
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muntin import RowWindows, batch, between, delta, elapsed, last, marker
+from muntin.rows import RowWindows, batch, between, delta, elapsed, last, marker
 from muntin.testing import LawError, RowWindowLaws, laws_of
 from tests.rows.hostile import HOSTILE, Pairs
 

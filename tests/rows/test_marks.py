@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from muntin import INFINITY, RowOperator, TimestampPolicy, batch, last, marker
+from muntin import INFINITY, RowOperator, TimestampPolicy
 from muntin.modules.module import Module
 from muntin.named_windows import from_dict, to_dict
-from muntin.rows import MemberRow, RowsInWindow, RowWindows
+from muntin.rows import MemberRow, RowsInWindow, RowWindows, batch, last, marker
 from muntin.schemas import describe
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.registry import BY_NAME

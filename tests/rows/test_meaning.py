@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import WindowError
+from muntin.errors import WindowError
 from muntin.named_windows import from_dict, to_dict
 from muntin.rows import ActionKind, PartitionedRows, Row, batch, last, on_row
 from tests.rows.meaning import computed

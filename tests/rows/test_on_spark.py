@@ -13,7 +13,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import MuntinError, PolicyError, QueryError, batch, between, delta, early, elapsed, last, marker, tumbling
+from muntin import early, tumbling
+from muntin.errors import MuntinError, PolicyError, QueryError
+from muntin.rows import batch, between, delta, elapsed, last, marker
 from muntin_engine import EventStream, Query, events, module
 from tests.rows.following import Told
 from tests.rows.modules import Listed, Sliding

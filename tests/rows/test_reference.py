@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import Event, QueryError, Window, batch, delta, last
-from muntin.rows import ElapsedPolicy, LastRows, PartitionedRows, Row
+from muntin import Event, Window
+from muntin.errors import QueryError
+from muntin.rows import ElapsedPolicy, LastRows, PartitionedRows, Row, batch, delta, last
 from muntin.testing import Computation, OutputEvent, Script, WindowedQuery, evaluate
 from tests.rows.following import Full
 from tests.rows.meaning import computed, full

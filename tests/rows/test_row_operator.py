@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from muntin import Event, ModuleDefinitionError, PolicyError, RowOperator, batch, elapsed, last, marker, tumbling
-from muntin.rows import MemberRow, RowsInWindow, RowWindows
+from muntin import Event, RowOperator, tumbling
+from muntin.errors import ModuleDefinitionError, PolicyError
+from muntin.rows import MemberRow, RowsInWindow, RowWindows, batch, elapsed, last, marker
 from muntin.testing import Computation, LawError, RowOperatorLaws, WindowedQuery, evaluate, evaluate_evicted, laws_of
 from tests.rows.following import Full, Told, numbers
 

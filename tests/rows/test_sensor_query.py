@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, Event, last
+from muntin import INFINITY, Event
+from muntin.rows import last
 from muntin.schemas import describe
 from muntin.testing import Computation, RowOperatorLaws, WindowedQuery, evaluate, evaluate_evicted
 from muntin_engine.plan import plan_module

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import EARLIEST, INFINITY, PolicyError
+from muntin import EARLIEST, INFINITY
+from muntin.errors import PolicyError
 from muntin.rows import RowWindows, batch, elapsed, last, marker
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, OutputChange, Progress

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from muntin import INFINITY, Axis, ModuleDefinitionError, between, hopping, last, window
-from muntin.rows import LastRows, PartitionView, RowWindows, delta, elapsed
+from muntin import INFINITY, Axis, hopping, window
+from muntin.errors import ModuleDefinitionError
+from muntin.rows import LastRows, PartitionView, RowWindows, between, delta, elapsed, last
 from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.errors import StateMismatchError

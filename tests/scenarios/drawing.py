@@ -12,24 +12,19 @@ from muntin import (
     EARLIEST,
     INFINITY,
     ClipPolicy,
-    CumulateWindows,
     EmitPolicy,
     Event,
-    Insertion,
-    LandmarkWindows,
-    Punctuation,
-    Revision,
     TimestampPolicy,
-    WindowKind,
-    WindowSpecification,
     hopping,
     session,
     snapshot,
     tumbling,
 )
+from muntin.changes import Insertion, Punctuation, Revision
 from muntin.testing import KeyedChange, Script, random_stream
 from muntin.testing.batches import Step
-from muntin.windows import Unwindowed
+from muntin.windows import CumulateWindows, LandmarkWindows, WindowKind, WindowSpecification
+from muntin.windows.unwindowed import Unwindowed
 from tests.differential.calendars import LASTING as LASTING_CALENDARS
 from tests.differential.calendars import SCALES, SLICED, spread
 from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS, until_closed

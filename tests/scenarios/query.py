@@ -10,24 +10,15 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
-from muntin import (
-    Axis,
-    ClipPolicy,
-    EarlyEmission,
-    EmitPolicy,
-    Module,
-    ProgressPolicy,
-    Punctuated,
-    QueryError,
-    RowOperator,
-    RowWindows,
-    SupportsColumns,
-    TimestampPolicy,
-    WindowSpecification,
-)
+from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, Module, RowOperator, TimestampPolicy
+from muntin.errors import QueryError
+from muntin.modules import SupportsColumns
+from muntin.progress import ProgressPolicy, Punctuated
+from muntin.rows import RowWindows
 from muntin.schemas import Field, Struct, Variable, describe
 from muntin.testing import Computation, WindowedQuery
-from muntin.windows import Unwindowed
+from muntin.windows import WindowSpecification
+from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.evaluators.registry import EVALUATORS
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan

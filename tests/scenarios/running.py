@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY, Insertion
+from muntin import EARLIEST, INFINITY
+from muntin.changes import Insertion
 from muntin.testing import Batch, KeyedChange
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.distribute import distribute

@@ -25,9 +25,11 @@ from typing import Any, Final
 
 import pytest
 
-from muntin import INFINITY, EarlyEmission, EmitPolicy, Event, Refinement, TimestampPolicy, WindowKind, fold
+from muntin import INFINITY, EarlyEmission, EmitPolicy, Event, Refinement, TimestampPolicy
+from muntin.changes import fold
 from muntin.testing import Script, evaluate_evicted, shuffle, smallest_failing, split
 from muntin.testing.stream_history import StreamHistory
+from muntin.windows import WindowKind
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.evaluator import Evaluator

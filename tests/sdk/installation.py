@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muntin import Catalog
+from muntin.catalog import Catalog
 
 AGGREGATE = """
 class {cls}(Aggregate[float, float]):

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin import INFINITY, DurationError, instant, moment, ticks
+from muntin import INFINITY, instant, moment, ticks
 from muntin.axis import spell_ticks
+from muntin.errors import DurationError
 
 MINUTE = 60_000_000
 

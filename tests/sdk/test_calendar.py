@@ -11,9 +11,10 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from muntin import INFINITY, CalendarWindows, DurationError, Stretches, Window, WindowError, calendar, instant, ticks
+from muntin import INFINITY, Window, calendar, instant, ticks, tumbling
+from muntin.errors import DurationError, WindowError
 from muntin.testing import LawError, WindowKindLaws, laws_of
-from muntin.windows import tumbling
+from muntin.windows import CalendarWindows, Stretches
 from muntin.windows.wall_clock import first_shown, shown_at, zone_named
 
 NOTHING = Stretches()

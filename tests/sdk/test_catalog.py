@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from muntin import DuplicateNameError, MalformedPackageError, PluginLoadError, UnknownModuleError
 from muntin import catalog as catalog_file
+from muntin.errors import DuplicateNameError, MalformedPackageError, PluginLoadError, UnknownModuleError
 from muntin.plugin_entries import plugin_entries
 from tests.sdk.installation import Installation, installation_in
 
@@ -27,7 +27,8 @@ def muntin_functions():
 
 TRIGGERS = """
 from dataclasses import dataclass
-from muntin import Decision, Trigger, hookimpl
+from muntin import hookimpl
+from muntin.triggers import Decision, Trigger
 
 @dataclass(frozen=True)
 class Surge(Trigger):
@@ -339,7 +340,7 @@ def test_aliases_that_cannot_be_are_refused(installation: Installation, aliases:
 
 BAD_PLUGINS = {
     "def muntin_modules():\n    return []\n": "implements no hook; expected: a function such as muntin_modules, marked",
-    "from muntin import DuplicateNameError\nraise DuplicateNameError('a', 'b', 'c')\n": "the name 'a' is offered twice",
+    "from muntin import errors\nraise errors.DuplicateNameError('a', 'b', 'c')\n": "the name 'a' is offered twice",
     "import sys\nsys.exit(3)\n": "SystemExit: 3",
     "class Gone(BaseException): pass\nraise Gone('bye')\n": "Gone: bye",
     "class E(Exception):\n    def __str__(self): raise ValueError\nraise E\n": "E: <E, whose str",

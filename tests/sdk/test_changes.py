@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, Change, Event, Insertion, Punctuation, Revision, StreamError, fold, retraction
+from muntin import INFINITY, Event
+from muntin.changes import Change, Insertion, Punctuation, Revision, fold, retraction
+from muntin.errors import StreamError
 
 P1, P2 = "P1", "P2"
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muntin import Component, ModuleContractError
+from muntin import Component
 from muntin.columnar import Ragged, fold_rows, identities, inverter, merge, merger
+from muntin.errors import ModuleContractError
 
 NAN = math.nan
 LOW, HIGH = -(2**63), 2**63 - 1

@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from muntin import ColumnarAggregate, Component, ModuleContractError, SupportsColumns, SupportsCombine, SupportsRemove
+from muntin import ColumnarAggregate, Component
+from muntin.errors import ModuleContractError
+from muntin.modules import SupportsColumns, SupportsCombine, SupportsRemove
 from muntin.schemas import spell
 from muntin.testing.plain_data import restored
 from tests.sdk import columnar_modules as modules

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import Component, ModuleDefinitionError
+from muntin import Component
 from muntin.columnar import Sums
+from muntin.errors import ModuleDefinitionError
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(
     [1e308, -1e308, 1.7e308, 1e16, 1.0, -1e16, 5e-324, 0.1, -0.0, 2.0**970, 2.0**800, -(2.0**-1022)]

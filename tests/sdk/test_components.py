@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from muntin import Component, Merge, ModuleDefinitionError
+from muntin import Component, Merge
+from muntin.errors import ModuleDefinitionError
 
 MADE = [
     Component.count(),

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import INFINITY, Punctuation, StreamError
+from muntin import INFINITY
+from muntin.changes import Punctuation
+from muntin.errors import StreamError
 from muntin.testing import (
     KeyedChange,
     Script,

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muntin import INFINITY, Event, Lifetime, StreamError
+from muntin import INFINITY, Event, Lifetime
+from muntin.errors import StreamError
 
 
 def test_a_point_event_lasts_one_tick() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from muntin import Function, ModuleDefinitionError, function
+from muntin import Function, function
+from muntin.errors import ModuleDefinitionError
 from muntin.schemas import spell
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, Stretches, Window, cumulate, global_windows, instant, landmark, ticks
+from muntin import EARLIEST, INFINITY, Window, cumulate, global_windows, instant, landmark, ticks
 from muntin.axis import moment
 from muntin.testing import Bar, Computation, Script, WindowedQuery, timeline
+from muntin.windows import Stretches
 from muntin_stats import Count, Sum
 
 MINUTE = ticks("1 minute")

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from muntin import Function, Module, ModuleDefinitionError, Trigger, testing
+from muntin import Function, Module, testing
+from muntin.errors import ModuleDefinitionError
 from muntin.testing import (
     FunctionLaws,
     LawError,
@@ -25,7 +26,7 @@ from muntin.testing import (
 )
 from muntin.testing.laws import law as law_module
 from muntin.testing.laws.conformance import Conformance
-from muntin.triggers import when
+from muntin.triggers import Trigger, when
 from tests.hostile.muntin_hostile import (
     CROWDED,
     HONEST,

@@ -25,7 +25,6 @@ from muntin import (
     Event,
     Function,
     IncrementalAggregate,
-    ModuleDefinitionError,
     Operator,
     OutputContract,
     TimeSensitiveAggregate,
@@ -35,6 +34,7 @@ from muntin import (
     function,
     testing,
 )
+from muntin.errors import ModuleDefinitionError
 from muntin.testing import (
     AggregateLaws,
     FunctionLaws,

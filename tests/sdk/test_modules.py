@@ -15,15 +15,13 @@ from muntin import (
     Event,
     IncrementalAggregate,
     Module,
-    ModuleDefinitionError,
     Operator,
-    SupportsCombine,
-    SupportsDeduct,
-    SupportsRemove,
     TimeSensitiveAggregate,
     TimeSensitiveOperator,
     Window,
 )
+from muntin.errors import ModuleDefinitionError
+from muntin.modules import SupportsCombine, SupportsDeduct, SupportsRemove
 from muntin.schemas import spell
 
 T = TypeVar("T")

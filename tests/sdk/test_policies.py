@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muntin import ClipPolicy, EmitPolicy, PolicyError, TimestampPolicy
+from muntin import ClipPolicy, EmitPolicy, TimestampPolicy
+from muntin.errors import PolicyError
 from muntin.policies import parse_policy
 
 

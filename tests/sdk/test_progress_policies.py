@@ -8,24 +8,22 @@ from typing import Any
 
 import pytest
 
-from muntin import (
+from muntin import Lateness, LatePolicy, correct
+from muntin.errors import DurationError, PolicyError
+from muntin.lateness import parse_lateness
+from muntin.progress import (
+    MOST_ROWS,
     BoundedDelay,
-    DurationError,
     Idle,
-    Lateness,
-    LatePolicy,
     Periodic,
-    PolicyError,
     ProgressPolicy,
     bounded_delay,
     bounded_disorder,
-    correct,
+    identity_of,
     ordered,
     punctuate_every,
     punctuated,
 )
-from muntin.lateness import parse_lateness
-from muntin.progress import MOST_ROWS, identity_of
 
 MINUTE = 60_000_000
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from muntin import (
+from muntin.progress import (
     ProgressPolicy,
     SourceProgress,
     bounded_delay,

@@ -12,7 +12,6 @@ from muntin import (
     ClipPolicy,
     Event,
     Window,
-    WindowKind,
     count_by_end,
     count_by_start,
     hopping,
@@ -22,6 +21,7 @@ from muntin import (
 )
 from muntin.testing import Computation, WindowedQuery, evaluate, horizon_of, random_stream
 from muntin.testing.reference import belongs, windows, windows_with_members
+from muntin.windows import WindowKind
 from tests.sdk.query_modules import Echo, Names, Stamps
 
 Rows = list[tuple[int, int, str]]

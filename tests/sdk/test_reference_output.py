@@ -17,16 +17,16 @@ from muntin import (
     TimeSensitiveOperator,
     TimestampPolicy,
     Window,
-    WindowKind,
     count_by_end,
     count_by_start,
-    fold,
     hopping,
     snapshot,
     tumbling,
 )
+from muntin.changes import fold
 from muntin.testing import Computation, OutputEvent, WindowedQuery, evaluate, random_stream
 from muntin.testing.reference import clip
+from muntin.windows import WindowKind
 from tests.sdk.query_modules import Count, Echo, Names, Seen, TimeWeightedAverage
 
 WINDOW = Window(0, 10)

@@ -11,10 +11,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from muntin import INFINITY, ScheduledWindows, Stretches, Window, WindowError, instant, ticks
+from muntin import INFINITY, Window, instant, ticks
+from muntin.errors import WindowError
 from muntin.named_windows import continues_windows
 from muntin.testing import WindowKindLaws, laws_of
-from muntin.windows import next_frontier
+from muntin.windows import ScheduledWindows, Stretches
+from muntin.windows.settling import next_frontier
 from tests.docs.pages import DOCS, blocks
 
 NOTHING = Stretches()

@@ -12,7 +12,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypedDict
 import pytest
 from typing_extensions import TypeVar
 
-from muntin import Instant, ModuleDefinitionError
+from muntin import Instant
+from muntin.errors import ModuleDefinitionError
 from muntin.schemas import Field, ListOf, Scalar, Struct, Variable, bind, describe, spell, variables_in
 from tests.naming import spelled
 

@@ -6,7 +6,9 @@ from itertools import permutations
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, Event, Insertion, Revision, StreamError, count_by_start, retraction, tumbling
+from muntin import EARLIEST, INFINITY, Event, count_by_start, tumbling
+from muntin.changes import Insertion, Revision, retraction
+from muntin.errors import StreamError
 from muntin.testing import Batch, Boundary, Computation, KeyedChange, Script, WindowedQuery
 from tests.sdk.query_modules import Names
 

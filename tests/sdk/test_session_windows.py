@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
-from muntin import INFINITY, Axis, Event, Needs, SessionWindows, Stretches, Window, session, snapshot
+from muntin import INFINITY, Axis, Event, Needs, Window, session, snapshot
 from muntin.testing import Computation, Script, WindowedQuery
+from muntin.windows import SessionWindows, Stretches
 from muntin_stats import Count
 
 

@@ -10,16 +10,8 @@ from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 import pytest
 from typing_extensions import TypeAliasType
 
-from muntin import (
-    Aggregate,
-    ColumnarAggregate,
-    IncrementalAggregate,
-    Module,
-    ModuleDefinitionError,
-    Operator,
-    TimeSensitiveOperator,
-    hopping,
-)
+from muntin import Aggregate, ColumnarAggregate, IncrementalAggregate, Module, Operator, TimeSensitiveOperator, hopping
+from muntin.errors import ModuleDefinitionError
 from muntin.modules.described_inputs import describe_input
 from muntin.schemas import describe, spell
 from muntin.testing import (

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from typing_extensions import TypeVar
 
-from muntin import INFINITY, Event, Instant, ModuleDefinitionError, Window
+from muntin import INFINITY, Event, Instant, Window
+from muntin.errors import ModuleDefinitionError
 from muntin.schemas import ScalarKind, describe
 from muntin.testing import strategies
 from muntin.testing.fitting import misfit

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from muntin import Event, ModuleDefinitionError, StreamOperator
+from muntin import Event, StreamOperator
+from muntin.errors import ModuleDefinitionError
 from muntin.testing import LawError, StreamOperatorLaws, WindowedQuery, evaluate, laws_for, laws_of
 from tests.sdk.stream_operators import Gaps, Level, Newest, Overdue, Silence, Ticker
 

@@ -7,7 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from muntin import INFINITY, Event, Insertion, Punctuation, Revision, StreamError
+from muntin import INFINITY, Event
+from muntin.changes import Insertion, Punctuation, Revision
+from muntin.errors import StreamError
 from muntin.testing import Boundary, KeyedChange, Script, random_stream, shuffle, split
 from muntin.testing.batches import Step
 from muntin.testing.stream_history import StreamHistory, _trail

@@ -8,21 +8,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
+from muntin import EARLIEST, INFINITY, EarlyEmission, Refinement, Window, early, triggers
+from muntin.errors import ParameterError, PolicyError
+from muntin.triggers import (
     Decision,
-    EarlyEmission,
-    ParameterError,
-    PolicyError,
-    Refinement,
     Trigger,
     TriggerView,
-    Window,
-    early,
-    triggers,
-)
-from muntin.triggers import (
     after,
     after_count,
     all_of,

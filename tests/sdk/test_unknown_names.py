@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muntin import UnknownModuleError
+from muntin.errors import UnknownModuleError
 from tests.sdk.installation import Installation, installation_in
 
 ALIASED = """

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from muntin import Aggregate, IncrementalAggregate, ModuleDefinitionError, RowOperator, function, testing
+from muntin import Aggregate, IncrementalAggregate, RowOperator, function, testing
+from muntin.errors import ModuleDefinitionError
 from muntin.testing import Outcome, laws_applying_to, laws_for, laws_of, try_laws
 from muntin.testing.laws.conformance import Conformance
 from tests.hostile.muntin_hostile import HONEST, HOSTILE

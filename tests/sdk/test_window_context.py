@@ -8,29 +8,21 @@ from random import Random
 import pytest
 
 from muntin import (
-    Stretches,
     Window,
-    WindowContext,
-    WindowKind,
-    batch,
     calendar,
     count_by_end,
     count_by_start,
     cumulate,
-    delta,
-    elapsed,
     global_windows,
     hopping,
     landmark,
-    last,
-    marker,
-    on_row,
     session,
     snapshot,
     trailing,
     tumbling,
 )
-from muntin.rows import Row, RowWindows
+from muntin.rows import Row, RowWindows, batch, delta, elapsed, last, marker, on_row
+from muntin.windows import Stretches, WindowContext, WindowKind
 from tests.rows.tracing import Trace
 
 FREE, BACKWARD, FORWARD = WindowContext

@@ -9,8 +9,6 @@ import pytest
 
 from muntin import (
     INFINITY,
-    TrailingWindows,
-    WindowKind,
     count_by_end,
     count_by_start,
     cumulate,
@@ -23,6 +21,7 @@ from muntin import (
     tumbling,
 )
 from muntin.testing import LawError, WindowKindLaws, laws_of
+from muntin.windows import TrailingWindows, WindowKind
 from tests.hostile.muntin_hostile.windows import HOSTILE_GRIDS, HOSTILE_KINDS, Each, Growing
 
 LAWS = list(laws_of(WindowKindLaws))

@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from muntin import (
-    CountWindows,
-    HoppingWindows,
     Window,
-    WindowError,
-    WindowKind,
     count_by_end,
     count_by_start,
     cumulate,
@@ -25,7 +21,9 @@ from muntin import (
     trailing,
     tumbling,
 )
+from muntin.errors import WindowError
 from muntin.named_windows import from_dict, to_dict
+from muntin.windows import CountWindows, HoppingWindows, WindowKind
 
 SPECIFICATIONS = [
     hopping(10, 3),

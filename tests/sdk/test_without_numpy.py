@@ -12,7 +12,8 @@ WITHOUT_NUMPY = """
 import sys
 sys.modules["numpy"] = None
 
-from muntin import ColumnarAggregate, Component, SupportsColumns
+from muntin import ColumnarAggregate, Component
+from muntin.modules import SupportsColumns
 from muntin.schemas import spell
 
 

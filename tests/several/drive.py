@@ -9,8 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY, HoppingWindows, Module, Punctuated, WindowSpecification, hopping, tumbling
+from muntin import EARLIEST, INFINITY, Module, hopping, tumbling
+from muntin.progress import Punctuated
 from muntin.schemas import describe
+from muntin.windows import HoppingWindows, WindowSpecification
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.distribute import distribute

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from muntin import Aggregate, QueryError, TypeMismatchError, tumbling
+from muntin import Aggregate, tumbling
+from muntin.errors import QueryError, TypeMismatchError
 from muntin.schemas import Field, describe
 from muntin_engine import ModuleCall, StreamColumns, from_stream, module
 from muntin_engine.core.skipping import SKIPPED

@@ -56,7 +56,7 @@ def test_a_signature_has_types_that_lead_to_their_names(site: Path) -> None:
     hopping = page[page.index('id="muntin.windows.hopping.hopping"') :]
     signature = hopping[: hopping.index("</pre>")]
     assert "Duration" in _plain(signature)
-    assert 'href="#muntin.HoppingWindows"' in signature
+    assert 'href="#muntin.windows.HoppingWindows"' in signature
 
 
 def test_a_query_has_its_outputs_on_its_page_whichever_class_has_them(site: Path) -> None:

@@ -10,16 +10,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
-    ClipPolicy,
-    Insertion,
-    Module,
-    TimestampPolicy,
-    WindowKind,
-)
+from muntin import EARLIEST, INFINITY, ClipPolicy, Module, TimestampPolicy
+from muntin.changes import Insertion
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery, evaluate
+from muntin.windows import WindowKind
 from muntin_engine import Query, events, module
 from muntin_engine.core.frozen_values import freeze
 

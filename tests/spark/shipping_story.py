@@ -15,7 +15,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Aggregate, MuntinError, tumbling
+from muntin import Aggregate, tumbling
+from muntin.errors import MuntinError
 from muntin_engine import Query, batch_metrics, events, local_session, module, ship, stop_session
 
 SCALE = 10

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import OutputContract, QueryError, early, snapshot, tumbling
+from muntin import OutputContract, early, snapshot, tumbling
+from muntin.errors import QueryError
 from muntin.triggers import every_count
 from muntin_engine import Query, batch_metrics, events, module
 from tests.spark.modules import Count, Echo, Members, Total

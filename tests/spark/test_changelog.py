@@ -12,8 +12,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-import muntin
-from muntin import INFINITY, Event, Insertion, QueryError, Revision, retraction
+from muntin import INFINITY, Event
+from muntin.changes import Insertion, Revision, retraction
+from muntin.changes import fold as fold_changes
+from muntin.errors import QueryError
 from muntin_engine import final_rows, fold, net_changes
 from muntin_engine.spark.changelog import settled
 from tests.spark.running import collect, stream_of
@@ -109,7 +111,7 @@ def test_a_fold_is_the_history_that_the_changes_mean(
     for kept in collect(table):
         assert kept["window"]["start"] == kept["lifetime"]["start"] // 10 * 10
         found[kept["key"]].append((kept["lifetime"]["start"], kept["lifetime"]["end"], kept["value"]))
-    expected = {key: [rest for _, *rest in standing(muntin.fold(changes))] for key, changes in histories.items()}
+    expected = {key: [rest for _, *rest in standing(fold_changes(changes))] for key, changes in histories.items()}
     assert {key: sorted(map(str, rows)) for key, rows in found.items()} == {
         key: sorted(str(tuple(row)) for row in rows) for key, rows in expected.items()
     }
@@ -134,7 +136,7 @@ def test_net_changes_of_each_micro_batch_keep_a_keyed_table_up_to_date(
     assert len({(net["batch"], net["key"], net["event_id"]) for net in rows}) == len(rows) < changelog.count()
     for key, changes in histories.items():
         found = sorted(row for (of, _), row in table.items() if of == key)
-        assert found == standing(muntin.fold(changes))
+        assert found == standing(fold_changes(changes))
 
 
 def test_a_changelog_without_revisions_needs_no_lifetimes(changelog: DataFrame) -> None:

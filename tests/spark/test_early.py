@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import EarlyEmission, PolicyError, early, tumbling
+from muntin import EarlyEmission, early, tumbling
+from muntin.errors import PolicyError
 from muntin.triggers import every, every_count, on_signal, repeat, when
 from muntin_engine import Query, events, module
 from tests.spark.modules import Total

@@ -13,8 +13,9 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Event, Module, WindowKind, hopping, snapshot, tumbling
+from muntin import Event, Module, hopping, snapshot, tumbling
 from muntin.testing import Computation, WindowedQuery, evaluate
+from muntin.windows import WindowKind
 from muntin_engine import Query, events, module
 from muntin_engine.spark.failures import root_cause
 from tests.differential.forms import FORMS, INVERTIBLE, Given

@@ -12,7 +12,8 @@ import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Aggregate, Module, QueryError, tumbling
+from muntin import Aggregate, Module, tumbling
+from muntin.errors import QueryError
 from muntin_engine import Query, SetupError, ShippingError, WorkerEnvironmentError, events, module
 from muntin_engine.spark.failures import root_cause
 from tests.installed import install

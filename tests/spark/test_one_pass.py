@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import QueryError, session, tumbling
+from muntin import session, tumbling
+from muntin.errors import QueryError
 from muntin_engine import OnePass, Query, batch_metrics, events, module, one_pass
 from muntin_engine.errors import StateError, StateMismatchError
 from tests.spark.modules import Count, Members, Total

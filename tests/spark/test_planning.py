@@ -12,7 +12,8 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import ClipPolicy, PolicyError, QueryError, TimestampPolicy, TypeMismatchError, calendar, snapshot, tumbling
+from muntin import ClipPolicy, TimestampPolicy, calendar, snapshot, tumbling
+from muntin.errors import PolicyError, QueryError, TypeMismatchError
 from muntin_engine import EventStream, Query, events, from_stream, module, union
 from muntin_engine.core.lifetimes import LengthColumn, Shift
 from muntin_engine.exchange.task_payload import bucket_ids, murmur3

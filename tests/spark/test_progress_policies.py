@@ -13,18 +13,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import (
-    PolicyError,
-    QueryError,
-    bounded_delay,
-    bounded_disorder,
-    correct,
-    early,
-    ordered,
-    punctuate_every,
-    punctuated,
-    tumbling,
-)
+from muntin import correct, early, tumbling
+from muntin.errors import PolicyError, QueryError
+from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuate_every, punctuated
 from muntin_engine import EventStream, Query, events, module
 from muntin_engine.spark.clock import ClockSource
 from tests.core.progress.own_policies import Outvoted

@@ -9,7 +9,9 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import WindowSpecification, hopping, last, session, tumbling
+from muntin import hopping, session, tumbling
+from muntin.rows import last
+from muntin.windows import WindowSpecification
 from muntin_adapters.combinators import all_of, grouping_by
 from muntin_engine import events, module
 from tests.spark.running import collect

@@ -16,15 +16,15 @@ from muntin import (
     Event,
     Instant,
     Operator,
-    QueryError,
     TimeSensitiveOperator,
     Window,
     function,
     hopping,
-    last,
     snapshot,
     tumbling,
 )
+from muntin.errors import QueryError
+from muntin.rows import last
 from muntin_engine import events, functions, module
 from tests.spark.modules import Count, Members
 from tests.spark.running import collect, setting

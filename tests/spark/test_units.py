@@ -12,7 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from muntin import QueryError, correct, count_by_start, hopping, last, tumbling
+from muntin import correct, count_by_start, hopping, tumbling
+from muntin.errors import QueryError
+from muntin.rows import last
 from muntin_engine import events, module
 from tests.spark.modules import Count, Lifetimes
 from tests.spark.running import collect_together, run, stream_of

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from muntin import QueryError, hopping, tumbling
+from muntin import hopping, tumbling
+from muntin.errors import QueryError
 from muntin_engine import EventStream, Query, events, from_stream, module, union
 from tests.spark.modules import Count, Total
 from tests.spark.running import collect, collect_together, run_together, stream_of

@@ -14,7 +14,8 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Aggregate, QueryError, hopping, tumbling
+from muntin import Aggregate, hopping, tumbling
+from muntin.errors import QueryError
 from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fold, module
 from muntin_engine.errors import SinkError, StateError, StateMismatchError
 from muntin_engine.spark.failures import root_cause

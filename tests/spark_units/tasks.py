@@ -7,18 +7,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from muntin import (
-    Axis,
-    ClipPolicy,
-    ColumnarAggregate,
-    EmitPolicy,
-    Lateness,
-    Module,
-    ProgressPolicy,
-    Punctuated,
-    TimestampPolicy,
-    tumbling,
-)
+from muntin import Axis, ClipPolicy, ColumnarAggregate, EmitPolicy, Lateness, Module, TimestampPolicy, tumbling
+from muntin.progress import ProgressPolicy, Punctuated
 from muntin.schemas import Field, describe
 from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.exchange.shuffle import Arrived, collect

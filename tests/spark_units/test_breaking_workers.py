@@ -16,7 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import Aggregate, Axis, ModuleContractError, ModuleFailedError, Window
+from muntin import Aggregate, Axis, Window
+from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.exchange import bucket_task
 from muntin_engine.exchange.bucket_task import run_bucket

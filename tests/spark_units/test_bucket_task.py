@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import Aggregate, Lateness, LatePolicy, bounded_delay, snapshot
+from muntin import Aggregate, Lateness, LatePolicy, snapshot
+from muntin.progress import bounded_delay
 from muntin.schemas import describe
 from muntin_engine.exchange.bucket_task import names_of_counts, run_bucket
 from muntin_engine.exchange.shuffle import from_blob

@@ -10,16 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import (
-    INFINITY,
-    ColumnarAggregate,
-    Component,
-    IncrementalAggregate,
-    Instant,
-    ModuleContractError,
-    TimestampPolicy,
-    ordered,
-)
+from muntin import INFINITY, ColumnarAggregate, Component, IncrementalAggregate, Instant, TimestampPolicy
+from muntin.errors import ModuleContractError
+from muntin.progress import ordered
 from muntin.schemas import describe
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.shuffle import from_blob

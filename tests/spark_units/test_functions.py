@@ -7,7 +7,8 @@ from typing import Any, cast
 import pandas as pd
 import pytest
 
-from muntin import ModuleError, function
+from muntin import function
+from muntin.errors import ModuleError
 from muntin_engine import functions
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import EARLIEST, INFINITY, Lateness, LatePolicy, bounded_delay, bounded_disorder, ordered, punctuated
+from muntin import EARLIEST, INFINITY, Lateness, LatePolicy
+from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuated
 from muntin_engine.core.changes import Progress
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.distribute import read_rows

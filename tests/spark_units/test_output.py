@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, Aggregate, Event, ModuleContractError, Operator, TimeSensitiveOperator, Window
+from muntin import INFINITY, Aggregate, Event, Operator, TimeSensitiveOperator, Window
+from muntin.errors import ModuleContractError
 from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.evaluators.general import result_tables as output
 from muntin_engine.evaluators.general.result_tables import result_tables

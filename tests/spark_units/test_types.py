@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import types as T
 
-from muntin import Axis, Instant, QueryError
+from muntin import Axis, Instant
+from muntin.errors import QueryError
 from muntin.schemas import Field, bind, describe, spell
 from muntin_engine.spark.types import arrow_schema_of, arrow_type_of, axis_of, carried_type, field_of, spark_type_of
 

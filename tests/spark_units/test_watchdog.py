@@ -15,16 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import (
-    Aggregate,
-    Axis,
-    ClipPolicy,
-    ColumnarAggregate,
-    Component,
-    IncrementalAggregate,
-    ModuleFailedError,
-    Window,
-)
+from muntin import Aggregate, Axis, ClipPolicy, ColumnarAggregate, Component, IncrementalAggregate, Window
+from muntin.errors import ModuleFailedError
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.evaluators.general.computation import ModuleComputation

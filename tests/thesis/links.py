@@ -7,8 +7,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from muntin import EARLIEST, INFINITY, Event, Insertion, JoinKind, Punctuated, Punctuation, WindowKind, tumbling
+from muntin import EARLIEST, INFINITY, Event, JoinKind, tumbling
+from muntin.changes import Insertion, Punctuation
+from muntin.progress import Punctuated
 from muntin.testing import KeyedChange, Script, band_disorder, block_disorder, split
+from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.lifetimes import LifetimeChange

@@ -7,7 +7,8 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from muntin import INFINITY, Event, Insertion, Punctuation
+from muntin import INFINITY, Event
+from muntin.changes import Insertion, Punctuation
 from muntin.testing import KeyedChange, Script, band_disorder, block_disorder, source_skew
 
 MINUTE = 60

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, WindowKind, hopping, tumbling
+from muntin import EARLIEST, hopping, tumbling
+from muntin.windows import WindowKind
 from muntin_engine.core.lifetimes import Align, Extend, SetDuration, ShareWindows, Shift
 from muntin_engine.progress import Observation
 from tests.thesis.extents import sliding

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from muntin import elapsed, hopping, landmark, last, on_row, trailing, tumbling
-from muntin.rows import ActionKind, Row
+from muntin import hopping, landmark, trailing, tumbling
+from muntin.rows import ActionKind, Row, elapsed, last, on_row
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import Count, Max, Sum

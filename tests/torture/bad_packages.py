@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.sdk.installation import AGGREGATE, offering
 
-START: Final = "from muntin import Aggregate, WindowKind, function, hookimpl\n"
+START: Final = "from muntin import Aggregate, function, hookimpl\nfrom muntin.windows import WindowKind\n"
 OFFER: Final = "\n@hookimpl\ndef muntin_modules():\n    return "
 GOOD: Final = offering("bad.one")
 BODY: Final = "    def compute_result(self, payloads): return 0.0\n"
@@ -28,9 +28,9 @@ RAISES: Final[Mapping[str, str]] = {
     "raises text that cannot be printed": "raise ValueError('\\udcff\\x00\\x1b[2J')\n",
     "raises a group": "raise ExceptionGroup('many', [ValueError(n) for n in range(9)])\n",
     "raises what is no Exception": "class E(BaseException): pass\nraise E('base')\n",
-    "raises an error of Muntin": "from muntin import MuntinError\nraise MuntinError('mine')\n",
+    "raises an error of Muntin": "from muntin.errors import MuntinError\nraise MuntinError('mine')\n",
     "raises the error of other plugins": (
-        "from muntin import DuplicateNameError\nraise DuplicateNameError('a', 'b', 'c')\n"
+        "from muntin.errors import DuplicateNameError\nraise DuplicateNameError('a', 'b', 'c')\n"
     ),
     "runs out of memory": "raise MemoryError\n",
     "calls itself": "def f(): return f()\nf()\n",

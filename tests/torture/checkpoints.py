@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.errors import PySparkException
 
-from muntin import MuntinError
+from muntin.errors import MuntinError
 from muntin_engine.spark.failures import root_cause
 from tests.spark.running import setting, write_batches
 from tests.spark.scripts import tables

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from muntin import EmitPolicy, MuntinError
+from muntin import EmitPolicy
+from muntin.errors import MuntinError
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.state.cells import CheckedCells
 from muntin_engine.state.codec import Codec

@@ -13,7 +13,6 @@ from muntin import (
     Axis,
     EarlyEmission,
     EmitPolicy,
-    Insertion,
     Module,
     OutputContract,
     Refinement,
@@ -22,11 +21,12 @@ from muntin import (
     count_by_end,
     count_by_start,
     hopping,
-    installed,
     session,
     snapshot,
     tumbling,
 )
+from muntin.catalog import installed
+from muntin.changes import Insertion
 from muntin.schemas import DataType, Field, ListOf, OneOf, Scalar, ScalarKind, Struct, Variable
 from muntin.testing import Computation, WindowedQuery
 from muntin.testing.batches import KeyedChange

@@ -8,7 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from muntin import INFINITY, EmitPolicy, IncrementalAggregate, MuntinError
+from muntin import INFINITY, EmitPolicy, IncrementalAggregate
+from muntin.errors import MuntinError
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.state.cells import MemoryCells

@@ -8,7 +8,10 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, TypeAlias
 
-from muntin import EmitPolicy, MuntinError, QueryError, StreamOperator, batch, installed, last
+from muntin import EmitPolicy, StreamOperator
+from muntin.catalog import installed
+from muntin.errors import MuntinError, QueryError
+from muntin.rows import batch, last
 from muntin.testing import Batch, Computation, WindowedQuery, equal
 from muntin_engine.errors import StateError
 from muntin_engine.state.cells import METADATA, CheckedCells, MemoryCells, Origin

@@ -41,7 +41,9 @@ def survive(faults: list[str], good: list[str], folder: Path) -> Figures:
     assert len(told) < 20_000 + 4_000 * len(faults), f"{faults}: {len(told):,} characters are told"
     names = [f"{name}.one" for name in good]
     found = _run(
-        folder, "-c", f"import muntin\nfor n in {['stats.average', *names]}: print(muntin.installed().module(n))"
+        folder,
+        "-c",
+        f"from muntin import catalog\nfor n in {['stats.average', *names]}: print(catalog.installed().module(n))",
     )
     assert "muntin_stats" in found, f"{faults}: a query does not find stats.average\n{found}"
     assert "Traceback" not in found, found

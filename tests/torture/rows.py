@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from muntin import Module, RowsBetween
+from muntin import Module
 from muntin.rows import (
     ConditionPolicy,
     CountPolicy,
@@ -18,6 +18,7 @@ from muntin.rows import (
     Partitions,
     Row,
     RowBatches,
+    RowsBetween,
 )
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.testing import crash_everywhere

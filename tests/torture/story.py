@@ -8,7 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import hopping, last, snapshot, tumbling
+from muntin import hopping, snapshot, tumbling
+from muntin.rows import last
 from muntin_engine import ChangelogTable, Query, events, module, one_pass
 from tests.spark.modules import Count, Members
 from tests.spark.running import read_stream

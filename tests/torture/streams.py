@@ -7,7 +7,8 @@ from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
-from muntin import ClipPolicy, EmitPolicy, Insertion, OutputContract, Refinement, TimestampPolicy
+from muntin import ClipPolicy, EmitPolicy, OutputContract, Refinement, TimestampPolicy
+from muntin.changes import Insertion
 from muntin.testing.batches import Batch, KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split

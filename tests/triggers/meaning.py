@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, NamedTuple
 
-from muntin import EARLIEST, INFINITY, Decision, Trigger, TriggerView, Window
+from muntin import EARLIEST, INFINITY, Window
+from muntin.triggers import Decision, Trigger, TriggerView
 from muntin.triggers.all_of import AllOf
 from muntin.triggers.any_of import AnyOf
 from muntin.triggers.count import AfterCount

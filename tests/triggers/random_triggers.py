@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from muntin import EARLIEST, Trigger, TriggerView, Window
+from muntin import EARLIEST, Window
 from muntin.triggers import (
+    Trigger,
+    TriggerView,
     after,
     after_count,
     all_of,

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from muntin import Trigger, TriggerView, Window
+from muntin import Window
+from muntin.triggers import Trigger, TriggerView
 from muntin_engine.state.codec import Codec
 from tests.triggers.meaning import life
 from tests.triggers.random_triggers import random_trigger, random_views

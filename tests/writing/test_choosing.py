@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, QueryError
+from muntin import EARLIEST
+from muntin.errors import QueryError
 from muntin_engine import ChangelogTable, ParquetFolder, Sink
 from muntin_engine.writing import SinkLike
 from muntin_engine.writing import choose_sinks as choose_sinks_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine import StateError
 from muntin_engine.writing.local_folder import LocalFolder
 from muntin_engine.writing.table_versions import Pointer

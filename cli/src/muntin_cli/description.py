@@ -7,18 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from muntin import (
-    Catalog,
-    ClipPolicy,
-    Function,
-    Module,
-    ParameterError,
-    Plugin,
-    TimestampPolicy,
-    Trigger,
-    WindowSpecification,
-)
+from muntin import ClipPolicy, Function, Module, TimestampPolicy
+from muntin.catalog import Catalog, Plugin
+from muntin.errors import ParameterError
 from muntin.modules.needs_of import clip_of, timestamps_of
+from muntin.triggers import Trigger
+from muntin.windows import WindowSpecification
 from muntin_cli.evaluation import Evaluation, can_evaluate, evaluations_of
 from muntin_cli.listing import Offer, offer_of
 from muntin_cli.offered import code_of, documentation_of, find_offered

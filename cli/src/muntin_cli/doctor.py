@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from packaging.requirements import Requirement
 
-from muntin import Catalog, MuntinError
+from muntin.catalog import Catalog
+from muntin.errors import MuntinError
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.evaluation import can_evaluate
 from muntin_cli.processes import ask_python, worker_python

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from muntin import ModuleError, MuntinError, PluginError
+from muntin.errors import ModuleError, MuntinError, PluginError
 from muntin_cli.exit_codes import ExitCode
 
 

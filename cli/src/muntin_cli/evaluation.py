@@ -8,20 +8,13 @@ from importlib.util import find_spec
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from muntin import (
-    Axis,
-    Catalog,
-    ClipPolicy,
-    EmitPolicy,
-    Module,
-    MuntinError,
-    StreamOperator,
-    TimestampPolicy,
-    WindowSpecification,
-)
+from muntin import Axis, ClipPolicy, EmitPolicy, Module, StreamOperator, TimestampPolicy
+from muntin.catalog import Catalog
+from muntin.errors import MuntinError
 from muntin.modules.needs_of import clip_of
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
-from muntin.windows import Unwindowed
+from muntin.windows import WindowSpecification
+from muntin.windows.unwindowed import Unwindowed
 from muntin_cli.windows import example_windows
 
 if TYPE_CHECKING:

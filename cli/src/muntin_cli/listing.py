@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from muntin import Catalog, Function, Module, MuntinError, Plugin
+from muntin import Function, Module
+from muntin.catalog import Catalog, Plugin
+from muntin.errors import MuntinError
 from muntin.schemas import spell
 from muntin_cli.offered import Offered, code_of, count_offers, offered_by
 from muntin_cli.shapes import shape_of

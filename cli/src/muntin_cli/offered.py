@@ -5,7 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any, TypeAlias
 
-from muntin import Catalog, Function, Module, Plugin, Trigger, UnknownModuleError, WindowSpecification
+from muntin import Function, Module
+from muntin.catalog import Catalog, Plugin
+from muntin.errors import UnknownModuleError
+from muntin.triggers import Trigger
+from muntin.windows import WindowSpecification
 from muntin_cli.output import counted
 
 Offered: TypeAlias = type[Module] | Function[..., Any] | type[Trigger] | type[WindowSpecification]

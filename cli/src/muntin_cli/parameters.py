@@ -12,7 +12,10 @@ from itertools import combinations, islice, product
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
-from muntin import Module, ParameterError, Trigger, WindowSpecification
+from muntin import Module
+from muntin.errors import ParameterError
+from muntin.triggers import Trigger
+from muntin.windows import WindowSpecification
 from muntin_cli.errors import UsageError
 
 M = TypeVar("M", bound=Module | Trigger | WindowSpecification)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from muntin import EmitPolicy, RowWindows
+from muntin import EmitPolicy
+from muntin.rows import RowWindows
 from muntin.testing import Script, WindowedQuery
-from muntin.windows import Unwindowed
+from muntin.windows.unwindowed import Unwindowed
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.output import counted
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from muntin import ClipPolicy, Module, MuntinError, TimestampPolicy, WindowSpecification
+from muntin import ClipPolicy, Module, TimestampPolicy
+from muntin.errors import MuntinError
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.policies import parse_policy
 from muntin.testing import Computation, Script, WindowedQuery
+from muntin.windows import WindowSpecification
 from muntin_cli.errors import UsageError
 from muntin_cli.output import let_through
 from muntin_cli.parameters import parse_parameters

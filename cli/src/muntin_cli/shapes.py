@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muntin import (
-    ColumnarAggregate,
-    Function,
-    Module,
-    OutputContract,
-    RowOperator,
-    RowWindows,
-    StreamOperator,
-    SupportsColumns,
-    SupportsCombine,
-    SupportsDeduct,
-    SupportsRemove,
-    Trigger,
-    WindowSpecification,
-)
+from muntin import ColumnarAggregate, Function, Module, OutputContract, RowOperator, StreamOperator
+from muntin.modules import SupportsColumns, SupportsCombine, SupportsDeduct, SupportsRemove
+from muntin.rows import RowWindows
+from muntin.triggers import Trigger
+from muntin.windows import WindowSpecification
 from muntin_cli.offered import Offered
 
 _CAPABILITIES: Mapping[str, Any] = {

@@ -6,9 +6,13 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import muntin.windows
-from muntin import Aggregate, Catalog, MuntinError, RowWindows, WindowKind, WindowSpecification
+import muntin
+from muntin import Aggregate
+from muntin.catalog import Catalog
+from muntin.errors import MuntinError
 from muntin.named_windows import OWN_ROWS, kind_named, window
+from muntin.rows import RowWindows
+from muntin.windows import WindowKind, WindowSpecification
 from muntin_cli.parameters import example_of, signature_of
 from muntin_cli.survey import survey
 
@@ -30,7 +34,7 @@ def own_windows() -> dict[str, Callable[..., WindowKind]]:
         >>> list(own_windows())[:4]
         ['calendar', 'count_by_end', 'count_by_start', 'cumulate']
     """
-    functions = {name: getattr(muntin.windows, name) for name in muntin.windows.__all__}
+    functions = {name: getattr(muntin, name) for name in muntin.__all__}
     return {name: made for name, made in functions.items() if inspect.isfunction(made) and _makes_windows(made)}
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
 
-from muntin import Module, MuntinError
+from muntin import Module
+from muntin.errors import MuntinError
 
 
 class SetupError(MuntinError, RuntimeError):

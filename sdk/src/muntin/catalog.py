@@ -23,6 +23,12 @@ from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 from muntin.windows.definition import check_kind
 
+__all__ = [
+    "Catalog",
+    "Plugin",
+    "installed",
+]
+
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 """Environment variable with the names of the plugins that may load, separated by commas. Unset: all."""
 

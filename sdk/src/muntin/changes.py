@@ -17,6 +17,15 @@ from typing_extensions import TypeVar
 from muntin.errors import StreamError
 from muntin.events import Event
 
+__all__ = [
+    "Change",
+    "Insertion",
+    "Punctuation",
+    "Revision",
+    "fold",
+    "retraction",
+]
+
 P = TypeVar("P", covariant=True)
 
 

@@ -16,6 +16,26 @@ from typing import Protocol
 
 from muntin.safe_text import safe_message, safe_repr
 
+__all__ = [
+    "DuplicateNameError",
+    "DurationError",
+    "MalformedPackageError",
+    "ModuleContractError",
+    "ModuleDefinitionError",
+    "ModuleError",
+    "ModuleFailedError",
+    "MuntinError",
+    "ParameterError",
+    "PluginError",
+    "PluginLoadError",
+    "PolicyError",
+    "QueryError",
+    "StreamError",
+    "TypeMismatchError",
+    "UnknownModuleError",
+    "WindowError",
+]
+
 
 class MuntinError(Exception):
     """The root of all errors that Muntin raises on purpose."""

@@ -16,6 +16,21 @@ from typing import Any, Final, TypeVar
 from muntin.axis import Duration, clock_ticks, ticks
 from muntin.errors import PolicyError
 
+__all__ = [
+    "BoundedDelay",
+    "BoundedDisorder",
+    "Idle",
+    "Periodic",
+    "ProgressPolicy",
+    "Punctuated",
+    "SourceProgress",
+    "bounded_delay",
+    "bounded_disorder",
+    "ordered",
+    "punctuate_every",
+    "punctuated",
+]
+
 MOST_ROWS: Final = 10_000
 """The greatest disorder in rows that can be declared: that many starts are kept per source, and sent by every task."""
 

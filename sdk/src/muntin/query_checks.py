@@ -17,7 +17,9 @@ from muntin.named_windows import check_windows
 from muntin.policies import ClipPolicy, OutputContract, TimestampPolicy
 from muntin.rows import RowWindows
 from muntin.safe_text import safe_repr
-from muntin.windows import Unwindowed, Window, WindowSpecification
+from muntin.windows import WindowSpecification
+from muntin.windows.extent import Window
+from muntin.windows.unwindowed import Unwindowed
 
 LONGEST_WINDOW: Final = 2**60
 """The length of the longest window, in ticks."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from muntin import EARLIEST, INFINITY, BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy, SourceProgress
+from muntin import EARLIEST, INFINITY
+from muntin.progress import BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy, SourceProgress
 from muntin_engine.progress import Observation, merged
 from tests.core.progress.own_policies import Elapsing, Guarded, Outvoted
 

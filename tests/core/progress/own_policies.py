@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from muntin import ProgressPolicy, SourceProgress
+from muntin.progress import ProgressPolicy, SourceProgress
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,10 @@ from random import Random
 
 import pytest
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
+from muntin import EARLIEST, INFINITY, tumbling
+from muntin.errors import ModuleContractError, ModuleError
+from muntin.progress import (
     BoundedDelay,
-    ModuleContractError,
-    ModuleError,
     ProgressPolicy,
     SourceProgress,
     bounded_delay,
@@ -21,7 +19,6 @@ from muntin import (
     ordered,
     punctuate_every,
     punctuated,
-    tumbling,
 )
 from muntin_engine.core.changes import Progress
 from muntin_engine.progress import Observation, ProgressTracker, Tracked

@@ -9,9 +9,10 @@ from operator import itemgetter
 from random import Random
 from typing import Any, NamedTuple
 
-from muntin import EARLIEST, INFINITY, Event, HoppingWindows, IncrementalAggregate
+from muntin import EARLIEST, INFINITY, Event, IncrementalAggregate
 from muntin.testing import Computation, evaluate
 from muntin.testing import WindowedQuery as ReferenceQuery
+from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Key, Progress
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid

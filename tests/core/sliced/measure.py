@@ -15,7 +15,8 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from muntin import HoppingWindows, IncrementalAggregate, hopping, tumbling
+from muntin import IncrementalAggregate, hopping, tumbling
+from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid

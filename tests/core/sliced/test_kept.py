@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, ModuleFailedError, hopping, tumbling
+from muntin import INFINITY, hopping, tumbling
+from muntin.errors import ModuleFailedError
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.kept_stores import KeptStores
 from tests.core.sliced.build import Answer, Feed, Members, Row, Total, sliced

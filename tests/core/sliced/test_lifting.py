@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from muntin import IncrementalAggregate, ModuleDefinitionError, ModuleFailedError, Window, hopping, tumbling
+from muntin import IncrementalAggregate, Window, hopping, tumbling
+from muntin.errors import ModuleDefinitionError, ModuleFailedError
 from muntin_engine.core.evaluator_query import Binding, whole_payload
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin import EARLIEST, INFINITY, CalendarWindows, Stretches, Window
-from muntin.windows import PeriodWindows
+from muntin import EARLIEST, INFINITY, Window
+from muntin.windows import CalendarWindows, PeriodWindows, Stretches
 from muntin_engine.core.slice_grid import RangeGrid, SliceGrid, output_watermark, share_slices
 from muntin_engine.core.window_grid import NEVER, PeriodGrid, grid_of, open_windows, settled
 from muntin_engine.evaluators.slices.sliced_query import is_in_window

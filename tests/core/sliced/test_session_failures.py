@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import EARLIEST, INFINITY, Axis, IncrementalAggregate, ModuleFailedError, Window
+from muntin import EARLIEST, INFINITY, Axis, IncrementalAggregate, Window
+from muntin.errors import ModuleFailedError
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import EARLIEST, INFINITY, HoppingWindows, hopping, tumbling
+from muntin import EARLIEST, INFINITY, hopping, tumbling
+from muntin.windows import HoppingWindows
 from tests.core.sliced.build import (
     Answer,
     DeductingMembers,

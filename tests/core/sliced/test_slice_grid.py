@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin import EARLIEST, INFINITY, HoppingWindows, hopping, tumbling
+from muntin import EARLIEST, INFINITY, hopping, tumbling
+from muntin.windows import HoppingWindows
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER, grid_of, settled
 from muntin_engine.evaluators.slices.sliced_query import is_in_window

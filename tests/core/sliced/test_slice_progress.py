@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from muntin import EARLIEST, ProgressPolicy, bounded_delay, bounded_disorder, hopping, punctuate_every
+from muntin import EARLIEST, hopping
+from muntin.progress import ProgressPolicy, bounded_delay, bounded_disorder, punctuate_every
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult

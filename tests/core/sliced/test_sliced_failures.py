@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, ModuleFailedError, Window, hopping, tumbling
+from muntin import INFINITY, Window, hopping, tumbling
+from muntin.errors import ModuleFailedError
 from tests.core.sliced.build import DeductingMembers, Feed, Members, Row, Total, blobs_of, sliced
 
 

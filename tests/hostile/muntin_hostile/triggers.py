@@ -8,8 +8,11 @@ from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 
-from muntin import Decision, Trigger, TriggerView, Window
+from muntin import Window
 from muntin.triggers import (
+    Decision,
+    Trigger,
+    TriggerView,
     after,
     after_count,
     all_of,

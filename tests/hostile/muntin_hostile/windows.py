@@ -8,8 +8,8 @@ from itertools import count
 from math import isqrt
 from typing import Any, ClassVar
 
-from muntin import EARLIEST, INFINITY, CountWindows, SnapshotWindows, Stretches, Window, WindowContext, WindowKind
-from muntin.windows import Periods, PeriodWindows
+from muntin import EARLIEST, INFINITY, Window
+from muntin.windows import CountWindows, Periods, PeriodWindows, SnapshotWindows, Stretches, WindowContext, WindowKind
 
 
 @dataclass(frozen=True)

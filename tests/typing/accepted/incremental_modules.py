@@ -11,11 +11,11 @@ from muntin import (
     Event,
     IncrementalAggregate,
     IncrementalOperator,
-    SupportsCombine,
     TimeSensitiveIncrementalAggregate,
     TimeSensitiveIncrementalOperator,
     Window,
 )
+from muntin.modules import SupportsCombine
 from muntin.schemas import Field
 
 T = TypeVar("T")

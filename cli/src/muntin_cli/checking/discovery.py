@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muntin import Catalog, Plugin
+from muntin.catalog import Catalog, Plugin
 from muntin_cli.checking.package import Package
 from muntin_cli.checking.report import Item, Section, finding, ok
 from muntin_cli.offered import count_offers, offered_by

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Function, Module, ParameterError, Plugin, Trigger, WindowSpecification
+from muntin import Function, Module
+from muntin.catalog import Plugin
+from muntin.errors import ParameterError
+from muntin.triggers import Trigger
+from muntin.windows import WindowSpecification
 from muntin_cli.parameters import example_of
 
 Given = Mapping[str, Mapping[str, Any]]

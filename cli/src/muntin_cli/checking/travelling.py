@@ -10,7 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from muntin import Module, Trigger, WindowSpecification
+from muntin import Module
+from muntin.triggers import Trigger
+from muntin.windows import WindowSpecification
 from muntin_cli.checking.report import Item, Section, finding, note, ok
 from muntin_cli.checking.subjects import CheckedSubject, Subjects
 from muntin_cli.errors import EnvironmentLacksError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muntin import Catalog
+from muntin.catalog import Catalog
 from muntin_cli.checking.discovery import check_discovery
 from muntin_cli.checking.import_cost import check_import
 from muntin_cli.checking.laws import check_laws

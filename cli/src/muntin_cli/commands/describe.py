@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from muntin import ClipPolicy, TimestampPolicy, installed
+from muntin import ClipPolicy, TimestampPolicy
+from muntin.catalog import installed
 from muntin_cli.commands.reporting import AsJson, With, reports_errors
 from muntin_cli.description import Description
 from muntin_cli.description import describe as describe_module

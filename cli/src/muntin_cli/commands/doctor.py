@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from muntin import installed
+from muntin.catalog import installed
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.doctor import Health, Sign, examine, examine_spark, java_home_for_spark
 from muntin_cli.exit_codes import ExitCode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from muntin import installed
+from muntin.catalog import installed
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.listing import Listing

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typing_extensions import ParamSpec
 
-from muntin import MuntinError
+from muntin.errors import MuntinError
 from muntin_cli.errors import exit_code_of
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import kept_apart

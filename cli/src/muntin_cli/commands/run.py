@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muntin import Module, StreamOperator, WindowSpecification, installed
+from muntin import Module, StreamOperator
+from muntin.catalog import installed
+from muntin.windows import WindowSpecification
 from muntin_cli.commands.reporting import With, reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
@@ -54,7 +56,7 @@ def run(
 
 
 def _windows_for(module: Module, window: str) -> WindowSpecification:
-    from muntin.windows import Unwindowed
+    from muntin.windows.unwindowed import Unwindowed
     from muntin_cli.running import parse_window
 
     return Unwindowed() if isinstance(module, StreamOperator) and not window else parse_window(window or "tumbling 10")

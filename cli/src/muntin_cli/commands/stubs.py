@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from muntin import installed
+from muntin.catalog import installed
 from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show

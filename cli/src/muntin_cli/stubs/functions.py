@@ -6,10 +6,12 @@ import inspect
 import keyword
 from collections.abc import Sequence
 
-from muntin import Function, Module, Needs, Trigger, WindowSpecification
+from muntin import Function, Module, Needs
 from muntin.axis import Duration
 from muntin.rows import RowPolicy
 from muntin.schemas import Field, Struct, Variable, spell
+from muntin.triggers import Trigger
+from muntin.windows import WindowSpecification
 from muntin_cli.offered import Offered, documentation_of
 from muntin_cli.parameters import signature_of
 from muntin_cli.stubs.annotations import LEFT_OUT, Imports, spell_annotation, spell_default

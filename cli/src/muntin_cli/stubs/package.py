@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from muntin import Plugin
+from muntin.catalog import Plugin
 from muntin_cli.errors import UsageError
 from muntin_cli.stubs.annotations import LEFT_OUT, Imports
 from muntin_cli.stubs.functions import stub_of_function, stub_of_module, stub_of_trigger, stub_of_window
@@ -90,10 +90,10 @@ def _head(plugin: Plugin, imports: Imports, stubs: str) -> Iterator[str]:
     yield "import typing as _typing"
     yield "from typing import overload as _overload\n" if "@_overload" in stubs else ""
     if plugin.triggers:
-        yield "from muntin import Trigger as _Trigger"
+        yield "from muntin.triggers import Trigger as _Trigger"
         yield "from muntin.triggers import named as _named"
     if plugin.windows:
-        yield "from muntin import WindowSpecification as _WindowSpecification"
+        yield "from muntin.windows import WindowSpecification as _WindowSpecification"
         yield "from muntin import window as _window"
     if plugin.modules:
         yield "from muntin_engine import ModuleCall as _ModuleCall"

@@ -13,17 +13,10 @@ from os import PathLike
 from types import FunctionType
 from typing import Any
 
-from muntin import (
-    DurationError,
-    Function,
-    Module,
-    ModuleDefinitionError,
-    PolicyError,
-    ProgressPolicy,
-    QueryError,
-    WindowSpecification,
-    ticks,
-)
+from muntin import Function, Module, ticks
+from muntin.errors import DurationError, ModuleDefinitionError, PolicyError, QueryError
+from muntin.progress import ProgressPolicy
+from muntin.windows import WindowSpecification
 
 
 def check_dataframe(call: str, df: object) -> None:

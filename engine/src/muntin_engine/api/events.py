@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from muntin import Duration, Lateness, LatePolicy, ProgressPolicy, Punctuated, QueryError, bounded_delay
+from muntin import Duration, Lateness, LatePolicy
+from muntin.errors import QueryError
 from muntin.lateness import parse_lateness
+from muntin.progress import ProgressPolicy, Punctuated, bounded_delay
 from muntin_engine.api.arguments import check_dataframe, check_each, check_flag, check_progress, key_columns
 from muntin_engine.api.query import EventStream
 from muntin_engine.plan import check_buckets, check_columns, check_sources

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, cast
 
-from muntin import Function, QueryError, installed
+from muntin import Function
+from muntin.catalog import installed
+from muntin.errors import QueryError
 from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.api.arguments import check_column, check_function, check_session
 from muntin_engine.api.request import JoinCondition

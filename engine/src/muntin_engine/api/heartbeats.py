@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from muntin import Duration, QueryError, bounded_delay
+from muntin import Duration
+from muntin.errors import QueryError
+from muntin.progress import bounded_delay
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

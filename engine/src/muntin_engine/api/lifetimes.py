@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from typing_extensions import TypeIs
 
-from muntin import Duration, QueryError, WindowSpecification
+from muntin import Duration
 from muntin.axis import spell_given, ticks
+from muntin.errors import QueryError
+from muntin.windows import WindowSpecification
 from muntin_engine.api.arguments import check_column, check_flag, check_specification
 from muntin_engine.api.payload import ChangesPayload
 from muntin_engine.core.lifetimes import (

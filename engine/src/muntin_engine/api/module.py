@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from muntin import Module, QueryError, installed
+from muntin import Module
+from muntin.catalog import installed
+from muntin.errors import QueryError
 from muntin.schemas import Struct
 from muntin_engine.api.arguments import check_column, check_inputs, check_module, check_name
 from muntin_engine.api.request import ModuleCall, StreamColumns

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING, Never
 
-from muntin import Duration, QueryError
+from muntin import Duration
+from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_by_name, check_name, check_path
 from muntin_engine.api.query import Query
 from muntin_engine.plan.explanation import explain_plan

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
-from muntin import Duration, QueryError
+from muntin import Duration
+from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name, check_path
 from muntin_engine.api.planned_query import PlannedQuery
 from muntin_engine.api.query_text import html_of, text_of

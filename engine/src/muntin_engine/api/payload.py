@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_each
 from muntin_engine.api.request import InputRequest
 

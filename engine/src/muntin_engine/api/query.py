@@ -6,20 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Never
 
-from muntin import (
-    ClipPolicy,
-    Duration,
-    EarlyEmission,
-    EmitPolicy,
-    JoinKind,
-    QueryError,
-    StreamOperator,
-    TimestampPolicy,
-    WindowSpecification,
-)
+from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, JoinKind, StreamOperator, TimestampPolicy
 from muntin.axis import ticks
+from muntin.errors import QueryError
 from muntin.policies import parse_policy
-from muntin.windows import Unwindowed
+from muntin.windows import WindowSpecification
+from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.api.arguments import (
     check_call,
     check_column,

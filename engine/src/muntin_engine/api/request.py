@@ -9,19 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from muntin import (
-    ClipPolicy,
-    EarlyEmission,
-    EmitPolicy,
-    Function,
-    JoinKind,
-    Lateness,
-    Module,
-    ProgressPolicy,
-    Punctuated,
-    TimestampPolicy,
-    WindowSpecification,
-)
+from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Function, JoinKind, Lateness, Module, TimestampPolicy
+from muntin.progress import ProgressPolicy, Punctuated
+from muntin.windows import WindowSpecification
 from muntin_engine.core.lifetimes import (
     LengthColumn,
     LifetimeChange,

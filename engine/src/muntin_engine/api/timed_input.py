@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from muntin import Duration, QueryError
+from muntin import Duration
+from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_dataframe, check_each, check_period
 from muntin_engine.api.heartbeats import heartbeat_of
 from muntin_engine.api.request import InputRequest

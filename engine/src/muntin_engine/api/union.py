@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Never
 
-from muntin import Punctuated, QueryError
+from muntin.errors import QueryError
+from muntin.progress import Punctuated
 from muntin_engine.api.query import EventStream
 from muntin_engine.api.request import plans_before
 from muntin_engine.core.lifetimes import LifetimeChange, PointsAtStart, ToEdges

@@ -22,15 +22,15 @@ from muntin import (
     Lateness,
     Module,
     OutputContract,
-    PolicyError,
     RowOperator,
     StreamOperator,
     TimestampPolicy,
-    WindowKind,
 )
 from muntin.axis import AnyAxis
+from muntin.errors import PolicyError
 from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin.schemas import Field, ListOf, MapOf, Struct
+from muntin.windows import WindowKind
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.skipping import Accepted, BySource, Choosy, Present
 

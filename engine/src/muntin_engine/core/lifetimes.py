@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar, Final, Literal, TypeAlias
 
-from muntin import EARLIEST, WindowSpecification
+from muntin import EARLIEST
 from muntin.named_windows import to_dict
-from muntin.windows import RegularWindows
+from muntin.windows import WindowSpecification
+from muntin.windows.regular import RegularWindows
 from muntin_engine.core.window_grid import grid_of
 
 Lifetimes: TypeAlias = Literal["interval", "point", "edge"]

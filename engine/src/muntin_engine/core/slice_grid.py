@@ -9,7 +9,8 @@ from math import gcd
 from typing import TypeAlias, TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin.windows import Periods, RegularWindows
+from muntin.windows import Periods
+from muntin.windows.regular import RegularWindows
 from muntin_engine.core.window_grid import NEVER, PeriodGrid, TickGrid, WholeNumber, WindowGrid, grid_of
 
 T = TypeVar("T", bound=WholeNumber)
@@ -35,7 +36,7 @@ class SliceGrid:
         periods: What is counted; None if that is ticks.
 
     Example:
-        >>> from muntin import HoppingWindows
+        >>> from muntin.windows import HoppingWindows
         >>> grid = SliceGrid.of(HoppingWindows(size=9, hop=6))
         >>> grid.width, grid.stride, grid.slices, grid.slice_at(7), grid.windows_of(2)
         (3, 2, 3, 2, range(0, 2))
@@ -60,7 +61,7 @@ class SliceGrid:
         All must count ticks, or equal periods: see `share_slices`.
 
         Example:
-            >>> from muntin import HoppingWindows
+            >>> from muntin.windows import HoppingWindows
             >>> short, long = SliceGrid.shared([HoppingWindows(6, 6), HoppingWindows(10, 5, offset=2)])
             >>> short.width, short.slices, long.slices, long.shift
             (1, 6, 10, 2)
@@ -129,7 +130,7 @@ class RangeGrid:
         windows: The windows, in ticks.
 
     Example:
-        >>> from muntin import HoppingWindows
+        >>> from muntin.windows import HoppingWindows
         >>> grid = RangeGrid.of(HoppingWindows(size=9, hop=6))
         >>> grid.slices_at(8), grid.last_windows(13)
         (0, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from muntin import ProgressPolicy
+from muntin.progress import ProgressPolicy
 from muntin_engine.core.lifetimes import LifetimeChange, LifetimeChanges
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol, Self, TypeAlias, TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin.windows import Periods, RegularWindows
+from muntin.windows import Periods
+from muntin.windows.regular import RegularWindows
 
 NEVER: Final = 2**62
 """A slice, or a window, that lies after all others."""
@@ -45,7 +46,7 @@ class WindowGrid:
         offset: Where window 0 starts.
 
     Example:
-        >>> from muntin import HoppingWindows
+        >>> from muntin.windows import HoppingWindows
         >>> grid = WindowGrid.of(HoppingWindows(size=9, hop=6))
         >>> grid.first_ending_after(8), grid.last_starting_before(13), grid.window(2)
         (0, 2, Window(start=12, end=21))

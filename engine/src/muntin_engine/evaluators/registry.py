@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from muntin import PolicyError
+from muntin.errors import PolicyError
 from muntin_engine.evaluators.columnar.evaluator import ColumnarEvaluator
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.event_by_event.evaluator import EventByEventEvaluator

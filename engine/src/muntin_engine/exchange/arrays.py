@@ -14,8 +14,9 @@ from typing import Any, Final, SupportsInt
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, ModuleContractError, Window
+from muntin import INFINITY, Window
 from muntin.axis import decimal_of
+from muntin.errors import ModuleContractError
 from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.core.changes import Key

@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin import Component, Merge, ModuleContractError, ModuleFailedError
+from muntin import Component, Merge
 from muntin.columnar import Ragged, Sums, identities
 from muntin.columnar.arrays import Array, IntArray, PayloadArrays
 from muntin.columnar.contributions import contributions
 from muntin.columnar.payloads import DTYPES
 from muntin.columnar.sums import finished
 from muntin.components import ColumnarState
+from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.modules.columnar_aggregate import Form
 from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct

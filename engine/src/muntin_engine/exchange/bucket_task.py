@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Final
 
-from muntin import EARLIEST, INFINITY, LatePolicy, ModuleFailedError
+from muntin import EARLIEST, INFINITY, LatePolicy
+from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Rejection
 from muntin_engine.core.window_grid import open_windows
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated, InputReport

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin import EARLIEST, INFINITY, ModuleFailedError
+from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
+from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import BY_NAME

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine.errors import SetupError
 from muntin_engine.monitoring.interrupts import noticing_interrupts
 from muntin_engine.monitoring.notebook import NotebookDisplay, is_notebook

@@ -6,27 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from muntin import (
-    Axis,
-    EmitPolicy,
-    LatePolicy,
-    Module,
-    ModuleError,
-    Needs,
-    OutputContract,
-    PolicyError,
-    ProgressPolicy,
-    QueryError,
-    ResultRefinement,
-    SourceProgress,
-    TimestampPolicy,
-    WindowSpecification,
-)
+from muntin import Axis, EmitPolicy, LatePolicy, Module, Needs, OutputContract, ResultRefinement, TimestampPolicy
 from muntin.axis import DecimalAxis, DecimalLength
+from muntin.errors import ModuleError, PolicyError, QueryError
 from muntin.named_windows import check_windows
-from muntin.progress import MOST_ROWS
+from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
 from muntin.query_checks import LONGEST_WINDOW, QueryShape
 from muntin.safe_text import safe_cause, safe_message, safe_repr
+from muntin.windows import WindowSpecification
 from muntin_engine.core.lifetimes import Align, LifetimeChange
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input

@@ -6,7 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from muntin import QueryError
+from muntin.errors import QueryError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan.code import describe_other_code, other_code
 from muntin_engine.plan.identity import plan_compatibility, plan_identity

@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from muntin import (
-    EarlyEmission,
-    JoinKind,
-    LatePolicy,
-    OutputContract,
-    ProgressPolicy,
-    Punctuated,
-    Refinement,
-    ResultRefinement,
-    RowWindows,
-    TimestampPolicy,
-    WindowContext,
-)
+from muntin import EarlyEmission, JoinKind, LatePolicy, OutputContract, Refinement, ResultRefinement, TimestampPolicy
 from muntin.axis import spell_ticks
-from muntin.rows import CountPolicy, ElapsedPolicy
+from muntin.progress import ProgressPolicy, Punctuated
+from muntin.rows import CountPolicy, ElapsedPolicy, RowWindows
+from muntin.windows import WindowContext
 from muntin_engine.plan import Input, ModulePlan, Plan
 from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.planner import evaluator_of

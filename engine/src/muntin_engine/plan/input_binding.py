@@ -8,7 +8,8 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
-from muntin import Module, RowOperator, TypeMismatchError
+from muntin import Module, RowOperator
+from muntin.errors import TypeMismatchError
 from muntin.schemas import (
     DataType,
     Field,
@@ -104,7 +105,7 @@ def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
         return _bind_nothing(cls, wanted)
     bound: dict[str, Field] = {}
     part = bind_columns(cls.name, wanted, given, bound)
-    return replace(part, result=_result(cls, bound), evicted=_evicted(cls, bound))
+    return replace(part, result=_known_result(cls, cls.result_field(), bound), evicted=_evicted(cls, bound))
 
 
 def bind_each(cls: type[Module], given: Mapping[str, Sequence[Field]]) -> dict[str, BoundInputs]:
@@ -122,7 +123,7 @@ def bind_each(cls: type[Module], given: Mapping[str, Sequence[Field]]) -> dict[s
         wanted.name: bind_columns(f"the input {wanted.name} of {cls.name}", wanted, given[wanted.name], bound)
         for wanted in cls.input_fields()
     }
-    result, evicted = _result(cls, bound), _evicted(cls, bound)
+    result, evicted = _known_result(cls, cls.result_field(), bound), _evicted(cls, bound)
     return {name: replace(part, result=result, evicted=evicted) for name, part in parts.items()}
 
 
@@ -239,7 +240,7 @@ def _bind_nothing(cls: type[Module], wanted: Field) -> BoundInputs:
             f"{cls.name} reads {spell(wanted)}, but the query gives it no column\n"
             f"  name the column after the module: module({cls.name!r}, '<column>')"
         )
-    return BoundInputs((), _result(cls, {}), evicted=_evicted(cls, {}))
+    return BoundInputs((), _known_result(cls, cls.result_field(), {}), evicted=_evicted(cls, {}))
 
 
 def _record_parts(
@@ -336,8 +337,8 @@ def _takes(variable: Variable, given: DataType) -> bool:
 
 def _spell_misfit(misfit: Misfit) -> str:
     path, wanted, given = misfit
-    has = "has none" if given is None else f"has {spell(given)}"
-    return f"\n  {path.lstrip('.')}: it reads {_spell_wanted(wanted)}, the column {has}"
+    has = "none" if given is None else spell(given)
+    return f"\n  {path.lstrip('.')}: it reads {_spell_wanted(wanted)}, the column has {has}"
 
 
 def _spell_wanted(wanted: Field) -> str:
@@ -380,10 +381,6 @@ def _kinds(field: Field) -> list[ScalarKind]:
 def _evicted(cls: type[Module], bound: Mapping[str, Field]) -> Field | None:
     field = cls.evicted_field() if issubclass(cls, RowOperator) else None
     return None if field is None else _known_result(cls, field, bound)
-
-
-def _result(cls: type[Module], bound: Mapping[str, Field]) -> Field:
-    return _known_result(cls, cls.result_field(), bound)
 
 
 def _known_result(cls: type[Module], field: Field, bound: Mapping[str, Field]) -> Field:

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from muntin import (
-    Lateness,
-    ProgressPolicy,
-    Punctuated,
-    QueryError,
-)
-from muntin.progress import identity_of
+from muntin import Lateness
+from muntin.errors import QueryError
+from muntin.progress import ProgressPolicy, Punctuated, identity_of
 from muntin_engine.core.lifetimes import (
     LengthColumn,
     LifetimeChange,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from muntin import EmitPolicy, PolicyError, QueryError
+from muntin import EmitPolicy
+from muntin.errors import PolicyError, QueryError
 from muntin_engine.plan.plan import Plan
 
 

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
-from muntin import Axis, QueryError, WindowSpecification
+from muntin import Axis
 from muntin.axis import MOST_PLACES, BareClockLength, BareLength, DecimalLength, TimeLength, spell_ticks
+from muntin.errors import QueryError
+from muntin.windows import WindowSpecification
 
 T = TypeVar("T")
 

@@ -8,8 +8,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Merge, Module, ParameterError, QueryError, SupportsColumns
+from muntin import Merge, Module
 from muntin.axis import lengths_read_by
+from muntin.errors import ParameterError, QueryError
+from muntin.modules import SupportsColumns
 from muntin.modules.columnar_aggregate import Form
 from muntin.modules.parameters import check_types
 from muntin.modules.spelling import spell

@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from inspect import Parameter, signature
 from typing import Any
 
-from muntin import Function, ModuleContractError, ModuleError, ParameterError
+from muntin import Function
+from muntin.errors import ModuleContractError, ModuleError, ParameterError
 from muntin.modules.parameters import check_types
 from muntin.modules.spelling import spell
 from muntin.safe_text import safe_cause, safe_message, safe_repr

@@ -7,22 +7,14 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final, cast
 
-from muntin import (
-    Axis,
-    ClipPolicy,
-    EarlyEmission,
-    EmitPolicy,
-    LatePolicy,
-    OutputContract,
-    RowWindows,
-    TimestampPolicy,
-    WindowKind,
-    WindowSpecification,
-)
+from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, LatePolicy, OutputContract, TimestampPolicy
 from muntin.axis import AnyAxis, DecimalAxis, spell_ticks
 from muntin.modules.columnar_aggregate import Form
+from muntin.rows import RowWindows
 from muntin.schemas import Field, Struct
-from muntin.windows import RegularWindows, Unwindowed
+from muntin.windows import WindowKind, WindowSpecification
+from muntin.windows.regular import RegularWindows
+from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice

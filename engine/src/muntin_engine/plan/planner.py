@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan.checks import (

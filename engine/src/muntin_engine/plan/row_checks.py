@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from muntin import EarlyEmission, EmitPolicy, LatePolicy, PolicyError, QueryError
+from muntin import EarlyEmission, EmitPolicy, LatePolicy
+from muntin.errors import PolicyError, QueryError
 from muntin_engine.plan.plan import Plan
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from muntin import Module, QueryError
+from muntin import Module
+from muntin.errors import QueryError
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.core.skipping import BySource
 from muntin_engine.plan.input_binding import bind_each

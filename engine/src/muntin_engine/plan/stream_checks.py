@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from muntin import EmitPolicy, LatePolicy, PolicyError, StreamOperator
+from muntin import EmitPolicy, LatePolicy, StreamOperator
+from muntin.errors import PolicyError
 from muntin_engine.plan.plan import Plan
 
 

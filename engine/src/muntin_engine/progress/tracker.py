@@ -13,17 +13,11 @@ from heapq import nlargest
 from operator import index
 from typing import Any, NamedTuple, TypeAlias
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
-    ModuleContractError,
-    ModuleError,
-    ProgressPolicy,
-    Punctuated,
-    SourceProgress,
-)
+from muntin import EARLIEST, INFINITY
+from muntin.errors import ModuleContractError, ModuleError
+from muntin.progress import ProgressPolicy, Punctuated, SourceProgress
 from muntin.safe_text import safe_cause, safe_message, safe_repr
-from muntin.windows import RegularWindows
+from muntin.windows.regular import RegularWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.lifetimes import LifetimeChanges

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine.errors import NotShippableError
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import QueryError, Refinement, TimestampPolicy
+from muntin import Refinement, TimestampPolicy
+from muntin.errors import QueryError
 from muntin_engine.exchange.bucket_task import EVICTED, OUTPUT_WATERMARK, RESULTS, WATERMARK
 from muntin_engine.exchange.readers import CHANGE, SOURCE, EventReader
 from muntin_engine.exchange.task_payload import bucket_ids

@@ -15,8 +15,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import INFINITY, QueryError
+from muntin import INFINITY
 from muntin.axis import decimal_of
+from muntin.errors import QueryError
 
 _CHANGE: Final = "change"
 _EVENT_ID: Final = "event_id"

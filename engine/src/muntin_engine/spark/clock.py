@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
-from muntin import Duration, PolicyError, QueryError, moment, ticks
+from muntin import Duration, moment, ticks
+from muntin.errors import PolicyError, QueryError
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import AnySession
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from muntin import Function, Module, WindowSpecification
+from muntin import Function, Module
+from muntin.windows import WindowSpecification
 from muntin_engine.plan.code import CodeInUse
 from muntin_engine.shipping.code_version import code_version
 from muntin_engine.shipping.local_code import is_local

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import QueryError
+from muntin.errors import QueryError
 
 if TYPE_CHECKING:
     from muntin_engine.api.request import ColumnLike

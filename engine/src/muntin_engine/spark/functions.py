@@ -10,7 +10,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.functions import pandas_udf
 
-from muntin import Function, ModuleError, installed
+from muntin import Function
+from muntin.catalog import installed
+from muntin.errors import ModuleError
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.code_in_use import remember_function

@@ -13,7 +13,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import Axis, QueryError
+from muntin import Axis
+from muntin.errors import QueryError
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.spark.fields import as_column, fields_of
 from muntin_engine.spark.session.ended import in_session

@@ -9,8 +9,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import Axis, QueryError
+from muntin import Axis
 from muntin.axis import decimal_of
+from muntin.errors import QueryError
 from muntin_engine.api.heartbeats import Heartbeat
 from muntin_engine.plan.lengths import UNITS, AxisScale
 from muntin_engine.spark.fields import as_column

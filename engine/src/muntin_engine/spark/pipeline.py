@@ -18,7 +18,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import Axis, LatePolicy, QueryError
+from muntin import Axis, LatePolicy
+from muntin.errors import QueryError
 from muntin.schemas import Field
 from muntin_engine.exchange.bucket_task import EVICTED, LATE, RESULTS, STREAMS, names_of_counts
 from muntin_engine.exchange.readers import BlobReader

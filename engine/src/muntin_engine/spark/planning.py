@@ -14,11 +14,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import Axis, ClipPolicy, EarlyEmission, PolicyError, QueryError, RowWindows, TimestampPolicy, Trigger
+from muntin import Axis, ClipPolicy, EarlyEmission, TimestampPolicy
+from muntin.errors import PolicyError, QueryError
 from muntin.modules.needs_of import clip_of, timestamps_of
+from muntin.rows import RowWindows
 from muntin.schemas import Field
+from muntin.triggers import Trigger
 from muntin.triggers.when import conditions_of
-from muntin.windows import Unwindowed
+from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.lengths import AxisScale

@@ -6,8 +6,8 @@ from typing import Final
 
 from pyspark.sql import types as spark_types
 
-from muntin import PolicyError, RowWindows
-from muntin.rows import DeltaPolicy, PartitionedRows
+from muntin.errors import PolicyError
+from muntin.rows import DeltaPolicy, PartitionedRows, RowWindows
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.spark.types import check_no_collation, field_of
 

@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import OutputContract, QueryError
+from muntin import OutputContract
+from muntin.errors import QueryError
 from muntin_engine.exchange.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.exchange.readers import WatermarkReader
 from muntin_engine.plan import Plan

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from muntin import Module, WindowSpecification
+from muntin import Module
 from muntin.named_windows import continues_windows
 from muntin.versions import continues, is_newer, is_same_version
+from muntin.windows import WindowSpecification
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.state.differences import differences_between
 from muntin_engine.state.query_identity import QueryIdentity

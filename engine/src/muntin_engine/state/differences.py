@@ -9,8 +9,9 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, Final
 
-from muntin import Axis, WindowError
+from muntin import Axis
 from muntin.axis import DecimalLength, spell_ticks
+from muntin.errors import WindowError
 from muntin.named_windows import from_dict
 from muntin_engine.errors import Difference
 from muntin_engine.state.query_identity import QueryIdentity

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from muntin import EarlyEmission, EmitPolicy, StreamError
+from muntin import EarlyEmission, EmitPolicy
+from muntin.errors import StreamError
 from muntin.policies import parse_policy
 from muntin.testing import Script, WindowedQuery
 from muntin_engine.testing.error import RestartError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muntin import ModuleError
+from muntin.errors import ModuleError
 from muntin_engine.testing.difference import OutputDifference
 from muntin_engine.testing.following import Mishap
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from muntin import EarlyEmission, EmitPolicy, Event, Insertion, RowOperator, Window, fold
+from muntin import EarlyEmission, EmitPolicy, Event, RowOperator, Window
+from muntin.changes import Insertion, fold
 from muntin.testing import Batch, equal, evaluate_evicted
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, WindowSpecification
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event
+from muntin.changes import Insertion
 from muntin.testing import Batch, KeyedChange, OutputEvent, WindowedQuery, reference
+from muntin.windows import WindowSpecification
 from muntin_engine.core.changes import Progress
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from muntin import EmitPolicy, QueryError
+from muntin import EmitPolicy
+from muntin.errors import QueryError
 from muntin.policies import parse_policy
 from muntin.testing import OutputEvent, Script, WindowedQuery, latencies
 from muntin_engine.core.changes import OutputKind

@@ -9,27 +9,17 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Final
 
-from muntin import (
-    Axis,
-    EarlyEmission,
-    EmitPolicy,
-    Insertion,
-    Module,
-    ModuleContractError,
-    PolicyError,
-    Punctuation,
-    QueryError,
-    Revision,
-    RowWindows,
-    StreamError,
-    SupportsColumns,
-)
+from muntin import Axis, EarlyEmission, EmitPolicy, Module
+from muntin.changes import Insertion, Punctuation, Revision
 from muntin.columnar.observed import observed
+from muntin.errors import ModuleContractError, PolicyError, QueryError, StreamError
+from muntin.modules import SupportsColumns
+from muntin.rows import RowWindows
 from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
 from muntin.testing.fitting import misfit
 from muntin.testing.row_reference import value_read
-from muntin.windows import Unwindowed
+from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan

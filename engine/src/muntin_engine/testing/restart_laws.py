@@ -16,25 +16,20 @@ from muntin import (
     Module,
     Refinement,
     RowOperator,
-    RowWindows,
     StreamOperator,
-    SupportsColumns,
-    SupportsCombine,
-    WindowKind,
-    WindowSpecification,
-    batch,
     count_by_start,
-    elapsed,
     hopping,
-    last,
     session,
     snapshot,
     tumbling,
 )
+from muntin.modules import SupportsColumns, SupportsCombine
+from muntin.rows import RowWindows, batch, elapsed, last
 from muntin.testing.laws.law import Law, law, named
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.triggers import every_count
-from muntin.windows import Unwindowed
+from muntin.windows import WindowKind, WindowSpecification
+from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.testing.restart_trial import RestartTrial
 
 _REMEDY: Final = "keep all that a result depends on in the state, as plain data"

@@ -8,20 +8,13 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from muntin import (
-    ClipPolicy,
-    EarlyEmission,
-    EmitPolicy,
-    Needs,
-    SupportsColumns,
-    TimestampPolicy,
-    WindowKind,
-    WindowSpecification,
-)
+from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Needs, TimestampPolicy
+from muntin.modules import SupportsColumns
 from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law, labelled
 from muntin.testing.laws.trial import Trial
-from muntin.windows import Unwindowed
+from muntin.windows import WindowKind, WindowSpecification
+from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.testing.difference import OutputDifference
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_engine.testing.searching import Search

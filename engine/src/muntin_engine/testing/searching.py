@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import NamedTuple
 
-from muntin import EarlyEmission, MuntinError, Refinement, TimestampPolicy
+from muntin import EarlyEmission, Refinement, TimestampPolicy
+from muntin.errors import MuntinError
 from muntin.testing import Script, smallest_failing
 from muntin_engine.core.changes import Timing
 from muntin_engine.testing.difference import OutputDifference, bag_difference

@@ -15,7 +15,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from muntin import Axis, ModuleContractError, MuntinError
+from muntin import Axis
+from muntin.errors import ModuleContractError, MuntinError
 from muntin.safe_text import safe_repr
 from muntin_engine.core.calls import CALLS, RUNNING, Call
 from muntin_engine.workers.settings import WorkerSettings

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine.writing.local_folder import address, reading_address
 from muntin_engine.writing.sink import Sink, WrittenBatch
 from muntin_engine.writing.table_versions import Pointer, TableVersions

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from os import PathLike
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine.writing.function_sink import FunctionSink
 from muntin_engine.writing.parquet_folder import ParquetFolder
 from muntin_engine.writing.places import check_is_folder, is_elsewhere, local_path

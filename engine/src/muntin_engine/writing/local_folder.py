@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, get_type_hints
 from zlib import crc32
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine.errors import StateError
 from muntin_engine.writing.places import local_path, unpatterned
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from muntin import Duration, PolicyError, ticks
+from muntin import Duration, ticks
+from muntin.errors import PolicyError
 
 AVAILABLE_NOW: Final = "available_now"
 """Stop when all that there is has been read."""

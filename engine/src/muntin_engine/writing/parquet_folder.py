@@ -7,7 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from muntin import EARLIEST, QueryError
+from muntin import EARLIEST
+from muntin.errors import QueryError
 from muntin_engine.writing.batch_folders import COLUMN, BatchFolders
 from muntin_engine.writing.changelog import final_rows
 from muntin_engine.writing.local_folder import address, reading_address

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from muntin import QueryError
+from muntin.errors import QueryError
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 _PATTERN: Final = re.compile(r"([\[\]{}*?\\])")

@@ -6,16 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muntin import (
-    ClipPolicy,
-    CountWindows,
-    Event,
-    HoppingWindows,
-    Needs,
-    TimeSensitiveOperator,
-    TimestampPolicy,
-    Window,
-)
+from muntin import ClipPolicy, Event, Needs, TimeSensitiveOperator, TimestampPolicy, Window
+from muntin.windows import CountWindows, HoppingWindows
 from muntin_patterns.parameters import whole_number
 from muntin_patterns.samples import Sample, in_window
 

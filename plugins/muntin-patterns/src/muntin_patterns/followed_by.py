@@ -14,7 +14,6 @@ from muntin import (
     ClipPolicy,
     Duration,
     Event,
-    HoppingWindows,
     Instant,
     Needs,
     OutputContract,
@@ -23,6 +22,7 @@ from muntin import (
     Window,
     ticks,
 )
+from muntin.windows import HoppingWindows
 
 T = TypeVar("T")
 

@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from muntin import (
-    ClipPolicy,
-    CountWindows,
-    Event,
-    HoppingWindows,
-    Needs,
-    OutputContract,
-    TimeSensitiveOperator,
-    TimestampPolicy,
-    Window,
-)
+from muntin import ClipPolicy, Event, Needs, OutputContract, TimeSensitiveOperator, TimestampPolicy, Window
+from muntin.windows import CountWindows, HoppingWindows
 from muntin_patterns.parameters import choice, number
 from muntin_patterns.samples import in_order
 

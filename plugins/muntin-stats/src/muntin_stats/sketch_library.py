@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from muntin import PluginError
+from muntin.errors import PluginError
 
 
 class MissingSketchesError(PluginError, ImportError):

@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 
 from muntin.events import Event
 from muntin.modules.module import Module
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 if TYPE_CHECKING:
     from muntin.modules.columnar_aggregate import ColumnarAggregate

@@ -65,7 +65,8 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
         ...         return [row.payload]
         ...     def on_evict(self, state, rows, window):
         ...         return [(row.payload, window.time - state.pop(row.number)) for row in rows]
-        >>> from muntin import Event, last
+        >>> from muntin import Event
+        >>> from muntin.rows import last
         >>> from muntin.testing import Computation, WindowedQuery, evaluate_evicted
         >>> rows = [Event.point(1, "a"), Event.point(4, "b"), Event.point(9, "c")]
         >>> [left.value for left in evaluate_evicted(WindowedQuery(last(1), [Computation(Stay())]), rows)]

@@ -14,7 +14,8 @@ from zoneinfo import ZoneInfo
 
 from muntin.axis import INFINITY
 from muntin.events import Event
-from muntin.windows import CalendarWindows, Window
+from muntin.windows import CalendarWindows
+from muntin.windows.extent import Window
 
 _MINUTE: Final = timedelta(minutes=1)
 _SECOND: Final = timedelta(seconds=1)

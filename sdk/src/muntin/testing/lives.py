@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from muntin.axis import INFINITY
 from muntin.events import Event
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)

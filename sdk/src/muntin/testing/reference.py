@@ -28,7 +28,9 @@ from muntin.testing.row_operator_run import Given
 from muntin.testing.row_reference import operator_rows, row_windows
 from muntin.testing.stream_operator_run import stream_rows
 from muntin.testing.window_meaning import meaning_of
-from muntin.windows import Unwindowed, Window, WindowKind, WindowSpecification
+from muntin.windows import WindowKind, WindowSpecification
+from muntin.windows.extent import Window
+from muntin.windows.unwindowed import Unwindowed
 
 
 @dataclass(frozen=True, slots=True)

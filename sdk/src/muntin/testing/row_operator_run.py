@@ -9,7 +9,7 @@ from muntin.axis import INFINITY
 from muntin.modules.row_operator import RowOperator
 from muntin.rows import Action, ActionKind, MemberRow, Row, RowsInWindow, RowWindows
 from muntin.testing.equality import equal
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 class Given(NamedTuple):

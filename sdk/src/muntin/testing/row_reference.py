@@ -12,7 +12,7 @@ from muntin.modules.row_operator import RowOperator
 from muntin.rows import Action, ActionKind, Row, RowWindows
 from muntin.safe_text import safe_repr
 from muntin.testing.row_operator_run import Given, RowOperatorRun
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 def row_windows(

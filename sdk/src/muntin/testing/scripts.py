@@ -130,7 +130,7 @@ class Script:
             StreamError: A change is late by the policy; with `allow_illegal` it is one of the illegal steps.
 
         Example:
-            >>> from muntin import bounded_delay
+            >>> from muntin.progress import bounded_delay
             >>> script = Script().point("a", 9).batch().point("b", 12).with_progress(bounded_delay(5))
             >>> script.last_watermark()
             7

@@ -14,7 +14,7 @@ from muntin.axis import INFINITY, moment
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
 from muntin.schemas import DataType, Field, ListOf, MapOf, OneOf, Scalar, ScalarKind, Struct
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 _MOST_PARTS: Final = 3
 _FIRST_DATE, _LAST_DATE = date(2000, 1, 1), date(2040, 1, 1)

@@ -11,7 +11,7 @@ from muntin.events import Event
 from muntin.testing.batches import Boundary, KeyedChange, Step
 from muntin.testing.drawings import Bar, Drawing, Look
 from muntin.testing.reference import OutputEvent, WindowedQuery
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 def timeline(rows: Iterable[Bar | str]) -> str:
@@ -54,7 +54,7 @@ def draw_steps(steps: Iterable[Step], below: Iterable[Bar | str] = ()) -> str:
         below: Further drawings below it along the same ruler, for example its output.
 
     Example:
-        >>> from muntin import Revision
+        >>> from muntin.changes import Revision
         >>> event = Event(1, 8, "a")
         >>> inserted, revised = KeyedChange("k", Insertion(1, event)), KeyedChange("k", Revision(1, event, 4))
         >>> print(draw_steps([inserted, Boundary.RESTART, revised, Punctuation(4), Punctuation(INFINITY)]))

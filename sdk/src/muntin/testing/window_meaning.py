@@ -26,9 +26,9 @@ from muntin.windows import (
     SnapshotWindows,
     Stretches,
     TrailingWindows,
-    Window,
     WindowKind,
 )
+from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)

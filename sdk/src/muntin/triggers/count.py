@@ -10,7 +10,7 @@ from muntin.triggers.decision import Decision
 from muntin.triggers.repeat import Repeat
 from muntin.triggers.trigger import Trigger
 from muntin.triggers.view import TriggerView
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from muntin.triggers.decision import Decision
 from muntin.triggers.repeat import Repeat
 from muntin.triggers.trigger import Trigger
 from muntin.triggers.view import TriggerView
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 _UNKNOWN = EARLIEST
 """The state after a member came while no clock had been read; the first reading then counts as its time."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from muntin.axis import INFINITY
 from muntin.triggers.decision import Decision
 from muntin.triggers.view import TriggerView
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 class Trigger(ABC):

@@ -9,7 +9,7 @@ from muntin.axis import INFINITY
 from muntin.triggers.decision import Decision
 from muntin.triggers.trigger import Trigger
 from muntin.triggers.view import TriggerView
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)

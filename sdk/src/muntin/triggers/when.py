@@ -8,7 +8,7 @@ from typing import ClassVar
 from muntin.triggers.decision import Decision
 from muntin.triggers.trigger import Trigger
 from muntin.triggers.view import TriggerView
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from muntin import INFINITY, Stretches, Window, WindowKind
+from muntin import INFINITY, Window
+from muntin.windows import Stretches, WindowKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from muntin import WindowSpecification, hookimpl
+from muntin import hookimpl
+from muntin.windows import WindowSpecification
 
 from .baskets import Baskets
 from .between_starts import BetweenStarts

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muntin import INFINITY, Stretches, Window, WindowError, WindowKind
+from muntin import INFINITY, Window
+from muntin.errors import WindowError
+from muntin.windows import Stretches, WindowKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from muntin import ModuleFailedError
 from muntin.columnar import Ragged, Sums
+from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.columnar.window_closing import Merged, Windows
 from muntin_engine.exchange.bound_form import BoundForm

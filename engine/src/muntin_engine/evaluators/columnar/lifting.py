@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from muntin import ModuleFailedError, Window
+from muntin import Window
 from muntin.columnar import Sums
 from muntin.columnar.arrays import Array, IntArray
+from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import Grid, RangeGrid
 from muntin_engine.core.window_grid import NEVER

@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, ModuleFailedError, Window
+from muntin import INFINITY, Window
 from muntin.columnar.arrays import Array
+from muntin.errors import ModuleFailedError
 from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.columnar.failing import failing_window

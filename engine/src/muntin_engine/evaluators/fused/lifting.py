@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, ModuleFailedError, Window
+from muntin import INFINITY, Window
 from muntin.columnar.arrays import IntArray
+from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.columnar.coding import encode, stable_order
 from muntin_engine.evaluators.columnar.failing import failing_row

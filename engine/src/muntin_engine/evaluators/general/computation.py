@@ -8,18 +8,12 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from muntin import (
-    INFINITY,
-    ClipPolicy,
-    Event,
-    ModuleFailedError,
-    SupportsRemove,
-    TimestampPolicy,
-    Window,
-    WindowKind,
-)
+from muntin import INFINITY, ClipPolicy, Event, TimestampPolicy, Window
+from muntin.errors import ModuleFailedError
+from muntin.modules import SupportsRemove
 from muntin.query_checks import check_start
 from muntin.safe_text import safe_cause
+from muntin.windows import WindowKind
 from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.sequence import in_sequence

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muntin import EmitPolicy, Refinement, ResultRefinement, RowWindows, SupportsRemove
+from muntin import EmitPolicy, Refinement, ResultRefinement
+from muntin.modules import SupportsRemove
+from muntin.rows import RowWindows
 from muntin_engine.core.changes import OutputKind, Timing
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan

@@ -8,16 +8,8 @@ from typing import Any, Final, TypeAlias
 
 from sortedcontainers import SortedDict
 
-from muntin import (
-    EARLIEST,
-    CountWindows,
-    EarlyEmission,
-    HoppingWindows,
-    LatePolicy,
-    SnapshotWindows,
-    Window,
-    WindowKind,
-)
+from muntin import EARLIEST, EarlyEmission, LatePolicy, Window
+from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError

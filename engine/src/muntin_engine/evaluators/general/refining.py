@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muntin import ModuleContractError, ModuleFailedError, ResultRefinement, Window
+from muntin import ResultRefinement, Window
+from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.window_entry import OutputRow

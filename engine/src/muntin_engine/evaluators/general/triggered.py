@@ -9,19 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
-    Decision,
-    EarlyEmission,
-    ModuleContractError,
-    ModuleFailedError,
-    Refinement,
-    ResultRefinement,
-    Trigger,
-    TriggerView,
-    Window,
-)
+from muntin import EARLIEST, INFINITY, EarlyEmission, Refinement, ResultRefinement, Window
+from muntin.errors import ModuleContractError, ModuleFailedError
+from muntin.triggers import Decision, Trigger, TriggerView
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected

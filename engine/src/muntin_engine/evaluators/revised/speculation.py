@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from muntin import ModuleFailedError, TimestampPolicy, Window
+from muntin import TimestampPolicy, Window
 from muntin.columnar.arrays import IntArray
 from muntin.columnar.results import python_values
+from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key, OutputChange, OutputKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.columnar.failing import failing_window

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from muntin import INFINITY, RowWindows, Window
-from muntin.rows import Action, ActionKind, Row
+from muntin import INFINITY, Window
+from muntin.rows import Action, ActionKind, Row, RowWindows
 from muntin_engine.core.changes import OutputChange, Progress, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected

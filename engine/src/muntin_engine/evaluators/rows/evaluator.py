@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muntin import RowOperator, SupportsRemove
+from muntin import RowOperator
+from muntin.modules import SupportsRemove
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, cast
 
-from muntin import INFINITY, RowOperator, RowWindows, Window
+from muntin import INFINITY, RowOperator, Window
 from muntin.modules.row_operator import HANDLERS
-from muntin.rows import Action, ActionKind, MemberRow, Row, RowsInWindow
+from muntin.rows import Action, ActionKind, MemberRow, Row, RowsInWindow, RowWindows
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery, plain_of
 from muntin_engine.core.returned_rows import listing

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from muntin import EARLIEST, INFINITY, RowWindows, Window
+from muntin import EARLIEST, INFINITY, Window
+from muntin.rows import RowWindows
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.event_index import StoredEvent

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, cast
 
-from muntin import EARLIEST, INFINITY, ClipPolicy, RowOperator, RowWindows, TimestampPolicy, tumbling
+from muntin import EARLIEST, INFINITY, ClipPolicy, RowOperator, TimestampPolicy, tumbling
+from muntin.rows import RowWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchRun

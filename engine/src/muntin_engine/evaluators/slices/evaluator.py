@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from muntin import SupportsCombine, SupportsDeduct
+from muntin.modules import SupportsCombine, SupportsDeduct
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.evaluators.over_slices.contract import OverSlices, without_inverse

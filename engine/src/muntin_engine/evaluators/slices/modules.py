@@ -7,7 +7,9 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
-from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
+from muntin import Module, Window
+from muntin.errors import ModuleDefinitionError, ModuleFailedError
+from muntin.modules import SupportsCombine, SupportsDeduct
 from muntin.safe_text import safe_cause
 from muntin_engine.core.calls import Call, Locals, describe_calls
 from muntin_engine.core.evaluator_query import Binding

@@ -13,7 +13,7 @@ from typing import Final
 
 from pyspark import cloudpickle
 
-from muntin import MuntinError
+from muntin.errors import MuntinError
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.shipping.fetched_archives import find_fetched_archives

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin import QueryError
+from muntin.errors import QueryError
 from muntin_engine.errors import StateError
 from muntin_engine.spark.pipeline import closed
 from muntin_engine.spark.session.ended import in_session

@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from muntin import Duration, QueryError
+from muntin import Duration
+from muntin.errors import QueryError
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.pipeline import evaluated_in_one_pass, keeping_late_rows

@@ -13,7 +13,7 @@ from hypothesis.strategies import SearchStrategy
 
 from muntin.axis import INFINITY
 from muntin.events import Event
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from muntin.testing.laws.law import Law, labelled
 from muntin.testing.laws.subject import Subject
 from muntin.testing.laws.trial import Trial
 from muntin.testing.reference import clip
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 _MOST_MEMBERS: Final = 5
 _ABOUT_OPEN_EVENTS: Final = (

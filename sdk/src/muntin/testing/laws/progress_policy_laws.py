@@ -25,7 +25,7 @@ class ProgressPolicyLaws(Conformance):
             as `punctuate_every(rows=...)`.
 
     Example:
-        >>> from muntin import bounded_delay
+        >>> from muntin.progress import bounded_delay
         >>> class TestDelay(ProgressPolicyLaws):
         ...     policy = bounded_delay(5)
         >>> TestDelay().test_it_makes_no_difference_where_micro_batches_end()

@@ -24,7 +24,7 @@ class RowWindowLaws(Conformance):
         values: What the expressions that the windows read may be; small numbers by default.
 
     Example:
-        >>> from muntin import last
+        >>> from muntin.rows import last
         >>> class TestLast(RowWindowLaws):
         ...     windows = last(3).trigger(2)
         >>> TestLast().test_only_members_leave()

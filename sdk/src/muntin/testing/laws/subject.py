@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, get_args
 
 from muntin.events import Event
 from muntin.testing.plain_data import records_in, restored
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 _ANY_PAYLOAD: Final = "make it work for the stream above, or say with payloads = ... what may come"
 

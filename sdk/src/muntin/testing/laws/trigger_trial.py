@@ -16,7 +16,7 @@ from muntin.testing.plain_data import restored
 from muntin.triggers.decision import Decision
 from muntin.triggers.trigger import Trigger
 from muntin.triggers.view import TriggerView
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 WINDOW: Final = Window(0, 60)
 """The window that a trigger under test watches."""

@@ -12,7 +12,7 @@ from muntin.events import Event
 from muntin.testing.laws.law import lacks, law
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from muntin.testing.laws.law import Law, law
 from muntin.testing.laws.window_kind_trial import WindowKindTrial
 from muntin.testing.plain_data import restored
 from muntin.testing.window_meaning import members_defined
-from muntin.windows import Stretches, Window, WindowContext, WindowKind, next_frontier
+from muntin.windows import Stretches, WindowContext, WindowKind
+from muntin.windows.extent import Window
+from muntin.windows.settling import next_frontier
 
 
 class WindowKindLaws(Conformance):

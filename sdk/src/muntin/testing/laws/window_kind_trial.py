@@ -13,7 +13,9 @@ from muntin.axis import INFINITY
 from muntin.testing.drawings import Bar
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
-from muntin.windows import Periods, RegularWindows, Stretches, Window, WindowKind
+from muntin.windows import Periods, Stretches, WindowKind
+from muntin.windows.extent import Window
+from muntin.windows.regular import RegularWindows
 
 MOST_WINDOWS: Final = 20_000
 """A cut with more windows than this is taken for one that never ends."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from muntin import WindowKind, hookimpl
+from muntin import hookimpl
+from muntin.windows import WindowKind
 
 from muntin_myplugin import visits
 

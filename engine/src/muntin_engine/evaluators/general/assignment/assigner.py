@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
-from muntin import EARLIEST, INFINITY, HoppingWindows, Window
+from muntin import EARLIEST, INFINITY, Window
+from muntin.windows import HoppingWindows
 from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent, by_since, by_until
 

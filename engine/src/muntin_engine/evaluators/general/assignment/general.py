@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from muntin import EARLIEST, INFINITY, Stretches, Window, WindowKind
-from muntin.windows import first_open_window, next_frontier
+from muntin import EARLIEST, INFINITY, Window
+from muntin.windows import Stretches, WindowKind
+from muntin.windows.settling import first_open_window, next_frontier
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from sortedcontainers import SortedList
 
-from muntin import EARLIEST, INFINITY, CountWindows, SnapshotWindows, Window
+from muntin import EARLIEST, INFINITY, Window
+from muntin.windows import CountWindows, SnapshotWindows
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 
