@@ -9,6 +9,7 @@ import pytest
 from muntin import ResultRefinement
 from muntin.testing import LawError, Outcome, ResultRefinementLaws, laws_for, laws_of, try_laws
 from tests.core.refinements import HONEST, HOSTILE
+from tests.naming import spelled
 
 LAWS = list(laws_of(ResultRefinementLaws))
 
@@ -21,7 +22,9 @@ def test_an_honest_refinement_keeps_all_laws(refinement: ResultRefinement) -> No
     assert {verdict.outcome for verdict in verdicts} == {Outcome.KEPT}
 
 
-@pytest.mark.parametrize(("law", "refinement"), [(law, one) for law, some in HOSTILE.items() for one in some], ids=str)
+@pytest.mark.parametrize(
+    ("law", "refinement"), [(law, one) for law, some in HOSTILE.items() for one in some], ids=spelled
+)
 def test_a_refinement_that_breaks_a_law_fails_under_its_name(law: str, refinement: ResultRefinement) -> None:
     laws: Any = type("TestRefinement", (ResultRefinementLaws,), {"refinement": refinement})()
     with pytest.raises(LawError) as broken:

@@ -1,0 +1,241 @@
+"""Scripts and the engine refuse the same results: those that are not of the type that their module declares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from itertools import chain
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from muntin import (
+    Aggregate,
+    EmitPolicy,
+    Event,
+    IncrementalAggregate,
+    Module,
+    ModuleContractError,
+    Operator,
+    RowOperator,
+    StreamOperator,
+    TimeSensitiveOperator,
+    WindowSpecification,
+    last,
+    tumbling,
+)
+from muntin.rows import MemberRow, RowsInWindow
+from muntin.schemas import describe
+from muntin.testing import Computation, Script, WindowedQuery
+from muntin.windows import Unwindowed
+from muntin_engine.core.changes import OutputChange, OutputKind
+from muntin_engine.evaluators.general.result_tables import evicted_tables, result_tables
+from muntin_engine.testing.following import LiveResult, Mishap, follow
+from muntin_engine.testing.query_under_test import QueryUnderTest
+from tests.spark_units.tasks import TICKS, task_of
+
+MODULES = 400
+
+
+@dataclass(frozen=True)
+class Reading:
+    level: int
+    parts: list[float]
+
+
+@dataclass(frozen=True)
+class Level:
+    level: int
+
+
+class Named(NamedTuple):
+    level: Any
+    parts: Any
+
+
+READING = pa.struct([("level", pa.int64()), ("parts", pa.list_(pa.float64()))])
+TYPES: Mapping[Any, pa.DataType] = {
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    str: pa.string(),
+    bytes: pa.binary(),
+    Decimal: pa.decimal128(38, 18),
+    date: pa.date32(),
+    datetime: pa.timestamp("us", tz="UTC"),
+    timedelta: pa.duration("us"),
+    list[int]: pa.list_(pa.int64()),
+    dict[str, int]: pa.map_(pa.string(), pa.int64()),
+    Reading: READING,
+}
+VALUES: Sequence[Any] = (
+    *(None, True, 5, 2**70, 1.5, float("nan"), Fraction(1, 3), 10**400),
+    *("five", "\ud800", b"five", bytearray(b"five"), Decimal("1.5"), Decimal("NaN")),
+    *(np.int64(3), np.float32(0.5), np.bool_(True), np.array([1, 2])),
+    *(date(2024, 5, 1), datetime(2024, 5, 1, tzinfo=UTC), timedelta(1)),
+    *([1, None], [1, "a"], [], (1, 2), {1, 2}, range(3), {"a": 1}, {"a": "b"}, {1: 2}, {None: 1}),
+    *(Reading(1, [0.5]), Reading("a", [0.5]), Reading(1, ["a"]), Level(1), Named(1, [2.0]), Named(1, 2)),  # type: ignore[arg-type,list-item]  # that is the point
+    *({"level": 1, "parts": []}, {"level": 1}, (1, [0.5]), (1, [0.5], 2), object()),
+)
+
+
+def aggregate(annotation: Any, value: Any) -> Module:
+    class Returns(Aggregate[int, annotation]):
+        name, version = "test.returns", "1"
+
+        def compute_result(self, payloads: Sequence[int]) -> Any:
+            return value
+
+    return Returns()
+
+
+def incremental_aggregate(annotation: Any, value: Any) -> Module:
+    class Returns(IncrementalAggregate[int, int, annotation]):
+        name, version = "test.returns", "1"
+
+        def create_state(self) -> int:
+            return 0
+
+        def add_events(self, state: int, payloads: Sequence[int]) -> int:
+            return state + len(payloads)
+
+        def combine(self, state: int, other: int) -> int:
+            return state + other
+
+        def compute_result(self, state: int) -> Any:
+            return value
+
+    return Returns()
+
+
+def operator(annotation: Any, value: Any) -> Module:
+    class Returns(Operator[int, annotation]):
+        name, version = "test.returns", "1"
+
+        def compute_result(self, payloads: Sequence[int]) -> list[Any]:
+            return [value]
+
+    return Returns()
+
+
+def operator_of_events(annotation: Any, value: Any) -> Module:
+    class Returns(TimeSensitiveOperator[int, annotation]):
+        name, version = "test.returns", "1"
+
+        def compute_result(self, events: Sequence[Event[int]], window: Any) -> list[Any]:
+            return [Event(window.start, window.end, value)]
+
+    return Returns()
+
+
+def stream_operator(annotation: Any, value: Any) -> Module:
+    class Returns(StreamOperator[int, int, annotation]):
+        name, version = "test.returns", "1"
+
+        def create_state(self) -> int:
+            return 0
+
+        def on_event(self, state: int, payload: int, time: int) -> Iterable[Any]:
+            return [value]
+
+    return Returns()
+
+
+def row_operator(annotation: Any, value: Any) -> Module:
+    class Returns(RowOperator[int, int, annotation, None]):
+        name, version = "test.returns", "1"
+
+        def create_state(self) -> int:
+            return 0
+
+        def on_insert(self, state: int, row: MemberRow[int], window: RowsInWindow[int]) -> Iterable[Any]:
+            return [value]
+
+    return Returns()
+
+
+def row_operator_of_two_outputs(annotation: Any, value: Any) -> Module:
+    class Returns(RowOperator[int, int, int, annotation]):
+        name, version = "test.returns", "1"
+
+        def create_state(self) -> int:
+            return 0
+
+        def on_evict(self, state: int, rows: Any, window: RowsInWindow[int]) -> Iterable[Any]:
+            return [value]
+
+    return Returns()
+
+
+KINDS: Sequence[tuple[Any, WindowSpecification]] = (
+    (aggregate, tumbling(10)),
+    (incremental_aggregate, tumbling(10)),
+    (aggregate, last(1)),
+    (operator, tumbling(10)),
+    (operator_of_events, tumbling(10)),
+    (stream_operator, Unwindowed()),
+    (row_operator, last(1)),
+    (row_operator_of_two_outputs, last(1)),
+)
+STREAM = Script().point("a", 1, 1).point("b", 12, 2).close()
+
+
+def columns_of(annotation: Any, module: Module) -> list[tuple[str, pa.DataType]]:
+    of = TYPES[annotation]
+    return [(part.name, part.type) for part in of] if annotation is Reading and module.is_operator else [("m", of)]
+
+
+def typed(annotation: Any, module: Module, lines: Iterable[LiveResult]) -> None:
+    """Make the results of the engine the columns that they are on Spark."""
+    schema = pa.schema([("key", pa.string()), ("window", TICKS), *columns_of(annotation, module)])
+    for line in lines:
+        output = [(("k",), [OutputChange(OutputKind.INSERT, 1, line.window, line.start, line.end, line.value)])]
+        if line.is_evicted:
+            modules = (replace(task_of(module).plan.modules[0], evicted=describe(annotation, "m")),)
+            list(evicted_tables(task_of(module, evicted=schema, plan={"modules": modules}), output))
+        else:
+            list(result_tables(task_of(module, results=schema), output))
+
+
+def refused(call: Any, *arguments: Any) -> str:
+    """Return the first words of what a call raises; nothing if it raises nothing."""
+    try:
+        call(*arguments)
+    except ModuleContractError as error:
+        return str(error).partition(": ")[0]
+    return ""
+
+
+def on_the_engine(query: WindowedQuery, annotation: Any) -> None:
+    tested = QueryUnderTest(STREAM, query, EmitPolicy.FINAL)
+    for evaluator in tested.evaluators:
+        typed(annotation, query.modules[0], chain(*follow(tested, evaluator, Mishap.NOTHING)))
+
+
+def test_scripts_and_the_engine_refuse_the_same_types_of_results() -> None:
+    random, found = Random(7), Counter[tuple[str, bool]]()
+    for number in range(MODULES):
+        (kind, window), annotation, value = random.choice(KINDS), random.choice(list(TYPES)), random.choice(VALUES)
+        query = WindowedQuery(window, [Computation(kind(annotation, value))], event_ends_move=False)
+        script, engine = refused(STREAM.run, query), refused(on_the_engine, query, annotation)
+        assert script == engine, f"{number}: {kind.__name__} of {annotation} that returns {value!r}"
+        found[kind.__name__, bool(script)] += 1
+    assert all(found[kind.__name__, is_refused] for kind, _ in KINDS for is_refused in (True, False)), found
+
+
+def test_a_script_says_what_the_module_returned_and_what_it_declares() -> None:
+    query = WindowedQuery(tumbling(10), [Computation(aggregate(int, "five"))])
+    with pytest.raises(ModuleContractError) as refusal:
+        STREAM.run(query)
+    assert str(refusal.value) == (
+        "test.returns 1 returned a value that is not what it declares: it is 'five', expected integer\n"
+        "  window: [0, 10)\n"
+        "  return what the class declares in its brackets, or declare what it returns"
+    )
