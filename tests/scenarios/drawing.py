@@ -21,6 +21,7 @@ from muntin import (
     tumbling,
 )
 from muntin.changes import Insertion, Punctuation, Revision
+from muntin.rows import batch, between, delta, elapsed, last, marker, on_row
 from muntin.testing import KeyedChange, Script, random_stream
 from muntin.testing.batches import Step
 from muntin.windows import CumulateWindows, LandmarkWindows, WindowKind, WindowSpecification
@@ -30,7 +31,7 @@ from tests.differential.calendars import SCALES, SLICED, spread
 from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS, until_closed
 from tests.differential.modules import OWN_TIMES
 from tests.differential.test_inputs import rising
-from tests.scenarios.modules import ANY, COLUMNAR, FOLLOWING, LASTING, MERGED, ORDERED, Modules
+from tests.scenarios.modules import ANY, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
@@ -131,9 +132,36 @@ def following(random: Random) -> Scenario:
     return _scenario(random, Query(Unwindowed(), modules, lifetimes=lifetimes, has_order=True), has_ties=True)
 
 
-FAMILIES: Final[dict[str, Callable[[Random], Scenario]]] = {
-    drawn.__name__: drawn for drawn in (cutting, time_bound, on_grids, on_calendars, on_edges, in_order, following)
-}
+def over_rows(random: Random) -> Scenario:
+    """Draw windows that follow rows: their eviction, triggers, delimiters, partitions and conditions."""
+    query = Query(_row_windows(random), random.choice(list(OF_ROWS.values())), lifetimes="points", has_order=True)
+    return _scenario(random, query, has_ties=True)
+
+
+def _row_windows(random: Random) -> Any:
+    size = random.choice((random.randint(1, 5), elapsed(random.randint(1, 9)), delta("v", random.randint(0, 4))))
+    when = random.choice((1, random.randint(1, 4), elapsed(random.randint(1, 7)), delta("v", 2), on_row("t")))
+    within = random.choice((None, random.randint(1, 9)))
+    bounds = random.choice((("o", "c"), ("o", None), (None, "c")))
+    flags = {"closing_row": random.random() < 0.5, "reopens": random.random() < 0.5} if all(bounds) else {}
+    is_timed = isinstance(size, type(elapsed(1)))
+    windows: Any = random.choice(
+        (
+            last(size).trigger(when),
+            batch(size, within=None if is_timed else within),
+            batch(marker("m"), within=within),
+            between(*bounds, within=within, closed_only=random.random() < 0.5, **flags),
+        )
+    )
+    if random.random() < 0.5:
+        limits = {"age": random.choice((None, 3, 8)), "most": random.choice((None, 1, 2))}
+        windows = windows.partition("p", most_rows=random.choice((None, 2, 5)), **limits)
+    windows = windows.admit("a") if random.random() < 0.3 and not isinstance(windows, type(between("o"))) else windows
+    return windows.with_marks() if random.random() < 0.3 else windows
+
+
+_DRAWN: Final = (cutting, time_bound, on_grids, on_calendars, on_edges, in_order, following, over_rows)
+FAMILIES: Final[dict[str, Callable[[Random], Scenario]]] = {drawn.__name__: drawn for drawn in _DRAWN}
 """The ways to draw a scenario, by name."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from muntin import Aggregate, ColumnarAggregate, IncrementalAggregate, IncrementalOperator, Module, Operator
 from tests.differential.forms import FORMS, INVERTIBLE, Given
 from tests.differential.modules import SHAPES
+from tests.rows.following import Full, Numbers, Told
 from tests.sdk.stream_operators import Gaps, Level, Newest, Overdue, Silence
 
 
@@ -139,6 +140,14 @@ ORDERED: dict[str, Modules] = {"aggregate": (Joined(),), "incremental operator":
 
 FOLLOWING: dict[str, Modules] = {module.name: (module,) for module in (Newest(), Silence(), Gaps())}
 """Operators that follow points."""
+
+OF_ROWS: dict[str, Modules] = {
+    **ORDERED,
+    "merged": (Merged(),),
+    "sliding": SHAPES["incremental aggregate that removes"],
+    **{module.name: (module,) for module in (Told(), Full(), Numbers())},
+}
+"""Modules over windows that follow rows, and operators that are told of all that becomes of rows."""
 
 LASTING: dict[str, Modules] = {module.name: (module,) for module in (Level(), Overdue(4))}
 """Operators that are told of starts and ends."""

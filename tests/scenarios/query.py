@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -31,14 +32,19 @@ from tests.differential.remembered import remembered
 Lifetimes = Literal["points", "intervals", "named", "samples"]
 """Points and intervals that nothing can refer to; events with ids, which are revised; samples until the next one."""
 
-PAYLOAD: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "x": lambda payload: payload,
-    "order": lambda payload: payload,
-    "part": lambda payload: None if payload is None else payload % 2,
-    "size": lambda payload: abs(payload or 0),
-    "is_kept": lambda payload: None if payload is None else payload % 3 != 0,
+PAYLOAD: Final[Mapping[str, tuple[Callable[[Any], Any], pa.DataType]]] = {
+    "x": (lambda payload: payload, pa.int64()),
+    "order": (lambda payload: payload, pa.int64()),
+    "is_kept": (lambda payload: None if payload is None else payload % 3 != 0, pa.bool_()),
+    "p": (lambda payload: "abc"[payload % 3], pa.string()),
+    "v": (lambda payload: None if payload % 4 == 0 else payload % 11, pa.int64()),
+    "m": (lambda payload: (False, False, True, None)[payload % 4], pa.bool_()),
+    "t": (lambda payload: (False, True, None)[payload % 3], pa.bool_()),
+    "a": (lambda payload: (True, True, False, None, True)[payload % 5], pa.bool_()),
+    "o": (lambda payload: (False, True, True, None, False)[payload % 5], pa.bool_()),
+    "c": (lambda payload: (False, False, None, True)[payload % 4], pa.bool_()),
 }
-"""The columns of a row, each a function of the payload in the script."""
+"""The columns of a row: each a function of the payload in the script, and its type."""
 
 _TICKS: Final = pa.struct([("start", pa.int64()), ("end", pa.int64())])
 _ADDED: Final = {
@@ -49,7 +55,7 @@ _ADDED: Final = {
     "timing": pa.string(),
     "firing": pa.int64(),
     "ends_window": pa.bool_(),
-    "partition": pa.int64(),
+    "partition": pa.string(),
 }
 
 
@@ -105,6 +111,11 @@ class Query:
         return self.modules[0].is_operator
 
     @property
+    def rows(self) -> RowWindows | None:
+        """The windows, if they follow rows."""
+        return self.first if isinstance(self.first, RowWindows) else None
+
+    @property
     def is_windowed(self) -> bool:
         """True if it has windows."""
         return not isinstance(self.first, Unwindowed)
@@ -117,7 +128,7 @@ class Query:
     @property
     def keeps(self) -> Callable[[Any], bool]:
         """The filter of payloads."""
-        return PAYLOAD["is_kept"] if self.is_filtered else _everything
+        return PAYLOAD["is_kept"][0] if self.is_filtered else _everything
 
     @property
     def has_ids(self) -> bool:
@@ -143,7 +154,11 @@ class Query:
         return WindowedQuery(
             window,
             [
-                Computation(module if follows else remembered(module), accepts=_accepts(module))
+                Computation(
+                    module if follows else remembered(module),
+                    itemgetter("x") if self.rows else _same,
+                    _accepts(module, of_rows=self.rows is not None),
+                )
                 for module in self.modules
             ],
             self.clip,
@@ -151,7 +166,7 @@ class Query:
             self.keeps,
             event_ends_move=self.lifetimes in ("named", "samples"),
             forget_keys_after=self.forget_keys_after,
-            order=_in_order if self.has_order else None,
+            order=(itemgetter("order") if self.rows else _in_order) if self.has_order else None,
         )
 
     def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
@@ -188,29 +203,32 @@ class Query:
             evicted=_schema(plan, plan.added_to_evicted, plan.evicted) if plan.evicted else None,
         )
 
-    def rows(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    def projected(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
         """Return rows as the projection of the query has them.
 
         Args:
             rows: Their keys, places of buckets, changes, times and payloads.
         """
-        told = [{**row, **{name: read(row["payload"]) for name, read in PAYLOAD.items()}} for row in rows]
-        names = {"bucket": ("bucket", pa.int32()), "k0": ("key", pa.string()), "change": ("change", pa.string())}
-        names["start"] = ("start", pa.int64())
+        names = (*self.payload, *(["is_kept"] if self.is_filtered else []))
+        told = [{**row, **columns_of(row["payload"], names)} for row in rows]
+        columns = {"bucket": ("bucket", pa.int32()), "k0": ("key", pa.string()), "change": ("change", pa.string())}
+        columns["start"] = ("start", pa.int64())
         if self.has_ids:
-            names |= {"id": ("id", pa.int64()), "new_end": ("new_end", pa.int64())}
+            columns |= {"id": ("id", pa.int64()), "new_end": ("new_end", pa.int64())}
         if self.lifetimes in ("intervals", "named"):
-            names["end"] = ("end", pa.int64())
+            columns["end"] = ("end", pa.int64())
         if self.is_filtered:
-            names["kept"] = ("is_kept", pa.bool_())
-        names |= {f"i{place}": (name, pa.int64()) for place, name in enumerate(self.payload)}
-        return pa.record_batch({at: pa.array([row.get(name) for row in told], of) for at, (name, of) in names.items()})
+            columns["kept"] = ("is_kept", PAYLOAD["is_kept"][1])
+        columns |= {f"i{place}": (name, PAYLOAD[name][1]) for place, name in enumerate(self.payload)}
+        return pa.record_batch(
+            {at: pa.array([row.get(name) for row in told], of) for at, (name, of) in columns.items()}
+        )
 
     @cached_property
     def payload(self) -> tuple[str, ...]:
         """The columns that its modules, windows and triggers read."""
         order = ("order",) if self._order is not None else ()
-        windows = self.first.reads if isinstance(self.first, RowWindows) else ()
+        windows = self.rows.reads if self.rows else ()
         return ("x", *order, *windows)
 
     @property
@@ -219,7 +237,7 @@ class Query:
 
     @property
     def _types(self) -> list[pa.DataType]:
-        return [pa.int64()] * len(self.payload)
+        return [PAYLOAD[name][1] for name in self.payload]
 
     @property
     def _columns(self) -> Columns:
@@ -256,8 +274,17 @@ def values_of(module: Module, row: Hashable) -> tuple[Any, ...]:
     return tuple(row) if isinstance(row, tuple) else tuple(getattr(row, part.name) for part in of.fields)
 
 
-def _accepts(module: Module) -> Callable[[Any], bool]:
-    return _everything if module.input_field().is_nullable else _present
+def columns_of(payload: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return some columns of a row; all are null where the payload is."""
+    return {name: None if payload is None else PAYLOAD[name][0](payload) for name in names}
+
+
+def _accepts(module: Module, *, of_rows: bool) -> Callable[[Any], bool]:
+    return _everything if of_rows or module.input_field().is_nullable else _present
+
+
+def _same(payload: Any) -> Any:
+    return payload
 
 
 def _everything(_payload: object) -> bool:

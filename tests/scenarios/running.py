@@ -162,7 +162,7 @@ class Run:
 
     def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
         cut = self._random.randint(0, len(rows))
-        return distribute(self._task, [self._query.rows(some) for some in (rows[:cut], rows[cut:]) if some])
+        return distribute(self._task, [self._query.projected(some) for some in (rows[:cut], rows[cut:]) if some])
 
     def _crash(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """Evaluate a micro-batch of which nothing is committed."""
@@ -217,8 +217,8 @@ class Run:
             self._live[name] = row._replace(lifetime=(start, new_end))
 
     def _result(self, given: Mapping[str, Any]) -> Row:
-        named = {"key", "window", "lifetime", "change", "event_id", "new_end"}
-        outputs = [part.name for part in self._task.outputs]
+        named = {"key", "window", "lifetime", "change", "event_id", "new_end", "partition", "ends_window"}
+        outputs = dict.fromkeys(part.name for part in (*self._task.outputs, *self._task.plan.evicted))
         lifetime = extent(given["lifetime"] if "lifetime" in given else given["window"])
         window = extent(given["window"]) if "window" in given else lifetime
         more = tuple(value for name, value in given.items() if name not in named and name not in outputs)
