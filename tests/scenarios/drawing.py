@@ -143,7 +143,7 @@ def _row_windows(random: Random) -> Any:
     when = random.choice((1, random.randint(1, 4), elapsed(random.randint(1, 7)), delta("v", 2), on_row("t")))
     within = random.choice((None, random.randint(1, 9)))
     bounds = random.choice((("o", "c"), ("o", None), (None, "c")))
-    flags = {"closing_row": random.random() < 0.5, "reopens": random.random() < 0.5} if all(bounds) else {}
+    flags: Any = {"closing_row": random.random() < 0.5, "reopens": random.random() < 0.5} if all(bounds) else {}
     is_timed = isinstance(size, type(elapsed(1)))
     windows: Any = random.choice(
         (

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+from pyspark import cloudpickle
 
 from muntin import EARLIEST, INFINITY
 from muntin.changes import Insertion
@@ -123,7 +124,7 @@ class Run:
         """
         random, before = self._random, self.output
         if batch.restart_before or random.random() < self._mishaps.restarts:
-            self._task = pickle.loads(pickle.dumps(self._task))
+            self._task = pickle.loads(cloudpickle.dumps(self._task))  # type: ignore[no-untyped-call]
         rows = [*map(self._row, batch.changes), *more]
         self.counts["sent"] += len(rows)
         if batch.punctuation is not None:
@@ -156,6 +157,7 @@ class Run:
         row = self.row(step.key, change.id, event.start, event.end, event.payload)
         if isinstance(change, Insertion):
             return row
+        row["end"] = event.end  # of a revision null would say that any end is expected
         if change.is_retraction and self._random.random() < 0.5:
             return row | {"change": "retract"}
         return row | {"change": "revise", "new_end": change.new_end}

@@ -26,8 +26,8 @@ from typing import Any, Final
 import pytest
 
 from muntin import INFINITY, EarlyEmission, EmitPolicy, Event, Refinement, TimestampPolicy
-from muntin.changes import fold
-from muntin.testing import Script, evaluate_evicted, shuffle, smallest_failing, split
+from muntin.changes import Revision, fold
+from muntin.testing import KeyedChange, Script, evaluate_evicted, shuffle, smallest_failing, split
 from muntin.testing.stream_history import StreamHistory
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import Progress
