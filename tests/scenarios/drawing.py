@@ -68,7 +68,7 @@ def cutting(random: Random) -> Scenario:
         is_filtered=random.random() < 0.25,
         forget_keys_after=random.choice(ages),
     )
-    return _scenario(random, query, nulls=0.05)
+    return _scenario(random, query, nulls=0.1)
 
 
 def time_bound(random: Random) -> Scenario:
@@ -183,7 +183,7 @@ def _merging(
 def _scenario(
     random: Random, query: Query, *, nulls: float = 0.0, has_ties: bool = False, is_moved: bool = True
 ) -> Scenario:
-    seed = random.randrange(10**9)
+    seed, nulls = random.randrange(10**9), random.choice((0.0, nulls))
     mishaps = Mishaps(
         seed,
         disorder=random.random() < 0.8,
@@ -210,7 +210,7 @@ def _stream(random: Random, query: Query, nulls: float, *, has_ties: bool, is_mo
         starts=range(-20, -12 if has_ties else random.choice((-10, 20, 45))),
         payload=payload,
         disorder=random.randrange(25),
-        again=0.3 if query.has_ids and random.random() < 0.6 else 0.0,
+        again=0.3 if query.has_ids and not nulls else 0.0,  # a null payload is that of any event
         closed=random.random() < 0.8,
     )
     steps = list(until_closed(stream).steps)
