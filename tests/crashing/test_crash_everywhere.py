@@ -231,6 +231,11 @@ def test_a_script_without_steps_or_with_illegal_ones_is_refused() -> None:
         crash_everywhere(late, query(Total()))
 
 
+def test_a_script_that_punctuates_some_keys_alone_is_refused() -> None:
+    with pytest.raises(StreamError, match=r"some keys alone, .* KeyPunctuation\(key='a', time=4\)"):
+        crash_everywhere(POINTS.punctuate(4, key="a"), query(Total()))
+
+
 @dataclass
 class Ride:
     length: float

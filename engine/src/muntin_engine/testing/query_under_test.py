@@ -16,7 +16,7 @@ from muntin.errors import ModuleContractError, PolicyError, QueryError, StreamEr
 from muntin.modules import SupportsColumns
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Variable, variables_in
-from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
+from muntin.testing import Batch, Computation, KeyedChange, KeyPunctuation, Script, WindowedQuery
 from muntin.testing.fitting import misfit
 from muntin.testing.row_reference import value_read
 from muntin.windows.unwindowed import Unwindowed
@@ -38,7 +38,7 @@ class QueryUnderTest:
         emit: The emission of results.
 
     Raises:
-        StreamError: The script has illegal steps.
+        StreamError: The script has illegal steps, or punctuation of some keys alone.
         QueryError: The engine would not take the query.
         ModuleDefinitionError: A module's class is not complete.
     """
@@ -54,6 +54,11 @@ class QueryUnderTest:
             raise StreamError(
                 "a script with illegal steps has no output that must come\n  to do: leave them out",
                 illegal=self.script.illegal(),
+            )
+        if of_keys := [step for step in self.script.steps if isinstance(step, KeyPunctuation)]:
+            raise StreamError(
+                f"the script punctuates some keys alone, which counts in script.run() and not here: {of_keys[0]}\n"
+                "  to do: leave it out, or punctuate all keys"
             )
         if isinstance(self.emit, EarlyEmission) and self.emit.trigger.reads:
             reads = ", ".join(map(repr, self.emit.trigger.reads))

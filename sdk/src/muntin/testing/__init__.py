@@ -43,11 +43,12 @@ An engine is tested with the same scripts: `random_stream` makes them, `shuffle`
 but not what they mean, and `Script.run` says what the output must fold to.
 """
 
-from muntin.testing.batches import Batch, Boundary, KeyedChange
+from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation
 from muntin.testing.disorder import band_disorder, block_disorder, disordered, source_skew
 from muntin.testing.drawings import Bar, Drawing, Look
 from muntin.testing.equality import equal, same_bag
 from muntin.testing.joining import JoinedEvent, join
+from muntin.testing.key_patterns import KeyRange
 from muntin.testing.laws import (
     AggregateLaws,
     ColumnarAggregateLaws,
@@ -94,6 +95,8 @@ __all__ = [
     "IncrementalAggregateLaws",
     "IncrementalOperatorLaws",
     "JoinedEvent",
+    "KeyPunctuation",
+    "KeyRange",
     "KeyedChange",
     "LawError",
     "Look",

@@ -27,7 +27,21 @@ class KeyedChange:
     change: Insertion[Any] | Revision[Any]
 
 
-Step: TypeAlias = KeyedChange | Punctuation | Boundary
+@dataclass(frozen=True, slots=True)
+class KeyPunctuation:
+    """A guarantee for some keys: no later change of them has a sync time strictly below `time`.
+
+    Attributes:
+        key: The key, or a pattern of keys: `...` stands for any value, a `KeyRange` for the values in it, and a tuple
+            for a composite key.
+        time: The guaranteed tick; `INFINITY` if nothing more comes.
+    """
+
+    key: Hashable
+    time: int
+
+
+Step: TypeAlias = KeyedChange | Punctuation | KeyPunctuation | Boundary
 """One step of a script."""
 
 
@@ -39,8 +53,10 @@ class Batch:
         changes: In order of arrival; all come before the punctuation.
         punctuation: The highest of the batch, or None if it has none; `INFINITY` closes the stream.
         restart_before: True if the engine is stopped and restored before this batch.
+        of_keys: The punctuation of some keys alone.
     """
 
     changes: tuple[KeyedChange, ...]
     punctuation: int | None = None
     restart_before: bool = False
+    of_keys: tuple[KeyPunctuation, ...] = ()

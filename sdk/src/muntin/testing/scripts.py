@@ -12,8 +12,10 @@ from muntin.changes import Identity, Insertion, Punctuation, Revision, fold, ret
 from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.progress import ProgressPolicy, SourceProgress
-from muntin.testing.batches import Batch, Boundary, KeyedChange, Step
+from muntin.rows import RowWindows
+from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation, Step
 from muntin.testing.drawings import Drawing
+from muntin.testing.key_patterns import matches
 from muntin.testing.reference import OutputEvent, WindowedQuery, evaluate, horizon_of
 from muntin.testing.stream_history import StreamHistory
 from muntin.testing.timeline import bar_of, draw_steps, row_of
@@ -38,8 +40,8 @@ class Script:
         allow_illegal: Admit illegal steps. They stay in the batches but not in `history`, and `illegal` lists them.
 
     Raises:
-        StreamError: A change has a sync time below an earlier punctuation, or still waits for another one when
-            punctuation passes that; or punctuation goes back.
+        StreamError: A change has a sync time below an earlier punctuation of its key, or still waits for another one
+            when punctuation passes that; or punctuation goes back.
 
     Cost: each step added checks all before it; for long streams give `steps` as a whole.
 
@@ -105,9 +107,20 @@ class Script:
         """Add a change as it is; it may come before those that it applies to."""
         return self._then(KeyedChange(key, change))
 
-    def punctuate(self, time: int) -> Script:
-        """Advance the watermark: no later change has a sync time below `time`."""
-        return self._then(Punctuation(time))
+    def punctuate(self, time: int, *, key: Hashable = _ANY) -> Script:
+        """Advance the watermark: no later change has a sync time below `time`.
+
+        Args:
+            time: That tick.
+            key: The key that it holds for, or a pattern of keys: `...` for any value, a `KeyRange`, and a tuple of
+                these for a composite key. By default it holds for all keys.
+
+        Example:
+            >>> script = Script().point("a", 1, key=("eu", 7)).point("b", 1, key=("us", 7))
+            >>> script.punctuate(10, key=("eu", ...)).watermark_of(("eu", 7))
+            10
+        """
+        return self._then(Punctuation(time) if key is _ANY else KeyPunctuation(key, time))
 
     def close(self) -> Script:
         """Advance the watermark to the end: nothing changes any more."""
@@ -124,7 +137,8 @@ class Script:
     def with_progress(self, policy: ProgressPolicy) -> Script:
         """Return the stream with the watermark that a policy derives after each micro-batch, instead of its own.
 
-        The stream is one source and brings no clock. Where it is closed stays as it is.
+        The stream is one source and brings no clock. Where it is closed, and punctuation of some keys, stay as they
+        are.
 
         Raises:
             StreamError: A change is late by the policy; with `allow_illegal` it is one of the illegal steps.
@@ -179,13 +193,18 @@ class Script:
         return {key: fold(changes) for key, changes in self._so_far.accepted.items()}
 
     def last_watermark(self) -> int:
-        """Return the highest punctuation: `EARLIEST` if there is none, `INFINITY` if the stream is closed."""
+        """Return the highest punctuation of all keys: `EARLIEST` if none came, `INFINITY` if the stream is closed."""
         return self._so_far.watermark
+
+    def watermark_of(self, key: Hashable) -> int:
+        """Return the highest punctuation that holds for a key."""
+        return self._so_far.watermark_of(key)
 
     def horizon(self, specification: WindowSpecification) -> int:
         """Return the first tick of which no key and no finite punctuation says anything (see `horizon_of`)."""
         events = [event for table in self.history().values() for event in table.values()]
-        times = [step.time for step in self.steps if isinstance(step, Punctuation) and step.time != INFINITY]
+        marks = [step for step in self.steps if isinstance(step, Punctuation | KeyPunctuation)]
+        times = [mark.time for mark in marks if mark.time != INFINITY]
         return horizon_of(specification, events, max(times, default=INFINITY))
 
     def run(self, query: WindowedQuery) -> dict[Hashable, list[OutputEvent]]:
@@ -197,8 +216,10 @@ class Script:
             QueryError: Events last longer than a tick, at any time, and the query follows rows or events in order.
         """
         query.check_events(step.change.event for step in self.changes())
-        horizon, complete_to = self.horizon(query.window), self.last_watermark()
-        found = {key: evaluate(query, table.values(), complete_to, horizon) for key, table in self.history().items()}
+        horizon, found = self.horizon(query.window), dict[Hashable, list[OutputEvent]]()
+        for key, table in self.history().items():
+            limit = horizon if (heard := self._heard_by(key, query.window)) is self else heard.horizon(query.window)
+            found[key] = evaluate(query, table.values(), self.watermark_of(key), limit)
         return {key: output for key, output in found.items() if output}
 
     def drawing(self, query: WindowedQuery | None = None) -> Drawing:
@@ -219,6 +240,24 @@ class Script:
         output = tuple(bar_of(key, row, query) for key, rows in self.run(query).items() for row in rows)
         nothing = "no window is complete: end the stream with .close(), or .punctuate() further"
         return Drawing((*steps, "", *(output or (nothing,))), f"a stream, and what comes out of {query.window}")
+
+    def _heard_by(self, key: Hashable, window: WindowSpecification) -> Script:
+        """Return the stream up to the micro-batch in which punctuation of some keys closes one; all of it if none does.
+
+        Row windows of such a key end with its own rows, so those of others are left out.
+        """
+        closing = (
+            s for s in self.steps if isinstance(s, KeyPunctuation) and s.time == INFINITY and matches(s.key, key)
+        )
+        if (step := next(closing, None)) is None:
+            return self
+        place = self.steps.index(step)
+        ends = (end for end, other in enumerate(self.steps) if end > place and isinstance(other, Boundary))
+        steps = self.steps[: next(ends, None)]
+        if isinstance(window, RowWindows) and Punctuation(INFINITY) not in steps:
+            others = KeyedChange | KeyPunctuation
+            steps = tuple(step for step in steps if not isinstance(step, others) or matches(step.key, key))
+        return replace(self, steps=steps)
 
     def _then(self, step: Step) -> Script:
         return replace(self, steps=(*self.steps, step))
@@ -251,22 +290,27 @@ class _Draft:
     def __init__(self, *, restart_before: bool = False) -> None:
         self._changes: list[KeyedChange] = []
         self._punctuation: int | None = None
+        self._of_keys: list[KeyPunctuation] = []
         self._restart_before = restart_before
 
     @property
     def says_something(self) -> bool:
-        return bool(self._changes) or self._punctuation is not None or self._restart_before
+        return bool(self._changes or self._of_keys) or self._punctuation is not None or self._restart_before
 
     def ends_before(self, step: Step) -> bool:
         if isinstance(step, KeyedChange):
-            return self._punctuation is not None and step.change.sync_time < self._punctuation
+            marks = [mark.time for mark in self._of_keys if matches(mark.key, step.key)]
+            marks += [] if self._punctuation is None else [self._punctuation]
+            return step.change.sync_time < max(marks, default=EARLIEST)
         return isinstance(step, Boundary)
 
     def take(self, step: Step) -> None:
         if isinstance(step, KeyedChange):
             self._changes.append(step)
+        elif isinstance(step, KeyPunctuation):
+            self._of_keys.append(step)
         elif isinstance(step, Punctuation):
             self._punctuation = step.time if self._punctuation is None else max(self._punctuation, step.time)
 
     def done(self) -> Batch:
-        return Batch(tuple(self._changes), self._punctuation, self._restart_before)
+        return Batch(tuple(self._changes), self._punctuation, self._restart_before, tuple(self._of_keys))

@@ -10,7 +10,8 @@ from muntin.axis import EARLIEST, INFINITY
 from muntin.changes import Insertion, Punctuation, Revision, same_id
 from muntin.errors import StreamError
 from muntin.events import Event
-from muntin.testing.batches import KeyedChange, Step
+from muntin.testing.batches import KeyedChange, KeyPunctuation, Step
+from muntin.testing.key_patterns import matches, spell_pattern
 
 _Place: TypeAlias = tuple[Hashable, Hashable, int]
 """The name of an event: its key, its id and its start."""
@@ -22,11 +23,11 @@ class StreamHistory:
     The changes of an event may come in any order. Each applies to the state that another one left: an insertion to
     nothing, a revision to the event as it expects it. A change that applies to no state yet waits.
 
-    A change is illegal if its sync time lies below an earlier punctuation. So is one that still waits when a
+    A change is illegal if its sync time lies below an earlier punctuation of its key. So is one that still waits when a
     watermark passes its sync time, if the missing change would alter the axis below the watermark.
 
     Attributes:
-        watermark: The highest punctuation so far.
+        watermark: The highest punctuation of all keys so far.
         illegal: The illegal steps, where the history is not strict.
     """
 
@@ -35,6 +36,7 @@ class StreamHistory:
         self.watermark = EARLIEST
         self.illegal: list[Step] = []
         self._is_strict = is_strict
+        self._of_keys: dict[Hashable, int] = {}
         self._trails: dict[_Place, list[KeyedChange]] = {}
         self._waiting: dict[_Place, list[KeyedChange]] = {}
 
@@ -57,7 +59,7 @@ class StreamHistory:
         Raises:
             StreamError: The step is illegal, or makes one illegal that waits, and the history is strict.
         """
-        if isinstance(step, Punctuation):
+        if isinstance(step, Punctuation | KeyPunctuation):
             self._punctuate(step)
         elif isinstance(step, KeyedChange) and not self._is_late(step):
             place = (step.key, step.change.id, step.change.event.start)
@@ -69,6 +71,10 @@ class StreamHistory:
             self._trails[place], waiting = _trail([*trail, *waiting, step])
             if waiting:
                 self._waiting[place] = waiting
+
+    def watermark_of(self, key: Hashable) -> int:
+        """Return the watermark of a key: the highest punctuation of all keys, or of some that it is one of."""
+        return max([self.watermark, *(time for pattern, time in self._of_keys.items() if matches(pattern, key))])
 
     def events(self, key: Hashable, id: Hashable) -> list[Event[Any]]:
         """Return the events of an id that are alive, as they are now."""
@@ -83,14 +89,20 @@ class StreamHistory:
             )
         )
 
-    def _punctuate(self, step: Punctuation) -> None:
-        if step.time < self.watermark:
-            self._reject(step, f"the watermark goes back from {self.watermark} to {step.time}")
-        self.watermark = max(self.watermark, step.time)
+    def _punctuate(self, step: Punctuation | KeyPunctuation) -> None:
+        if isinstance(step, Punctuation):
+            whose, before = "the watermark", self.watermark
+            self.watermark = max(before, step.time)
+        else:
+            whose, before = f"the watermark of {spell_pattern(step.key)}", self._of_keys.get(step.key, EARLIEST)
+            self._of_keys[step.key] = max(before, step.time)
+        if step.time < before:
+            self._reject(step, f"{whose} goes back from {before} to {step.time}")
         for place, waiting in list(self._waiting.items()):
-            late = waiting if step.time == INFINITY else []
-            if not late and _has_gap(_left(self._trails[place]), waiting, self.watermark):
-                late = [other for other in waiting if other.change.sync_time < self.watermark]
+            watermark = self.watermark_of(place[0])
+            late = waiting if watermark == INFINITY else []
+            if not late and _has_gap(_left(self._trails[place]), waiting, watermark):
+                late = [other for other in waiting if other.change.sync_time < watermark]
             self._waiting[place] = [other for other in waiting if other not in late]
             if not self._waiting[place]:
                 del self._waiting[place]
@@ -103,11 +115,12 @@ class StreamHistory:
         return f"{_spell(step)} expects {step.change.event}, but the event is {known}"
 
     def _is_late(self, step: KeyedChange) -> bool:
-        is_late = step.change.sync_time < self.watermark
+        watermark = self.watermark_of(step.key)
+        is_late = step.change.sync_time < watermark
         if is_late:
             self._reject(
                 step,
-                f"{_spell(step)} has the sync time {step.change.sync_time}, below the watermark {self.watermark}\n"
+                f"{_spell(step)} has the sync time {step.change.sync_time}, below the watermark {watermark}\n"
                 "  expected: no change of the axis before the watermark\n"
                 "  to test an engine with such a change: Script(allow_illegal=True)",
             )

@@ -12,7 +12,8 @@ from muntin.axis import INFINITY
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.errors import StreamError
 from muntin.events import Event
-from muntin.testing.batches import Boundary, KeyedChange, Step
+from muntin.testing.batches import Boundary, KeyedChange, KeyPunctuation, Step
+from muntin.testing.key_patterns import matches
 from muntin.testing.scripts import Script
 
 _MOST_REVISIONS: Final = 4
@@ -205,5 +206,10 @@ def _places(
 
 def _deadline(step: KeyedChange, fixed: Sequence[Step]) -> float:
     sync_time = step.change.sync_time
-    forbidding = (i for i, other in enumerate(fixed, 1) if isinstance(other, Punctuation) and other.time > sync_time)
+    forbidding = (
+        i
+        for i, other in enumerate(fixed, 1)
+        if (isinstance(other, Punctuation) or (isinstance(other, KeyPunctuation) and matches(other.key, step.key)))
+        and other.time > sync_time
+    )
     return next(forbidding, len(fixed) + 1)

@@ -8,8 +8,9 @@ from typing import Any
 from muntin.axis import INFINITY
 from muntin.changes import Insertion, Punctuation
 from muntin.events import Event
-from muntin.testing.batches import Boundary, KeyedChange, Step
+from muntin.testing.batches import Boundary, KeyedChange, KeyPunctuation, Step
 from muntin.testing.drawings import Bar, Drawing, Look
+from muntin.testing.key_patterns import spell_pattern
 from muntin.testing.reference import OutputEvent, WindowedQuery
 from muntin.windows.extent import Window
 
@@ -75,6 +76,9 @@ def row_of(step: Step) -> Bar | str:
     if isinstance(step, Punctuation):
         is_last = step.time == INFINITY
         return "the stream is closed" if is_last else Bar("punctuation", step.time, step.time, str(step.time))
+    if isinstance(step, KeyPunctuation):
+        keys, is_last = spell_pattern(step.key), step.time == INFINITY
+        return f"{keys} is closed" if is_last else Bar("punctuation", step.time, step.time, f"{step.time} of {keys}")
     return _change(step, step.change.event)
 
 
