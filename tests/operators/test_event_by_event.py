@@ -192,12 +192,13 @@ def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
     assert drive(plan_of(Newer(4)), [Step([], 5)], cells=cells).output == [Result("a", 5, 6, "silent since 101")]
 
 
-def test_a_key_that_punctuates_itself_is_followed_ahead_of_the_others() -> None:
+@pytest.mark.parametrize("said", [{"key_watermarks": [(("a",), 9)]}, {"patterns": [([(None, "b")], 9)]}])
+def test_a_key_that_is_punctuated_is_followed_ahead_of_the_others(said: dict[str, Any]) -> None:
     plan = plan_of(Silence(4))
     query = plan.evaluator_query([Meter()])
     bucket = Bucket(query, MemoryCells(), Codec(set()), plan_identity(plan), run=EventByEventRun)
     rows = [((key,), [InputChange(id, 1, 2, (0, id))]) for id, key in enumerate("ab")]
-    result = bucket.process(rows, Progress(0, 2, 1), key_watermarks=[(("a",), 9)])
+    result = bucket.process(rows, Progress(0, 2, 1), **said)
     assert [(key, change.start) for key, (change,) in result.output] == [(("a",), 5)]
     assert result.watermark == 0
     assert [key for key, _ in bucket.process([], Progress(5, 9, 1)).output] == [("b",)]

@@ -35,15 +35,21 @@ class Keys:
         self.cells, self.found = MemoryCells(), dict[str, list[Computed]]()
         self.horizon = -(2**63)
 
-    def take(self, rows: list[Given], watermark: int, **key_watermarks: int) -> BatchResult:
+    def take(
+        self, rows: list[Given], watermark: int, *, as_patterns: bool = False, **key_watermarks: int
+    ) -> BatchResult:
         query = self.plan.evaluator_query([Meter()])
         bucket = Bucket(query, self.cells, Codec(), plan_identity(self.plan), run=RowsRun)
         changes = [
             ((row.key,), [InputChange(None, row.time, row.time + 1, payload_of(self.windows, row))]) for row in rows
         ]
         self.horizon = max([self.horizon, watermark, *(row.time + 1 for row in rows)])
-        said = [((key,), tick) for key, tick in key_watermarks.items()]
-        result = bucket.process(changes, Progress(watermark, self.horizon), key_watermarks=said)
+        now, said = Progress(watermark, self.horizon), [((key,), tick) for key, tick in key_watermarks.items()]
+        if as_patterns:  # of one column: the key, or those from it to itself and one letter more
+            told = [([(key, key + "a") if tick % 2 else (key,)], tick) for (key,), tick in said]
+            result = bucket.process(changes, now, patterns=told)
+        else:
+            result = bucket.process(changes, now, key_watermarks=said)
         for (key,), output in result.output:
             for change in output:
                 partition = change.partition if self.windows.partition_by else 0
@@ -77,7 +83,7 @@ def test_each_key_has_computed_what_its_definition_says_of_its_own_watermark(
             Given(key, row.time, row.number, dict(zip(windows.reads, row.values, strict=True)))
             for key, row in draw(st.permutations(now))
         ]
-        assert keys.take(arriving, watermark, **told).rejections == []
+        assert keys.take(arriving, watermark, as_patterns=draw(st.booleans()), **told).rejections == []
         for key, some in rows.items():
             wanted = computed(windows, [row for row in some if row.time < own[key]], own[key])
             assert sorted(keys.found.get(key, []), key=repr) == sorted(wanted, key=repr)
@@ -109,8 +115,11 @@ def test_a_key_that_is_done_is_closed_and_the_other_goes_on() -> None:
     assert [rejection.reason for _, rejection in keys.take([Given("a", 20, 4)], 9).rejections] == ["late"]
 
 
+@pytest.mark.parametrize("as_patterns", [True, False])
 @pytest.mark.parametrize("is_together", [True, False])
-def test_a_key_that_is_done_ends_with_its_own_rows_whatever_comes_of_other_keys(is_together: bool) -> None:
+def test_a_key_that_is_done_ends_with_its_own_rows_whatever_comes_of_other_keys(
+    is_together: bool, as_patterns: bool
+) -> None:
     """a is done after its row at 1; b has one at 40, in the same micro-batch or the next.
 
     time   1            40
@@ -122,7 +131,7 @@ def test_a_key_that_is_done_ends_with_its_own_rows_whatever_comes_of_other_keys(
         (last(3).trigger(elapsed(5)), [Computed(Window(1, 5), 0, (1,))]),
     ):
         keys, rows = Keys(windows), [[Given("a", 1, 1)], [Given("b", 40, 2)]]
-        keys.take(rows[0] + rows[1] * is_together, 0, a=INFINITY)
+        keys.take(rows[0] + rows[1] * is_together, 0, as_patterns=as_patterns, a=INFINITY)
         keys.take(rows[1] * (not is_together), 0)
         assert keys.found == {"a": wanted}
 

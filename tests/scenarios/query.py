@@ -242,13 +242,14 @@ class Query:
     @property
     def _columns(self) -> Columns:
         names = {"intervals": ("end",), "named": ("end", "id", "new_end")}.get(self.lifetimes, ())
+        roles: dict[str, Any] = {name: _named(name) for name in names}
         return Columns(
             start=_named("start"),
             change=NamedColumn("change", "string"),
             keys=(NamedColumn("key", "string"),),
             payload=tuple(map(_named, self.payload)),
             conditions=(NamedColumn("is_kept", "boolean"),) if self.is_filtered else (),
-            **{name: _named(name) for name in names},
+            **roles,
         )
 
     def _plan_module(self, place: int) -> ModulePlan:

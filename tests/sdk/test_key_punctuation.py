@@ -7,7 +7,9 @@ from collections.abc import Hashable
 
 import pytest
 
-from muntin import INFINITY, StreamError, elapsed, last, tumbling
+from muntin import INFINITY, tumbling
+from muntin.errors import StreamError
+from muntin.rows import elapsed, last
 from muntin.testing import Batch, Computation, KeyPunctuation, KeyRange, Script, WindowedQuery, shuffle, split
 from muntin.testing.key_patterns import matches
 from tests.sdk.query_modules import Names

@@ -128,6 +128,69 @@ def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None
     assert [row["reason"] for row in undeclared.rows] == ["undeclared punctuation"]
 
 
+# eu 1, eu 2, us 12, us 22   [)  at 1     eu, and sensors of 10 to 20, are complete up to 10
+# a restart, then at 2:      eu 3, which comes first now, and us 12 are late; us 22 is not
+def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: SparkSession, tmp_path: Path) -> None:
+    types = [("change", pa.string()), *((name, pa.int64()) for name in ("at", "sensor", "first", "end"))]
+    schema, folder = pa.schema([*types, ("region", pa.string())]), tmp_path / "stream"
+
+    def came(at: int, *keys: tuple[str, int]) -> list[dict[str, Any]]:
+        return [{"change": "insert", "at": at, "region": region, "sensor": sensor} for region, sensor in keys]
+
+    def complete(**key: Any) -> dict[str, Any]:
+        return {"change": "punctuate_keys", "at": 10, **key}
+
+    batches = [
+        came(1, ("eu", 1), ("eu", 2), ("us", 12), ("us", 22)),
+        [complete(region="eu"), complete(first=10, end=20)],
+        came(2, ("eu", 3), ("us", 12), ("us", 22)),
+        [{"change": "close"}],
+    ]
+    tables = [pa.Table.from_pylist(rows, schema) for rows in batches]
+    outcomes = []
+    for so_far in (2, 4):
+        stream = events(
+            stream_of(spark, folder, tables[:so_far]),
+            key=["region", "sensor"],
+            at="at",
+            change="change",
+            progress=punctuated().with_key_punctuation(),
+            key_ranges={"sensor": ("first", "end")},
+            buckets=4,
+        )
+        query = stream.window(tumbling(10)).aggregate(m=module(Members, "at"))
+        outcomes.append(run(query.results(), tmp_path / "checkpoint"))
+    found = [[(row["region"], row["sensor"], row["m"]) for row in outcome.rows] for outcome in outcomes]
+    assert list(map(sorted, found)) == [[("eu", 1, [1]), ("eu", 2, [1]), ("us", 12, [1])], [("us", 22, [1, 2])]]
+    assert [outcome.total("late") for outcome in outcomes] == [0, 2]
+    assert "keys may punctuate themselves, also by ranges of sensor" in query.explain()
+
+
+def test_ranges_that_no_row_of_punctuation_could_give_are_refused(spark: SparkSession) -> None:
+    df = spark.sql("SELECT 1 AS at, 'insert' AS change, 2 AS sensor, 3L AS first, 4 AS end, array(1) AS list")
+    policy = punctuated().with_key_punctuation()
+
+    def told(sensor: str = "sensor", name: str = "sensor", limits: Any = ("sensor", "end"), **given: Any) -> str:
+        with pytest.raises(QueryError) as refused:
+            events(
+                df,
+                key=sensor,
+                at="at",
+                **{"change": "change", "progress": policy, "key_ranges": {name: limits}, **given},
+            )
+        return str(refused.value)
+
+    assert told(name="senser") == "key_ranges bounds 'senser', which is no key\n  the keys are sensor"
+    assert told(limits=("first", "end")).startswith(
+        "key_ranges bounds 'sensor', which is int, by 'first', which is bigint"
+    )
+    assert "expected: numbers, text, dates" in told("list", "list", ("list", "list"))
+    assert told(limits=("sensor", "endd")).startswith("key_ranges of 'sensor' reads 'endd', and the input has no such")
+    assert "expected two columns: key_ranges={" in told(limits="end")
+    assert "is no mapping" in told(key_ranges=("first", "end"))
+    assert "the progress policy has no key punctuation" in told(progress=punctuated())
+
+
 def test_another_stream_may_say_how_far_this_one_is(spark: SparkSession, tmp_path: Path) -> None:
     beats = [pa.table({"sent": pa.array([12], pa.int64())}), pa.table({"sent": pa.array([22], pa.int64())})]
     rows = [batch(row(1), row(12)), batch(row(9))]

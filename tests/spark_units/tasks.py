@@ -69,7 +69,9 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
     called = dict(names or called)
     called |= {} if is_point else {"end": called.get("end", "until")}
     called |= {"id": called.get("id", "id")} if has_ids else {}
-    columns = {name: NamedColumn(called[name], "bigint") for name in ("start", *_ROLES) if name in called}
+    columns: dict[str, Any] = {
+        name: NamedColumn(called[name], "bigint") for name in ("start", *_ROLES) if name in called
+    }
     payload = tuple(NamedColumn(called[f"i{place}"], "bigint") for place in places)
     tested = (NamedColumn("kept", "boolean"),) if is_filtered else ()
     keys = changed.pop("keys", (pa.string(),))

@@ -25,8 +25,8 @@ class Session:
 
 
 def test_a_session_sets_how_many_wake_ups_a_key_may_have_in_a_micro_batch() -> None:
-    session: Any = Session(wakeups_limit="25")
-    assert settings_of(session).most_wake_ups == 25
+    session: Any = Session(wakeups_limit="25", patterns_limit="7")
+    assert (settings_of(session).most_wake_ups, settings_of(session).most_patterns) == (25, 7)
     plain: Any = Session()
     assert settings_of(plain).most_wake_ups == 1_000_000
     wrong: Any = Session(wakeups_limit="many")

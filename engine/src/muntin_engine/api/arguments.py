@@ -100,6 +100,27 @@ def check_progress(progress: object) -> None:
         )
 
 
+def check_ranges(key_ranges: object, progress: ProgressPolicy | None) -> None:
+    """Refuse ranges of keys that are no pairs of columns by the names of keys, or that no row of punctuation may give.
+
+    Raises:
+        QueryError: They are something else, or the progress policy has no key punctuation.
+    """
+    example = "key_ranges={'sensor': ('first_sensor', 'end_sensor')}"
+    if not isinstance(key_ranges, Mapping):
+        raise QueryError(f"key_ranges={_spell(key_ranges)} is no mapping\n  expected, for example, {example}")
+    for name, limits in key_ranges.items():
+        if not isinstance(limits, tuple | list) or len(limits) != 2:
+            raise QueryError(f"key_ranges of {name!r} are {_spell(limits)}\n  expected two columns: {example}")
+        for limit in limits:
+            check_each({f"key_ranges of {name!r}": limit})
+    if progress is None or not progress.by_key:
+        raise QueryError(
+            "key_ranges bounds keys in rows of punctuation, and the progress policy has no key punctuation\n"
+            "  add it, for example progress=punctuated().with_key_punctuation()"
+        )
+
+
 def check_flag(argument: str, value: object) -> None:
     """Refuse what is neither True nor False.
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from muntin import Duration, Lateness, LatePolicy
 from muntin.errors import QueryError
 from muntin.lateness import parse_lateness
 from muntin.progress import ProgressPolicy, Punctuated, bounded_delay
-from muntin_engine.api.arguments import check_dataframe, check_each, check_flag, check_progress, key_columns
+from muntin_engine.api.arguments import (
+    check_dataframe,
+    check_each,
+    check_flag,
+    check_progress,
+    check_ranges,
+    key_columns,
+)
 from muntin_engine.api.query import EventStream
 from muntin_engine.plan import check_buckets, check_columns, check_sources
 
@@ -30,6 +38,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     at: ColumnLike | None = None,
     edge: bool = False,
     change: ColumnLike | None = None,
+    key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]] = MappingProxyType({}),
     new_end: ColumnLike | None = None,
     signal: ColumnLike | None = None,
     rows: ColumnLike | None = None,
@@ -62,8 +71,12 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         change: The kind of a row: `"insert"`, `"revise"` (gives an event a new end), `"retract"` (deletes an event),
             `"punctuate"` (advances the watermark to its `start`, or `at`: nothing of any key changes before it any
             more), `"punctuate_key"` (does so for the row's key alone, if the progress policy has key punctuation),
-            `"clock"` (a processing-time reading, in `start` or `at`), `"signal"` (an external event for triggers of
-            early results, without time and key) or `"close"` (ends the stream). By default every row is an insertion.
+            `"punctuate_keys"` (the same for all keys that have the values of its key columns, where null stands for any
+            value), `"clock"` (a processing-time reading, in `start` or `at`), `"signal"` (an external event for
+            triggers of early results, without time and key) or `"close"` (ends the stream). By default every row is an
+            insertion.
+        key_ranges: By the name of a key column, the two columns that `"punctuate_keys"` rows may bound its values by,
+            where they have no value: from the first on, and below the second. Null is no bound, and None no column.
         new_end: The new end in a revision.
         signal: The name of a signal.
         rows: A condition, as text or as a column, that the rows of the stream meet. Others are as if they were not in
@@ -83,7 +96,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
     Raises:
         QueryError: The columns do not make events, for example neither `start` nor `at` is given; the DataFrame has no
-            such key; `rows` is no condition; or both a delay and a progress policy are given.
+            such key; `key_ranges` are of no key, or of another type; `rows` is no condition; or both a delay and a
+            progress policy are given.
         PolicyError: The delay is negative, or no policy has the name given.
         DurationError: The delay cannot be read.
     """
@@ -109,6 +123,12 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         from muntin_engine.spark.planning import keys_of
 
         keys_of(df, keys)
+    ranges: Mapping[str, ColumnLike] = {}
+    if key_ranges:
+        from muntin_engine.spark.key_ranges import ranges_of
+
+        check_ranges(key_ranges, progress)
+        ranges = ranges_of(df, keys, key_ranges)
     return EventStream(
         df=df,
         keys=keys,
@@ -120,6 +140,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         change=change,
         new_end=new_end,
         signal=signal,
+        ranges=ranges,
         rows=condition,
         source=source,
         sources=tuple(sources),

@@ -76,7 +76,8 @@ class ChangesPayload(InputRequest):
     def _texts(self) -> Iterator[str]:
         """Yield the columns that the stream itself reads, as they are written."""
         read = (self.start, self.end, self.id, self.order, self.change, self.new_end, self.signal, self.source)
-        for column in (*read, *self.keys, *self.conditions, *(length.name for length in self.length_columns)):
+        lengths = (length.name for length in self.length_columns)
+        for column in (*read, *self.keys, *self.ranges.values(), *self.conditions, *lengths):
             if column is not None:
                 yield column if isinstance(column, str) else str(column)
 

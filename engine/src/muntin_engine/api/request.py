@@ -80,6 +80,7 @@ class InputRequest:
         new_end: The column of new ends.
         signal: The column of the names of signals.
         source: The column of the names of sources.
+        ranges: The columns that bound the values of keys in rows of punctuation, as `Columns.ranges` names them.
         rows: The condition that rows meet; None if all are of the stream.
         conditions: What new events have to meet.
         is_edge: True if events are samples.
@@ -108,6 +109,7 @@ class InputRequest:
     new_end: ColumnLike | None = None
     signal: ColumnLike | None = None
     source: ColumnLike | None = None
+    ranges: Mapping[str, ColumnLike] = field(default_factory=dict)
     rows: Column | None = None
     conditions: tuple[Column, ...] = ()
     is_edge: bool = False

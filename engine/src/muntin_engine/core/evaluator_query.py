@@ -32,6 +32,7 @@ from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin.schemas import Field, ListOf, MapOf, Struct
 from muntin.windows import WindowKind
 from muntin_engine.core.calls import Meter
+from muntin_engine.core.key_patterns import MOST_PATTERNS
 from muntin_engine.core.skipping import Accepted, BySource, Choosy, Present
 
 Plain: TypeAlias = Callable[[Any], Any]
@@ -208,6 +209,7 @@ class EvaluatorQuery(MakesOnce):
         forget_keys_after: For how long a key may be silent before its next event begins a new life, in ticks; None if
             a key is not forgotten.
         most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
+        most_patterns: The most patterns of keys that are complete beyond the watermark.
     """
 
     window: WindowKind
@@ -228,6 +230,7 @@ class EvaluatorQuery(MakesOnce):
     fails_when_full: bool = False
     forget_keys_after: int | None = None
     most_wake_ups: int = MOST_WAKE_UPS
+    most_patterns: int = MOST_PATTERNS
 
     def __post_init__(self) -> None:
         if isinstance(self.emit, EarlyEmission):

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
+from muntin_engine.core.key_patterns import Told
 from muntin_engine.progress import Observation
 
 
@@ -20,12 +21,14 @@ class InputReport:
         progress: The progress of the whole input, as far as the micro-batch implies it.
         observed: The observations of each source, by the tasks of the map side.
         key_watermarks: The watermarks of single keys.
+        patterns: Patterns of keys that are complete up to a time.
         oldest: The least start of the events that were lifted.
     """
 
     progress: Progress
     observed: Sequence[Observation] = ()
     key_watermarks: Sequence[tuple[Key, int]] = ()
+    patterns: Sequence[Told] = ()
     oldest: int = INFINITY
 
 

@@ -103,6 +103,7 @@ def _evaluate(task: TaskPayload, bucket: int, checked: CheckedCells, arrived: Ar
                 replace(part.progress, watermark=INFINITY) if task.is_static else part.progress,
                 part.observed,
                 own,
+                part.patterns,
                 part.oldest,
             )
             for part, own in zip(arrived.inputs, intake.key_watermarks, strict=True)

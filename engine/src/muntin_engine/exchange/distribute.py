@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.errors import ModuleFailedError
-from muntin_engine.core.changes import Progress
+from muntin_engine.core.changes import Progress, canonical
+from muntin_engine.core.key_patterns import Told
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.exchange.changed_lifetimes import with_changed_lifetimes
@@ -30,13 +31,14 @@ from muntin_engine.exchange.problems import (
     INSERT,
     PUNCTUATE,
     PUNCTUATE_KEY,
+    PUNCTUATE_KEYS,
     RETRACT,
     SIGNAL,
     UNKNOWN,
     RowTimes,
     find_problems,
 )
-from muntin_engine.exchange.shuffle import by_side, exchanged, pack_observations, to_blob
+from muntin_engine.exchange.shuffle import by_side, exchanged, pack_observations, pack_patterns, to_blob
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.exchange.times import as_ticks, too_far
 from muntin_engine.exchange.value_flags import flags, forbidden_nulls, unreadable
@@ -60,6 +62,7 @@ class ReadRows(NamedTuple):
         rows: The rows with their problems.
         progress: The progress they carry.
         observed: What they show of each source.
+        patterns: The patterns of keys that they say are complete up to a time.
         skipped: The number of insertions that each of `Plan.choosy_labels` does not accept.
         filtered: The number of insertions that the query's filter leaves out, or that have no lifetime.
         unchanging: The number of revisions that change nothing under the query's changes of lifetimes.
@@ -68,6 +71,7 @@ class ReadRows(NamedTuple):
     rows: pa.Table
     progress: Progress
     observed: list[Observation]
+    patterns: list[Told]
     skipped: list[int]
     filtered: int
     unchanging: int
@@ -94,6 +98,7 @@ class Distribution:
         self._waiting: list[pa.RecordBatch] = []
         self._durations, self._progress = Durations(task), [Progress()] * len(task.inputs)
         self._observed, self._signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
+        self._patterns = [list[Told]() for _ in task.inputs]
         self._skipped = [0] * (len(task.choosy_labels) + 2)
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -110,8 +115,10 @@ class Distribution:
         task, count = self._task, len(self._task.buckets)
         to_one = {"durations": self._durations.pack(), "skipped": self._skipped}
         first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
-        for side, (seen, some) in enumerate(zip(self._progress, self._observed, strict=True)):
-            told = {"signals": sorted(self._signals), "observed": pack_observations(some) if some else None}
+        sides = zip(self._progress, self._observed, map(pack_patterns, self._patterns), strict=True)
+        for side, (seen, some, patterns) in enumerate(sides):
+            observed = pack_observations(some) if some else None
+            told = {"signals": sorted(self._signals), "observed": observed, "patterns": patterns}
             to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
             yield exchanged(task, list(task.buckets), {**to_all, **({} if side else first)}, seen, side)
 
@@ -121,7 +128,8 @@ class Distribution:
         for given, part in by_side(self._task, batch):
             side = given.side
             with stages["distribute"]:
-                rows, seen, sources, unaccepted, *others = read_rows(given, part)
+                rows, seen, sources, patterns, unaccepted, *others = read_rows(given, part)
+                self._patterns[side] += patterns
                 self._progress[side] = self._progress[side].advance(seen)
                 if sources:
                     self._observed[side] = merged([*self._observed[side], *sources], given.tracker.starts_kept)
@@ -195,7 +203,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     """Return the rows of one input with their problems, and what they say.
 
     The rows have the columns `bucket`, `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
-    with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a key is.
+    with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a single key is.
     """
     kind = np.full(len(batch), INSERT, np.int32)
     if task.columns.has_changes:
@@ -210,7 +218,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     if task.given.columns.conditions:
         is_met = flags(batch.column("kept"))
     is_filtered = is_new & ~is_met
-    is_row = (kind < PUNCTUATE) | ~is_good
+    is_row = (kind < PUNCTUATE_KEYS) | ~is_good
     if task.keeps_filtered:
         # only where it may be revised is what is left out known, without a payload; a retraction may repeat the payload
         own_names = task.own_payload_names
@@ -234,7 +242,9 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     counts = [int(np.count_nonzero(is_new & is_met & is_good & some)) for some in skipped.values()]
     left_out, unchanging = map(int, gone)
     filtered = int(np.count_nonzero(is_filtered)) + left_out
-    return ReadRows(kept, progress_of(task, good), observed, counts, filtered, unchanging)
+    is_pattern = is_good & (kind == PUNCTUATE_KEYS)
+    patterns = list(patterns_of(task, rows.filter(pa.array(is_pattern)))) if is_pattern.any() else []
+    return ReadRows(kept, progress_of(task, good), observed, patterns, counts, filtered, unchanging)
 
 
 def _good(task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes, problem: pa.Array) -> GoodRows:
@@ -263,6 +273,9 @@ def _columns(task: InputTask, batch: pa.RecordBatch, times: RowTimes, problem: p
     for name, data_type in zip(task.key_names + task.payload_names, types, strict=True):
         if name in task.key_names or name in task.own_payload_names:
             columns[name] = batch.column(name).cast(data_type, safe=False)
+    for place, key in enumerate(task.keys):
+        limits = [name for name in (f"low{place}", f"high{place}") if name in task.range_names]
+        columns |= {name: batch.column(name).cast(key, safe=False) for name in limits}
     return columns
 
 
@@ -294,7 +307,7 @@ def progress_of(task: InputTask, rows: GoodRows) -> Progress:
     newest = int(start[kind == INSERT].max(initial=EARLIEST))
     ends = np.concatenate([rows.end[is_event], rows.new_end[is_event]])
     latest = int(ends[ends < INFINITY].max(initial=EARLIEST))
-    is_mark = ((kind == PUNCTUATE_KEY) | (kind == PUNCTUATE)) & (start < LATEST)
+    is_mark = (kind >= PUNCTUATE_KEY) & (kind <= PUNCTUATE) & (start < LATEST)
     horizon = max(
         EARLIEST if newest == EARLIEST else newest + 1,
         EARLIEST if latest == EARLIEST else latest + task.plan.window.reach,
@@ -305,6 +318,20 @@ def progress_of(task: InputTask, rows: GoodRows) -> Progress:
     if clock > EARLIEST:
         clock = microseconds_of(clock, task.plan.unit, task.plan.places)
     return Progress(of_all.punctuation(), horizon, newest, clock)
+
+
+def patterns_of(task: InputTask, marks: pa.Table) -> Iterator[Told]:
+    """Yield what rows of punctuation of some keys say: of each key column its value, or else its range, if any."""
+    names = [name for place in range(len(task.keys)) for name in (f"k{place}", f"low{place}", f"high{place}")]
+    nothing = [None] * len(marks)
+    columns = [canonical(marks.column(name).to_pylist()) if name in marks.column_names else nothing for name in names]
+    for tick, row in zip(marks.column("start").to_pylist(), zip(*columns, strict=True), strict=True):
+        limits = zip(row[::3], row[1::3], row[2::3], strict=True)
+        pattern = [
+            (value,) if value is not None else () if low is None and high is None else (low, high)
+            for value, low, high in limits
+        ]
+        yield pattern, INFINITY if tick >= LATEST else tick
 
 
 def observe(task: InputTask, rows: GoodRows) -> Iterator[Observation]:

@@ -16,10 +16,20 @@ from muntin_engine.exchange.task_payload import InputTask
 from muntin_engine.exchange.value_flags import flags, unreadable
 from muntin_engine.plan import LATEST
 
-CHANGES: Final = ("insert", "revise", "retract", "punctuate_key", "punctuate", "close", "clock", "signal")
+CHANGES: Final = (
+    "insert",
+    "revise",
+    "retract",
+    "punctuate_key",
+    "punctuate_keys",
+    "punctuate",
+    "close",
+    "clock",
+    "signal",
+)
 """The changes that a row can make."""
 
-INSERT, REVISE, RETRACT, PUNCTUATE_KEY, PUNCTUATE, CLOSE, CLOCK, SIGNAL = range(len(CHANGES))
+INSERT, REVISE, RETRACT, PUNCTUATE_KEY, PUNCTUATE_KEYS, PUNCTUATE, CLOSE, CLOCK, SIGNAL = range(len(CHANGES))
 UNKNOWN: Final = -1
 """The kind of a row that does none of these."""
 
@@ -56,7 +66,7 @@ PROBLEMS: Final = (
     Problem("time out of range", f"a time of it is {LATEST} ticks or more away from 0"),
     Problem(str(Reason.EMPTY_LIFETIME), "its end does not lie after its start"),
     Problem("undeclared source", "its source is none of those that events() declares"),
-    Problem("undeclared punctuation", "it punctuates its key, and the progress policy has no key punctuation"),
+    Problem("undeclared punctuation", "it punctuates keys, and the progress policy has no key punctuation"),
     Problem("unreadable value", "it holds a value that Python has no counterpart for"),
     Problem("time out of range", f"its lifetime, as the query changes it, is {LATEST} ticks or more away from 0"),
     Problem("null time", "its old end is null, so it does not say which point at an end it deletes"),
@@ -78,6 +88,7 @@ def find_problems(task: InputTask, batch: pa.RecordBatch, kind: IntArray, times:
     is_insert, is_signal, names = kind == INSERT, kind == SIGNAL, batch.schema.names
     is_revision = (kind == REVISE) | (kind == RETRACT)
     is_event = is_insert | is_revision
+    is_of_keys = (kind == PUNCTUATE_KEY) | (kind == PUNCTUATE_KEYS)
     start, end, new_end = (ticks.fill_null(0).to_numpy() for ticks in times)
     is_far = (start >= LATEST) | (start <= -LATEST)
     for ends in (end, new_end):  # which may be infinite
@@ -92,7 +103,7 @@ def find_problems(task: InputTask, batch: pa.RecordBatch, kind: IntArray, times:
         is_event & is_far,
         is_insert & (end <= start),
         _is_undeclared(task, batch, is_event, kind) if task.tracker.sources else np.zeros(len(batch), np.bool_),
-        (kind == PUNCTUATE_KEY) & (not task.tracker.policy.by_key),
+        is_of_keys & (not task.tracker.policy.by_key),
         _is_unreadable(task, batch, kind, is_event),
     ]
     codes = np.full(len(batch), UNKNOWN, np.int16)
@@ -111,7 +122,9 @@ def _is_undeclared(task: InputTask, batch: pa.RecordBatch, is_event: BoolArray, 
 
 def _is_unreadable(task: InputTask, batch: pa.RecordBatch, kind: IntArray, is_event: BoolArray) -> BoolArray:
     """Flag the rows that hold a value, among those that are read, without a counterpart in Python."""
-    readers = dict.fromkeys(task.key_names, is_event | (kind == PUNCTUATE_KEY))
+    is_pattern = kind == PUNCTUATE_KEYS
+    readers = dict.fromkeys(task.key_names, is_event | (kind == PUNCTUATE_KEY) | is_pattern)
+    readers |= dict.fromkeys(task.range_names, is_pattern)
     readers |= dict.fromkeys(("id", *task.payload_names), is_event) | {"signal": kind == SIGNAL}
     found = np.zeros(len(batch), np.bool_)
     for name, is_read in readers.items():

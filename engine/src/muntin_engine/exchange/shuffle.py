@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from muntin import INFINITY
 from muntin_engine.core.changes import Progress
+from muntin_engine.core.key_patterns import KeyPatterns, Told
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.progress import Observation
 from muntin_engine.state.codec import Codec
@@ -35,6 +36,7 @@ EXCHANGE: Final = pa.schema(
         ("partials", pa.binary()),
         ("oldest", pa.int64()),
         ("observed", pa.binary()),
+        ("patterns", pa.binary()),
         *((name, pa.int64()) for name in PROGRESS),
         ("signals", pa.list_(pa.string())),
         ("durations", pa.binary()),
@@ -42,9 +44,9 @@ EXCHANGE: Final = pa.schema(
     ]
 )
 """The rows that cross the shuffle: blobs of rows, or of partial states with the least start of their events; and for
-each task, bucket and input one row of progress, with what the task observed of each source, and signals. The first of
-these has the task's durations, too, and its counts of rows that no bucket gets. With several inputs, `exchange_schema`
-adds the side of each row."""
+each task, bucket and input one row of progress, with what the task observed of each source, the patterns of keys that
+are complete up to a time, and signals. The first of these has the task's durations, too, and its counts of rows that no
+bucket gets. With several inputs, `exchange_schema` adds the side of each row."""
 
 
 @cache
@@ -123,12 +125,14 @@ class ArrivedInput:
         rows: Blobs of rows.
         progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
         observed: The observations of each source by each task.
+        patterns: The patterns of keys that are complete up to a time.
         oldest: The least start of the events whose partial states it has.
     """
 
     rows: list[bytes] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
     observed: list[Observation] = field(default_factory=list)
+    patterns: list[Told] = field(default_factory=list)
     oldest: int = INFINITY
 
 
@@ -160,6 +164,8 @@ def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
         of_input.progress = of_input.progress.advance(Progress(*(row[name] for name in PROGRESS)))
         if row["observed"] is not None:
             of_input.observed += map(Observation.from_data, _CODEC.unpack(bytes(row["observed"])))
+        if row["patterns"] is not None:
+            of_input.patterns += _CODEC.unpack(bytes(row["patterns"]))
         if row["rows"] is not None:
             of_input.rows.append(bytes(row["rows"]))
         if row["partials"] is not None:
@@ -176,3 +182,8 @@ def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
 def pack_observations(observations: Iterable[Observation]) -> bytes:
     """Return observations as bytes, from which `collect` makes them again."""
     return _CODEC.pack([observation.to_data() for observation in observations])
+
+
+def pack_patterns(patterns: Sequence[Told]) -> bytes | None:
+    """Return the patterns that no other makes superfluous as bytes, which `collect` reads; None if there are none."""
+    return _CODEC.pack(KeyPatterns(patterns).to_data()) if patterns else None

@@ -97,6 +97,11 @@ class InputTask:
         return tuple(f"k{place}" for place in range(len(self.keys)))
 
     @cached_property
+    def range_names(self) -> tuple[str, ...]:
+        """The names of the columns that bound the values of keys in rows of punctuation."""
+        return tuple(self.given.columns.ranges)
+
+    @cached_property
     def payload_names(self) -> tuple[str, ...]:
         """The names of the columns that make the payload."""
         return tuple(f"i{place}" for place in range(len(self.columns.payload)))
@@ -136,6 +141,7 @@ class InputTask:
             *(["kept"] if named.conditions else []),
             *(column.name for column in self.given.length_columns),
             *self.key_names,
+            *self.range_names,
             *self.own_payload_names,
         )
 
@@ -189,7 +195,8 @@ class TaskPayload(MakesOnce):
         """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
         query = self.plan.evaluator_query(self.meters)
         most_held = None if self.is_static else query.most_held
-        return replace(query, most_held=most_held, most_wake_ups=self.worker.most_wake_ups)
+        waking, patterns = self.worker.most_wake_ups, self.worker.most_patterns
+        return replace(query, most_held=most_held, most_wake_ups=waking, most_patterns=patterns)
 
     @cached_property
     def forms(self) -> tuple[BoundForm, ...]:

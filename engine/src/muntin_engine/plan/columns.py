@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from muntin.errors import QueryError
@@ -32,6 +32,8 @@ class Columns:
         keys: The columns that the query groups by.
         payload: The columns that its modules read.
         conditions: The conditions of insertions; one that does not meet all of them is left out.
+        ranges: The columns that bound the values of keys in rows of punctuation, by the names under which they travel:
+            `low0` and `high0` for the first key.
     """
 
     start: NamedColumn
@@ -44,6 +46,12 @@ class Columns:
     keys: tuple[NamedColumn, ...] = ()
     payload: tuple[NamedColumn, ...] = ()
     conditions: tuple[NamedColumn, ...] = ()
+    ranges: Mapping[str, NamedColumn] = field(default_factory=dict)
+
+    @property
+    def bounded_keys(self) -> list[NamedColumn]:
+        """The keys whose values rows of punctuation may bound."""
+        return [key for place, key in enumerate(self.keys) if {f"low{place}", f"high{place}"} & self.ranges.keys()]
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -52,7 +60,7 @@ class Columns:
         Columns that the query does not name are left out.
         """
         roles = {name: getattr(self, name) for name in ("change", "id", "start", "end", "new_end", "signal", "source")}
-        named = {f"k{place}": key for place, key in enumerate(self.keys)}
+        named = {f"k{place}": key for place, key in enumerate(self.keys)} | dict(self.ranges)
         named |= {name: column for name, column in roles.items() if column is not None}
         named |= {f"i{place}": column for place, column in enumerate(self.payload)}
         return {name: column.name for name, column in named.items()}

@@ -185,7 +185,9 @@ def _explain_progress(plan: Plan, given: Input) -> str:
     told += [f"{given.heartbeats} other streams" if given.heartbeats > 1 else "another stream"] * bool(given.heartbeats)
     told = [", or ".join(told) or "nothing but the end of a static input"]
     told += [f"the least of {', '.join(given.sources)}"] if given.sources else []
-    told += ["keys may punctuate themselves"] if policy.by_key else []
+    bounded = " and ".join(key.name for key in given.columns.bounded_keys)
+    by_range = f", also by ranges of {bounded}" if bounded else ""
+    told += [f"keys may punctuate themselves{by_range}"] if policy.by_key else []
     told += [policy.idle.describe(spell_ticks)] if policy.idle else []  # of the clock, whatever the axis
     return "; ".join(told)
 

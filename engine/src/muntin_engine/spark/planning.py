@@ -104,6 +104,7 @@ class _Stream:
             keys=tuple(map(_named, self.keys)),
             payload=tuple(map(_named, self.inputs.fields)),
             conditions=tuple(map(_named, self.tested)),
+            ranges={name: _named(part) for name, part in fields_of(request.df, request.ranges, {}).items()},
         )
         return Input(
             columns,
@@ -379,7 +380,7 @@ def _projected_columns(events: InputRequest, inputs: ReadColumns) -> tuple[dict[
     """Return the columns that a query reads, by their names, and what identifies those that only name a column."""
     roles = {name: getattr(events, name) for name in _ROLES}
     given = {name: column for name, column in roles.items() if column is not None}
-    given |= {f"k{place}": key for place, key in enumerate(events.keys)}
+    given |= {f"k{place}": key for place, key in enumerate(events.keys)} | dict(events.ranges)
     columns = {name: as_column(column) for name, column in given.items()}
     columns |= {name: columns[name].cast("string") for name in _TEXTS if name in columns}
     columns |= {length.name: F.col(length.name) for length in events.length_columns}

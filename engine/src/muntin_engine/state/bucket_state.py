@@ -23,7 +23,7 @@ Store = TypeVar("Store")
 random_version: Final = partial(os.urandom, 16)
 """Makes a version of a state that was never used before."""
 
-LAYOUT: Final = 16
+LAYOUT: Final = 17
 """Version of the layout of the state in a checkpoint."""
 
 
@@ -93,6 +93,7 @@ class BucketMetadata:
         held: The sizes of its keys' state, where each key has its own.
         serial: The largest serial number of a forgotten key. A key that comes back starts above it, so that it never
             gives two output events the same id.
+        patterns: The patterns of keys that are complete beyond the watermark, each with the time.
     """
 
     compatibility: Compatibility
@@ -104,12 +105,13 @@ class BucketMetadata:
     timer: KeyTimer = NEVER
     held: HeldState = HeldState()  # noqa: RUF009  # it is a tuple
     serial: int = 0
+    patterns: Sequence[Any] = ()
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the metadata as bytes."""
         identity = dict(self.compatibility.identity)
         schema_versions = [list(map(list, version)) for version in self.schema_versions]
-        keys = [self.timer.to_data(), list(self.held), self.serial]
+        keys = [self.timer.to_data(), list(self.held), self.serial, list(self.patterns)]
         progress, tracked, log = self.progress.to_data(), list(self.tracked), list(self.log)
         return codec.pack([LAYOUT, identity, schema_versions, progress, tracked, log, self.version, keys])
 
@@ -126,13 +128,13 @@ class BucketMetadata:
         layout, identity, *rest = codec.unpack(data)
         if layout != LAYOUT:
             raise _unreadable(layout)
-        stored, progress, tracked, log, version, (timer, held, serial) = rest
+        stored, progress, tracked, log, version, (timer, held, serial, patterns) = rest
         schema_versions = [SchemaVersion(*schema_version) for schema_version in stored]
         if identity != compatibility.identity:
             compatibility.check(identity)
             schema_versions = compatibility.schema_versions(schema_versions)
         now, soon, sizes = Progress(*progress), KeyTimer(*timer), HeldState(*held)
-        return cls(compatibility, schema_versions, now, tracked, log, version, soon, sizes, serial)
+        return cls(compatibility, schema_versions, now, tracked, log, version, soon, sizes, serial, patterns)
 
 
 def identity_of(data: bytes, codec: Codec) -> QueryIdentity:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.modules.stream_operator import MOST_WAKE_UPS
+from muntin_engine.core.key_patterns import MOST_PATTERNS
 from muntin_engine.state.kept_stores import MOST_BYTES
 
 
@@ -18,6 +19,7 @@ class WorkerSettings:
         watchdog_fails: True if it then fails the micro-batch.
         folder: The folder of the workers' traces; none if it is empty.
         most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
+        most_patterns: The most patterns of keys that are complete beyond the watermark.
     """
 
     kept_bytes: int = MOST_BYTES
@@ -25,3 +27,4 @@ class WorkerSettings:
     watchdog_fails: bool = False
     folder: str = ""
     most_wake_ups: int = MOST_WAKE_UPS
+    most_patterns: int = MOST_PATTERNS

@@ -25,6 +25,7 @@ from muntin import (
 )
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.key_patterns import KeyPatterns, Told
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission, Filter, NetChanges
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
@@ -141,6 +142,7 @@ class Bucket:
         *,
         observed: Iterable[Observation] = (),
         key_watermarks: Iterable[tuple[Key, int]] = (),
+        patterns: Sequence[Told] = (),
         signals: frozenset[str] = frozenset(),
     ) -> BatchResult:
         """Process a micro-batch.
@@ -151,15 +153,18 @@ class Bucket:
                 the batch is late only relative to the watermark of earlier batches.
             observed: The observations of the batch's tasks for each source of the input.
             key_watermarks: Watermarks of single keys, which also take effect after the batch.
+            patterns: Watermarks of the keys that patterns allow, which do so too.
             signals: The names of the signals in the batch.
 
         Raises:
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
+            StateError: Too many patterns are beyond the watermark.
         """
         state, codec = self._state(), self._codec
         metadata, of_keys = state.metadata, list(key_watermarks)
-        reported = seen_to(arrived, [key_watermark for _, key_watermark in of_keys]) if of_keys else arrived
+        own = [watermark for _, watermark in (*of_keys, *patterns)]
+        reported = seen_to(arrived, own) if own else arrived
         now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, reported, observed)
         work: dict[bytes, Work] = {}
         for given, rows, key_watermark in chain(
@@ -170,8 +175,9 @@ class Bucket:
             known = work.get(name)
             work[name] = Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)
         batch = self._run(self._query, codec, metadata, now, signals)
-        metadata.progress, metadata.tracked = now, tracked
-        if work or batch.has_work(metadata.timer):
+        batch.patterns = batch.patterns_before.advance(patterns, now.watermark, self._query.most_patterns)
+        metadata.progress, metadata.tracked, metadata.patterns = now, tracked, batch.patterns.to_data()
+        if work or patterns or batch.has_work(metadata.timer):
             update_keys(state, codec, partial(batch.run, work=work))
         batch.result.windows_closed += batch.emission.windows_closed
         batch.result.held = metadata.held._replace(bytes=state.write())
@@ -191,6 +197,8 @@ class BatchRun:
         result: The result of the batch so far.
         emission: The strategy that emits windows.
         now: The progress after the batch, with the watermark after allowed lateness.
+        patterns_before: The patterns of keys that were complete beyond the watermark before the batch.
+        patterns: Those after it.
         state_class: The class of a key's state.
     """
 
@@ -200,6 +208,7 @@ class BatchRun:
         self, query: EvaluatorQuery, codec: Codec, metadata: BucketMetadata, now: Progress, signals: frozenset[str]
     ) -> None:
         self.result = BatchResult(progress=now)
+        self.patterns = self.patterns_before = KeyPatterns(metadata.patterns)
         results, self._future_keys = query.once(WindowResults), query.once(_empty_assigner)
         self.emission: Emission
         if isinstance(query.emit, EarlyEmission):
@@ -261,10 +270,12 @@ class BatchRun:
         """Process the keys that have rows or a timer that is due."""
         self.result.keys = len(work)
         due, few = store.due(self._due_at, is_signalled=self.emission.is_signalled), self._few
-        for name in sorted({*work, *due}):
+        ahead = self._keys_ahead(store) if self.patterns is not self.patterns_before else ()
+        has_patterns = bool(self.patterns or self.patterns_before)
+        for name in sorted({*work, *due, *ahead}):
             own = work.get(name) or Work(tuple(self._codec.unpack(name)))
             output = None
-            if few is not None and own.key_watermark == EARLIEST:
+            if few is not None and own.key_watermark == EARLIEST and not (has_patterns and self._is_ahead(own.key)):
                 output = few.process(store, name, own.key, own.rows)
             if output is None:
                 output = self._process_key(store, name, own)
@@ -280,6 +291,15 @@ class BatchRun:
             self._metadata.serial = max(self._metadata.serial, few.serial)
         self._metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
 
+    def _keys_ahead(self, store: KeyStore) -> list[bytes]:
+        """Return the encoded keys whose watermark the patterns of the batch advance."""
+        before, now = self.patterns_before, self.patterns
+        named = ((name, tuple(self._codec.unpack(name))) for name, _ in store.items())
+        return [name for name, key in named if now.watermark_of(key) > before.watermark_of(key)]
+
+    def _is_ahead(self, key: Key) -> bool:
+        return max(self.patterns.watermark_of(key), self.patterns_before.watermark_of(key)) > EARLIEST
+
     def _process_key(self, store: KeyStore, name: bytes, work: Work) -> list[OutputChange]:
         """Evaluate a key with its indexes: admit its rows, apply them, emit windows, close; return its output."""
         query, key = self._query, work.key
@@ -288,11 +308,11 @@ class BatchRun:
         state = self.state_class(query, self._serial) if stored is None else stored
         events, windows, open_rows = state.held_count, state.held_windows, self._filter.count(state.waiting)
         before, now = self._before, self.now
-        if state.key_watermark > EARLIEST:
-            before = effective(query, for_key(self._inputs_before, state.key_watermark))
+        if (own := max(state.key_watermark, self.patterns_before.watermark_of(key))) > EARLIEST:
+            before = effective(query, for_key(self._inputs_before, own))
         state.key_watermark = max(state.key_watermark, work.key_watermark)
-        if state.key_watermark > EARLIEST:
-            now = effective(query, for_key(self._input, state.key_watermark))
+        if (own := max(own, state.key_watermark, self.patterns.watermark_of(key))) > EARLIEST:
+            now = effective(query, for_key(self._input, own))
         shedding, watermark = self._shedding, before.watermark
         rows, shed = (work.rows, []) if shedding is None else shedding.take(key, state, work.rows, watermark)
         admission = Admission(state, watermark, axis=query.axis, adjusts=self._adjusts)

@@ -94,6 +94,7 @@ class GeneralEvaluator(Evaluator):
             report.progress,
             observed=report.observed,
             key_watermarks=report.key_watermarks,
+            patterns=report.patterns,
             signals=batch.signals,
         )
         metrics = {

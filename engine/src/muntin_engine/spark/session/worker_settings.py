@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from muntin.modules.stream_operator import MOST_WAKE_UPS
+from muntin_engine.core.key_patterns import MOST_PATTERNS
 from muntin_engine.errors import SetupError
 from muntin_engine.spark.session.kinds import AnySession
 from muntin_engine.state.kept_stores import MOST_BYTES
@@ -23,6 +24,9 @@ FAIL: Final = "spark.muntin.watchdog.fail"
 WAKE_UPS: Final = "spark.muntin.wakeups.limit"
 """The setting for how many wake-ups an operator may have of a key in a micro-batch, besides one per event."""
 
+PATTERNS: Final = "spark.muntin.patterns.limit"
+"""The setting for how many patterns of keys may be complete beyond the watermark."""
+
 _SECONDS: Final = 60.0
 
 
@@ -39,6 +43,7 @@ def settings_of(spark: AnySession) -> WorkerSettings:
         str(spark.conf.get(FAIL, "false")).lower() == "true",
         traces_folder(),
         int(_number(spark, WAKE_UPS, MOST_WAKE_UPS)),
+        int(_number(spark, PATTERNS, MOST_PATTERNS)),
     )
 
 
