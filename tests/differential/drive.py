@@ -48,7 +48,7 @@ class Run:
         self.progress = self.since = Progress()
         self.promised = EARLIEST
         self.before: Table = {}
-        self._accepted = 0
+        self._came = self._accepted = 0
         self._rows: dict[Hashable, dict[int, Row]] = {}
         self._version = 0
         self._used: set[tuple[Hashable, int]] = set()
@@ -88,6 +88,7 @@ class Run:
             self._known.clear()
         for step in batch.changes:
             self._stream.take(step)
+        self._came += len(batch.changes)
         arrived = self._arrived(batch)
         self.before, self.since, self.progress = self.table(), self.progress, self.progress.advance(arrived)
         result = self._evaluate(batch, arrived)
@@ -105,7 +106,7 @@ class Run:
             self._check_promise(result)
         if self._counts.random() < _COUNTED:
             self._check_held(result)
-            self._check_accepted()
+            self.check_accepted()
         if self.progress.watermark == INFINITY:
             self._check_forgotten()
         return result
@@ -130,12 +131,14 @@ class Run:
         histories = {key: list(fold(changes).values()) for key, changes in self._stream.accepted.items()}
         return {key: joined(events) for key, events in histories.items()} if self.case.is_edge else histories
 
-    def _check_accepted(self) -> None:
+    def check_accepted(self) -> None:
+        """Check that each row so far is accepted, or left out by a filter, unless one waits for others of its event."""
         if not self._stream.waiting:
             keeps, changes = self.query.keeps, list(chain(*self._stream.accepted.values()))
             payloads = [change.event.payload for change in changes if isinstance(change, Insertion)]
             left_out = [] if keeps is None else [payload for payload in payloads if not keeps((payload,))]
-            assert self._accepted == len(changes) - len(left_out)
+            assert self._accepted + len(left_out) == len(changes)
+            assert self._came == len(changes)
 
     def _apply(self, key: Hashable, change: OutputChange) -> None:
         rows = self._rows.setdefault(key, {})
@@ -209,6 +212,7 @@ def follow(running: Run, stream: Script) -> None:
         if running.is_determined:
             got, wanted = running.table(), running.expected()
             assert got == wanted, difference(got, wanted)
+    running.check_accepted()
 
 
 def check(case: CaseT, stream: Script, run: Callable[[CaseT, Script], None]) -> None:
