@@ -279,6 +279,11 @@ class Echoes(StreamOperator[float, list[float], float]):
     def on_event(self, state, payload, time):
         return [payload]
 
+class Spelt(TimeSensitiveOperator[float, float]):
+    name, version = "mine.spelt", "1.0.0"
+    def compute_result(self, events, window):
+        return ["two"]
+
 script = Script().insert("a", 1, 5, 2.0).close()
 """
 
@@ -287,6 +292,7 @@ script = Script().insert("a", 1, 5, 2.0).close()
     ("options", "code", "told"),
     [
         (("mine.around", "--timestamps", "unchanged"), 1, "returned an event that starts at -1, before its window [0,"),
+        (("mine.spelt",), 1, "returned a value that is not what it declares: it is 'two', expected float"),
         (("mine.echoes",), 2, "follows events at points in time, and these are events with an end of their own"),
         (("mine.echoes", "--window", "tumbling 10"), 2, "finds nothing in tumbling(10): it needs"),
     ],

@@ -98,7 +98,7 @@ def test_every_evaluator_that_can_run_the_query_runs_it() -> None:
     assert crash_everywhere(POINTS, query(Total()), emit="eager").evaluators == ("general",)
     everything = ("general", "sliced", "columnar")
     assert crash_everywhere(POINTS, query(Mean(), hopping(10, 5))).evaluators == everything
-    lasting = Script().insert("a", 1, 9, 2.0).insert("b", 3, INFINITY, 4.5).close()
+    lasting = Script().insert("a", 1, 9, 2).insert("b", 3, INFINITY, 4).close()
     assert crash_everywhere(lasting, query(Mean())).evaluators == ("general", "columnar")
     assert crash_everywhere(REVISED, query(Mean())).evaluators == ("general", "columnar")
     assert crash_everywhere(REVISED, query(Mean()), emit="eager").evaluators == ("general",)

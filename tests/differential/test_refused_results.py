@@ -18,23 +18,22 @@ import pytest
 
 from muntin import (
     Aggregate,
-    EmitPolicy,
     Event,
     IncrementalAggregate,
     Module,
-    ModuleContractError,
     Operator,
     RowOperator,
     StreamOperator,
     TimeSensitiveOperator,
-    WindowSpecification,
-    last,
     tumbling,
 )
-from muntin.rows import MemberRow, RowsInWindow
+from muntin.errors import ModuleContractError
+from muntin.policies import EmitPolicy
+from muntin.rows import MemberRow, RowsInWindow, last
 from muntin.schemas import describe
 from muntin.testing import Computation, Script, WindowedQuery
-from muntin.windows import Unwindowed
+from muntin.windows import WindowSpecification
+from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.evaluators.general.result_tables import evicted_tables, result_tables
 from muntin_engine.testing.following import LiveResult, Mishap, follow

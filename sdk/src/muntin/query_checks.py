@@ -157,6 +157,20 @@ class QueryShape:
             )
 
 
+def undeclared_result(module: str, found: str, where: str = "") -> ModuleContractError:
+    """Return the error of a result that is not of the type that its module declares.
+
+    Args:
+        module: The module, by name and version.
+        found: What it returned, and what it declares.
+        where: The lines that say for which key and window; empty if that is not known.
+    """
+    return ModuleContractError(
+        f"{module} returned a value that is not what it declares: {found}\n{where}"
+        "  return what the class declares in its brackets, or declare what it returns"
+    )
+
+
 def check_start(module: Module, row: Event[object], window: Window, key: object = _NO_KEY) -> None:
     """Refuse a row that keeps its own lifetime and starts before its window.
 

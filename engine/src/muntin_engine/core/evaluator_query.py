@@ -120,7 +120,8 @@ class _PlainRecord:
 
     def _changed(self, value: object) -> dict[str, object]:
         """Return the fields that are other values when they are plain; a dataclass need not be made anew for others."""
-        fields = {name: (old := getattr(value, name), plain(old)) for name, plain in self.parts.items()}
+        parts = {name: plain for name, plain in self.parts.items() if hasattr(value, name)}  # of another record, some
+        fields = {name: (old := getattr(value, name), plain(old)) for name, plain in parts.items()}
         return {name: new for name, (old, new) in fields.items() if new is not old}
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from muntin import INFINITY, Window
 from muntin.axis import decimal_of
 from muntin.errors import ModuleContractError
+from muntin.query_checks import undeclared_result
 from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.core.changes import Key
@@ -279,10 +280,7 @@ class Source:
             key, window = self.at(place)
             spelled = self.task.query.axis.spell_interval(window.start, window.end)
             where = f"  key: {safe_repr(key)}\n  window: {spelled}\n"
-        return ModuleContractError(
-            f"{self.label} returned a value that is not what it declares: {found}\n{where}"
-            "  return what the class declares in its brackets, or declare what it returns"
-        )
+        return undeclared_result(self.label, found, where)
 
     def column(self, values: Sequence[object], output: Field, arrow_type: pa.DataType) -> pa.Array:
         """Return results as a column.

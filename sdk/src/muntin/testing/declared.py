@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from muntin.errors import ModuleContractError, ModuleDefinitionError
@@ -13,7 +12,7 @@ from muntin.query_checks import undeclared_result
 from muntin.safe_text import safe_repr
 from muntin.schemas import Field, Struct, spell
 from muntin.testing.fitting import misfit
-from muntin.windows import Window
+from muntin.windows.extent import Window
 
 
 def check_declared(module: Module, value: object, window: Window) -> None:
@@ -23,8 +22,7 @@ def check_declared(module: Module, value: object, window: Window) -> None:
         ModuleContractError: It is not. A type variable takes every value, and so does a module without types.
     """
     bare = value.payload if module.is_operator and isinstance(value, Event) else value
-    cls: Any = type(module)
-    _check(module, _result_field(cls), bare, window)
+    _check(module, _result_field(module), bare, window)
 
 
 def check_evicted(module: RowOperator[Any, Any, Any, Any], value: object, window: Window) -> None:
@@ -53,8 +51,7 @@ def _error(module: Module, found: str, window: Window) -> ModuleContractError:
     return undeclared_result(f"{module.name} {module.version}", found, where)
 
 
-@cache
-def _result_field(module: type[Module]) -> Field | None:
+def _result_field(module: Module) -> Field | None:
     """Return the declared type of a module's results; None if it declares none, which a query refuses."""
     try:
         return module.result_field()

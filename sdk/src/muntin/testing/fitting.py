@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Final
 
 from muntin.axis import EARLIEST, INFINITY
@@ -17,11 +17,15 @@ def _is_long(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and EARLIEST <= value <= INFINITY
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
 _ACCEPTS: Final[dict[ScalarKind, Callable[[Any], bool]]] = {
     ScalarKind.BOOLEAN: lambda value: isinstance(value, bool),
     ScalarKind.INTEGER: _is_long,
     ScalarKind.FLOAT: lambda value: _is_long(value) or (isinstance(value, Real) and not isinstance(value, int)),
-    ScalarKind.STRING: lambda value: isinstance(value, str),
+    ScalarKind.STRING: _is_text,
     ScalarKind.BINARY: lambda value: isinstance(value, bytes),
     ScalarKind.DECIMAL: lambda value: isinstance(value, Decimal | int) and not isinstance(value, bool),
     ScalarKind.DATE: lambda value: isinstance(value, date) and not isinstance(value, datetime),
@@ -29,6 +33,15 @@ _ACCEPTS: Final[dict[ScalarKind, Callable[[Any], bool]]] = {
     ScalarKind.INTERVAL: lambda value: isinstance(value, timedelta),
     ScalarKind.INSTANT: _is_long,
 }
+
+_COLUMN_ACCEPTS: Final[dict[ScalarKind, Callable[[Any], bool]]] = _ACCEPTS | {
+    ScalarKind.INTEGER: lambda value: isinstance(value, Integral) and not isinstance(value, bool),
+    ScalarKind.FLOAT: lambda value: isinstance(value, Real) and not isinstance(value, bool),
+    ScalarKind.BINARY: lambda value: isinstance(value, bytes | bytearray | memoryview),
+    ScalarKind.DECIMAL: lambda value: isinstance(value, Decimal | Integral) and not isinstance(value, bool),
+    ScalarKind.INSTANT: lambda value: isinstance(value, Integral) and not isinstance(value, bool),
+}
+"""What a column of results takes: also numbers beyond what it holds, which are null there or infinite."""
 
 
 def misfit(field: Field, value: object, *, is_result: bool = False) -> str | None:
@@ -39,8 +52,9 @@ def misfit(field: Field, value: object, *, is_result: bool = False) -> str | Non
     Args:
         field: The declared field.
         value: The value that is there.
-        is_result: True for what a module returns: None is then null whatever is declared, since a column of results
-            can always hold it; only the keys of a map cannot.
+        is_result: True for what a query refuses of what a module returns, and not for what its writer meant. None is
+            then null whatever is declared, since a column of results can always hold it, and so is a number beyond the
+            column; only the keys of a map are not.
 
     Example:
         >>> from muntin.schemas import describe
@@ -59,7 +73,8 @@ def plain_number(value: Any) -> object:
 
 
 def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterator[str]:
-    if value is None and (field.is_nullable or (is_result and not path.startswith("a key of "))):
+    is_column = is_result and not path.startswith("a key of ")
+    if value is None and (field.is_nullable or is_column):
         return
     kind = field.type
     if isinstance(kind, OneOf):
@@ -71,9 +86,10 @@ def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterato
         )
         return
     if isinstance(kind, Scalar):
-        is_fit = _ACCEPTS[kind.kind](value) and (not kind.values or value in kind.values)
+        accepts = (_COLUMN_ACCEPTS if is_column else _ACCEPTS)[kind.kind]
+        is_fit = accepts(value) and (is_result or not kind.values or value in kind.values)
     elif isinstance(kind, ListOf):
-        is_array = hasattr(value, "dtype")  # which no state holds
+        is_array = not is_column and hasattr(value, "dtype")  # which no state holds
         is_fit = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping) and not is_array
     else:
         is_fit = not isinstance(kind, MapOf | Struct) or isinstance(value, Mapping)
@@ -98,7 +114,8 @@ def _spell(field: Field) -> str:
 def _parts(kind: Any, value: Any, path: str) -> list[tuple[Field, Any, str]]:
     """List the parts of a value with their fields and paths."""
     if isinstance(kind, ListOf):
-        return [(kind.element, part, f"{path}[{place}]") for place, part in enumerate(value)]
+        again = () if isinstance(value, Iterator) else value  # an iterator is gone once it is looked at
+        return [(kind.element, part, f"{path}[{place}]") for place, part in enumerate(again)]
     if isinstance(kind, MapOf):
         return [pair for key, part in value.items() for pair in _entry(kind, key, part, path)]
     return _struct_parts(kind, value, path) if isinstance(kind, Struct) else []

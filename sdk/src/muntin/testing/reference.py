@@ -1,9 +1,8 @@
 """The reference evaluator: the meaning of a windowed query, computed plainly.
 
-The meaning of a query is a function from the canonical history table of its input to that of its output.
-This file is that function, for one key: it lists the windows, finds the members of each by looking at every
-event, and calls the module on them. It is slow, obvious and trusted; every evaluator of the engine is tested
-against it.
+The meaning of a query is a function from the canonical history table of its input to that of its output. This file is
+that function, for one key: it lists the windows, finds the members of each by looking at every event, and calls the
+module on them. It is slow, obvious and trusted; every evaluator of the engine is tested against it.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from muntin.modules.stream_operator import StreamOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.query_checks import QueryShape, check_cause, check_start
 from muntin.rows import RowWindows
+from muntin.testing.declared import check_declared, check_evicted
 from muntin.testing.equality import equal
 from muntin.testing.lives import Life, lives_of
 from muntin.testing.row_operator_run import Given
@@ -178,17 +178,16 @@ def evaluate(
     history = [event for event in whole if query.keeps(event.payload)]
     if not isinstance(query.window, WindowKind):
         history = query.in_order(history)
-    output: list[OutputEvent] = []
     if isinstance(query.computations[0].module, RowOperator):
         given = [each for each in _followed(query, history, complete_to, limit) if not each.is_evicted]
         stamped = [_stamp(query.timestamps, window, row) for _, window, row in given]
         return [row for row in stamped if row is not None]
     if isinstance(query.computations[0].module, StreamOperator):
-        return _streamed(query, query.computations[0].module, history, complete_to, limit)
+        return _streamed(query, history, complete_to, limit)
     if isinstance(query.window, RowWindows):
-        for window, members in row_windows(query.window, history, complete_to, limit):
-            output += _evaluate_once(query, window, members)
-        return output
+        computed = row_windows(query.window, history, complete_to, limit)
+        return [row for window, members in computed for row in _evaluate_once(query, window, members)]
+    output: list[OutputEvent] = []
     for life, window, members in windows_with_members(query, history, limit):
         if complete_to >= life.end or is_closed(query, window, members, complete_to):
             output += evaluate_window(query, window, members)
@@ -246,22 +245,23 @@ def _followed(query: WindowedQuery, events: Sequence[Event[object]], complete_to
         for event in events
         for is_accepted in [one.accepts(event.payload)]
     ]
-    return operator_rows(windows, one.module, seen, complete_to, horizon)
+    found = operator_rows(windows, one.module, seen, complete_to, horizon)
+    for is_evicted, window, row in found:
+        (check_evicted if is_evicted else check_declared)(one.module, row, window)
+    return found
 
 
 def _streamed(
-    query: WindowedQuery,
-    module: StreamOperator[Any, Any, Any],
-    events: Sequence[Event[object]],
-    complete_to: int,
-    horizon: int,
+    query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
 ) -> list[OutputEvent]:
     """Return the output of a module that follows the events of a key, those of one time as they are given."""
     (one,) = query.computations
+    module: Any = one.module
     seen = [Event(event.start, event.end, one.select(event.payload)) for event in events if one.accepts(event.payload)]
     found = stream_rows(module, seen, complete_to, horizon)
-    for cause, start, *_ in found:
+    for cause, start, _, row in found:
         check_cause(module, start, cause)
+        check_declared(module, row, Window(cause, cause + 1))
     return [OutputEvent(Window(cause, cause + 1), start, end, row) for cause, start, end, row in found]
 
 
@@ -331,10 +331,11 @@ def _as_of(query: WindowedQuery, event: Event[object], tick: int) -> Event[objec
 
 
 def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
-    if query.computations[0].module.is_operator:
-        results = list(_call(query, query.computations[0], window, members))
-    else:
-        results = [tuple(_call(query, computation, window, members) for computation in query.computations)]
+    found = [_call(query, computation, window, members) for computation in query.computations]
+    results: list[Any] = list(found[0]) if query.modules[0].is_operator else [tuple(found)]
+    for row in results:
+        for module, value in zip(query.modules, [row] if query.modules[0].is_operator else row, strict=True):
+            check_declared(module, value, window)
     if query.timestamps is TimestampPolicy.UNCHANGED:
         for row in (result for result in results if isinstance(result, Event)):
             check_start(query.computations[0].module, row, window)
@@ -367,11 +368,9 @@ def _call(query: WindowedQuery, computation: Computation, window: Window, member
 
 def _see(query: WindowedQuery, computation: Computation, window: Window, event: Event[object]) -> object:
     payload = computation.select(event.payload)
-    return (
-        clip(Event(event.start, event.end, payload), window, query.clip)
-        if computation.module.is_time_sensitive
-        else payload
-    )
+    if not computation.module.is_time_sensitive:
+        return payload
+    return clip(Event(event.start, event.end, payload), window, query.clip)
 
 
 def clip(event: Event[object], window: Window, policy: ClipPolicy) -> Event[Any]:
