@@ -152,53 +152,42 @@ def _after(changes: LifetimeChanges, rows: ChangedRows) -> ChangedRows:
 
     Cost: a few vectorised passes for each change; a call in Python for each row of punctuation.
     """
-    batch, kind, times, problem, gone = rows
-    is_good = flags(problem.is_null())
-    is_event, is_mark = is_good & (kind < PUNCTUATE_KEY), is_good & (kind >= PUNCTUATE_KEY) & (kind <= PUNCTUATE)
-    given = _lives(kind, times, np.flatnonzero(is_event))
-    lives = given
+    is_good = flags(rows.problem.is_null())
+    is_event = is_good & (rows.kind < PUNCTUATE_KEY)
+    is_mark = is_good & ~is_event & (rows.kind <= PUNCTUATE) & flags(rows.times.start.is_valid())
+    given = lives = _lives(rows.kind, rows.times, np.flatnonzero(is_event))
     for change in changes.changes:
-        lives = _changed(change, *_with_lengths(change, lives, batch))
-    is_idle = ~lives.is_new & lives.is_said & (lives.end == lives.new_end)
-    lives = lives.take(~is_idle)
+        lives = _changed(change, *_with_lengths(change, lives, rows.batch))
+    lives = lives.take(lives.is_new | ~lives.is_said | (lives.end != lives.new_end))
     is_gone = ~np.isin(given.place, lives.place)
+    gone = rows.gone + np.bincount(~given.is_new[is_gone], minlength=2)
+
+    lives = lives.take(np.argsort(lives.place, kind="stable"))
+    place = np.sort(np.concatenate([np.flatnonzero(~is_event), lives.place]))
+    taken, at, marks = rows.take(place), np.flatnonzero(is_event[place]), np.flatnonzero(is_mark[place])
     is_wrong = lives.fault != UNKNOWN
-    if is_wrong.any():  # which are shown as they came
-        came = _lives(kind, times, lives.place)
-        lives = replace(
-            lives,
-            kind=np.where(is_wrong, came.kind, lives.kind),
-            start=np.where(is_wrong, came.start, lives.start),
-            end=np.where(is_wrong, came.end, lives.end),
-            is_said=np.where(is_wrong, came.is_said, lives.is_said),
-            new_end=np.where(is_wrong, came.new_end, lives.new_end),
-        )
-    others = np.flatnonzero(~is_event)
-    starts = _starts_of_others(changes, times.start, is_mark, others)
-    place = np.concatenate([others, lives.place])
-    order = np.argsort(place, kind="stable")
-
-    def united(of_others: pa.Array, own: IntArray, is_null: BoolArray) -> pa.Array:
-        return pa.concat_arrays([of_others, pa.array(own, of_others.type, mask=is_null)]).take(pa.array(order))
-
-    taken = {name: getattr(times, name).take(pa.array(others)) for name in ("end", "new_end")}
-    nowhere = np.zeros(len(lives.place), np.bool_)
-    taken_rows = batch.take(pa.array(place[order]))
-    if (lives.kind != kind[lives.place]).any():
-        said = pa.array([CHANGES[number] for number in lives.kind.tolist()], batch.column("change").type)
-        said = pa.concat_arrays([batch.column("change").take(pa.array(others)), said]).take(pa.array(order))
-        taken_rows = taken_rows.set_column(batch.schema.get_field_index("change"), "change", said)
-    return ChangedRows(
-        taken_rows,
-        np.concatenate([kind[others], lives.kind])[order],
-        RowTimes(
-            united(starts, lives.start, nowhere),
-            united(taken["end"], lives.end, ~lives.is_said),
-            united(taken["new_end"], lives.new_end, lives.is_new),
-        ),
-        united(problem.take(pa.array(others)), lives.fault.astype(np.int16), ~is_wrong),
-        gone + np.bincount(~given.is_new[is_gone], minlength=2),
+    right, own = at[~is_wrong], lives.take(~is_wrong)
+    watermarks = np.array(list(map(changes.watermark, taken.times.start.take(pa.array(marks)).to_pylist())), np.int64)
+    times = RowTimes(
+        _placed(_placed(taken.times.start, right, own.start), marks, watermarks),
+        _placed(taken.times.end, right, own.end, ~own.is_said),
+        _placed(taken.times.new_end, right, own.new_end, own.is_new),
     )
+    problem = _placed(taken.problem, at[is_wrong], lives.fault[is_wrong])
+    kind, batch = taken.kind.copy(), taken.batch
+    kind[right] = own.kind
+    if (is_other := kind != taken.kind).any():
+        said = pa.array([CHANGES[number] for number in kind[is_other].tolist()], batch.column("change").type)
+        said = pc.replace_with_mask(batch.column("change"), pa.array(is_other), said)
+        batch = batch.set_column(batch.schema.get_field_index("change"), "change", said)
+    return ChangedRows(batch, kind, times, problem, gone)
+
+
+def _placed(values: pa.Array, places: IntArray, own: IntArray, is_null: BoolArray | None = None) -> pa.Array:
+    """Return values with others at some places, which ascend."""
+    is_other = np.zeros(len(values), np.bool_)
+    is_other[places] = True
+    return pc.replace_with_mask(values, pa.array(is_other), pa.array(own, mask=is_null).cast(values.type))
 
 
 def _lives(kind: IntArray, times: RowTimes, place: IntArray) -> _Lives:
@@ -327,14 +316,3 @@ def _clipped(ticks: IntArray) -> IntArray:
 def _is_far(ticks: IntArray) -> BoolArray:
     is_far: BoolArray = (np.abs(ticks) >= LATEST) & (ticks != INFINITY)
     return is_far
-
-
-def _starts_of_others(changes: LifetimeChanges, starts: pa.Array, is_mark: BoolArray, others: IntArray) -> pa.Array:
-    """Return the starts of rows of no event, with the watermarks among them changed."""
-    taken = starts.take(pa.array(others))
-    marks = is_mark[others]
-    if not marks.any():
-        return taken
-    ticks = taken.fill_null(0).to_numpy().copy()
-    ticks[marks] = [changes.watermark(tick) for tick in ticks[marks].tolist()]
-    return pa.array(ticks, mask=~flags(taken.is_valid()))
