@@ -178,44 +178,44 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
         QueryError: The times are of different kinds, a column cannot travel, streams and static inputs are mixed, or
             what the planner raises.
     """
-    first, *others = streams = [_Stream.of(stream) for stream in request.streams]
-    events = request.events
-    if any(other.request.df.isStreaming != events.df.isStreaming for other in others):
+    events, streams = request.events, [_Stream.of(stream) for stream in request.streams]
+    if len({stream.request.df.isStreaming for stream in streams}) > 1:
         raise QueryError("the inputs of a query are all streams, or all static DataFrames; got both")
-    if any(
-        (other.axis, other.places, other.request.unit) != (first.axis, first.places, events.unit) for other in others
-    ):
+    if len({(stream.axis, stream.places, stream.request.unit) for stream in streams}) > 1:
         raise QueryError("the inputs of a query have times of one kind, and of one unit if they are integers")
-    axis = first.axis
-    scale = AxisScale(axis, events.unit, first.roles["start"].name, first.places)
-    modules = tuple(
+    first, windows = streams[0], request.specification
+    scale = AxisScale(first.axis, events.unit, first.roles["start"].name, first.places)
+
+    planned = [
         replace(_plan_call(streams[call.side], output, call, scale), side=call.side) for output, call in calls.items()
-    )
-    expressions = _plan_trigger(first.inputs, request.emit.trigger) if isinstance(request.emit, EarlyEmission) else {}
-    join = None if request.join is None else plan_join([stream.inputs for stream in streams], request.join)
+    ]
     if events.order is not None:
-        modules = tuple(replace(module, module=module.module.with_order()) for module in modules)
-    order = None
-    if isinstance(request.specification, RowWindows):
-        expressions = _plan_rows(first.inputs, request.specification)
-    follows = isinstance(request.specification, RowWindows | Unwindowed)
-    if follows or any(module.module.reads_order for module in modules):
-        order = _plan_order(first.inputs, events.order)
-    made = [module.module for module in modules]
-    clip = None if request.clip else clip_of(made)
-    timestamps = None if request.timestamps else timestamps_of(made)
+        planned = [replace(module, module=module.module.with_order()) for module in planned]
+    modules = [module.module for module in planned]
+    join = None if request.join is None else plan_join([stream.inputs for stream in streams], request.join)
+
+    expressions: dict[str, int] = {}
+    if isinstance(windows, RowWindows):
+        expressions = _plan_expressions(first.inputs, windows)
+    elif isinstance(request.emit, EarlyEmission):
+        expressions = _plan_expressions(first.inputs, request.emit.trigger)
+    is_ordered = isinstance(windows, RowWindows | Unwindowed) or any(module.reads_order for module in modules)
+    order = _plan_order(first.inputs, events.order) if is_ordered else None
+
+    clip = None if request.clip else clip_of(modules)
+    timestamps = None if request.timestamps else timestamps_of(modules)
     plan = checked_plan(
         Plan(
             inputs=tuple(stream.planned(scale, order) for stream in streams),
-            axis=axis,
+            axis=first.axis,
             unit=events.unit,
             places=first.places,
-            window=scale.resolve(request.specification),
+            window=scale.resolve(windows),
             clip=request.clip or clip or ClipPolicy.NONE,
             timestamps=request.timestamps or timestamps or TimestampPolicy.ALIGN,
             emit=scale.resolve(request.emit),
             written_emit=str(request.emit),
-            modules=modules,
+            modules=tuple(planned),
             buckets=events.buckets if events.keys else 1,
             expressions=expressions,
             named_windows={name: scale.resolve(window) for name, window in request.named.items()},
@@ -225,10 +225,11 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
             from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
         )
     )
+
     projections = tuple(stream.projected(plan.buckets, scale) for stream in streams)
     called = [] if join is None or join.on is None else [join.on.function]
     own = (window for window in plan.windows if "." in window.name)  # others are Muntin's
-    code = code_in_use(chain(made, own), (projection.df for projection in projections), called)
+    code = code_in_use(chain(modules, own), (projection.df for projection in projections), called)
     return projections, replace(plan, code=code)
 
 
@@ -305,37 +306,28 @@ def _plan_streams(stream: _Stream, output: str, call: ModuleCall, scale: AxisSca
     return plan_several(output, call.cls, call.parameters, sources, given, of_source, place, scale.resolve)
 
 
-def _plan_trigger(inputs: ReadColumns, trigger: Trigger) -> dict[str, int]:
-    """Return the places of what a trigger reads, as further inputs.
-
-    Raises:
-        PolicyError: A condition is not of type boolean.
-    """
-    places: dict[str, int] = {}
-    for expression in trigger.reads:
-        column = F.expr(expression)
-        (part,) = fields_of(inputs.df, {expression: column}, {expression: "the trigger"}).values()
-        places[expression] = inputs.place(column, part, field_of(expression, part.dataType))
-    for condition in conditions_of(trigger):
-        found = inputs.fields[places[condition]].dataType.simpleString()
-        if found != "boolean":
-            raise PolicyError(f"when({condition!r}) is of type {found}\n  expected: a condition, such as 'price > 100'")
-    return places
-
-
-def _plan_rows(inputs: ReadColumns, windows: RowWindows) -> dict[str, int]:
-    """Return the places of what row windows read, as further inputs.
+def _plan_expressions(inputs: ReadColumns, reader: RowWindows | Trigger) -> dict[str, int]:
+    """Return the places of what row windows or a trigger read, as further inputs.
 
     Raises:
         PolicyError: A column is not of a type that can be read so.
     """
-    expressions: dict[str, int] = {}
-    for expression in windows.reads:
+    places: dict[str, int] = {}
+    for expression in reader.reads:
         column = F.expr(expression)
-        (part,) = fields_of(inputs.df, {expression: column}, {expression: str(windows)}).values()
-        check_read(windows, expression, part.dataType)
-        expressions[expression] = inputs.place(column, part, read_as(part))
-    return expressions
+        named = str(reader) if isinstance(reader, RowWindows) else "the trigger"
+        (part,) = fields_of(inputs.df, {expression: column}, {expression: named}).values()
+        wanted = field_of(expression, part.dataType)
+        if isinstance(reader, RowWindows):
+            check_read(reader, expression, part.dataType)
+            wanted = read_as(part)
+        elif expression in conditions_of(reader) and not isinstance(part.dataType, spark_types.BooleanType):
+            raise PolicyError(
+                f"when({expression!r}) is of type {part.dataType.simpleString()}\n"
+                "  expected: a condition, such as 'price > 100'"
+            )
+        places[expression] = inputs.place(column, part, wanted)
+    return places
 
 
 def _plan_order(inputs: ReadColumns, order: ColumnLike | None) -> int | None:
