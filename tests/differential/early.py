@@ -284,6 +284,7 @@ class Engine:
         rows, said = by_key(self._case.case, batch, self._random), [((key,), at) for key, at in key_watermarks.items()]
         result = bucket.process(rows, arrived, key_watermarks=said, signals=signals)
         assert len(result.rejections) == refused, f"refused {result.rejections}"
+        assert result.accepted + refused == len(batch.changes), "a row is counted twice, or not at all"
         came: Counter[Line] = Counter()
         for (key,), changes in result.output:
             for change in changes:

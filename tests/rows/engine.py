@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 from muntin import EARLIEST, INFINITY, Axis, ClipPolicy, EmitPolicy, TimestampPolicy, Window
 from muntin.rows import RowWindows
 from muntin.schemas import describe
+from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
-from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.rows.processing import RowsRun
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
+from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -89,7 +92,8 @@ def both_outputs(
 ) -> tuple[list[Result], list[Result]]:
     """Return the results of micro-batches, and what rows that left gave; time was said to have come so far before."""
     cells, codec = MemoryCells(), Codec.of([module.module for module in plan.modules])
-    evaluator: Any = BY_NAME[plan.choice.evaluator].in_memory(plan, cells, codec)
+    query, identity = plan.evaluator_query([Meter() for _ in plan.modules]), plan_identity(plan)
+    bucket = Bucket(query, cells, codec, identity, run=RowsRun)
     found: list[Result] = []
     left: list[Result] = []
     horizon = said
@@ -97,15 +101,18 @@ def both_outputs(
     carried = [column.name for column in plan.input.columns.payload][1 + len(plan.rows.reads) :]
     for rows, watermark in steps:
         if restarts:
-            evaluator = BY_NAME[plan.choice.evaluator].in_memory(plan, cells, codec)
+            bucket = Bucket(query, cells, codec, identity, run=RowsRun)
         changes = [
-            ((row.key,), InputChange(None, row.time, row.time + 1, payload_of(plan.rows, row, carried))) for row in rows
+            ((row.key,), [InputChange(None, row.time, row.time + 1, payload_of(plan.rows, row, carried))])
+            for row in rows
         ]
         horizon = max([horizon, *(row.time + 1 for row in rows)])
         newest = max([-(2**63), *(row.time for row in rows)])
         arrived = Progress(watermark, horizon if watermark == INFINITY else max(horizon, watermark), newest)
-        found += [_result(key, change) for key, change in evaluator.take(changes, arrived)]
-        left += [_result(key, change) for key, change in evaluator.evicted]
+        result = bucket.process(changes, arrived)
+        assert result.accepted + len(result.rejections) == len(rows), "a row is counted twice, or not at all"
+        found += [_result(key, change) for key, changes in result.output for change in changes]
+        left += [_result(key, change) for key, changes in result.evicted for change in changes]
     return found, left
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -130,6 +131,7 @@ def check(seed: int) -> None:
             ]
             stream = random_stream(random, [some for _, some in made])
             waiting.append((key, source, [[_numbered(row, number) for row in some] for some in stream]))
+    counts = Counter[str]()
     cells, results, reached = MemoryCells(), list[Any](), dict.fromkeys(query.input.given.sources, EARLIEST)
     held = {source: [one for one in waiting if one[1] == source] for source in reached}
     while any(some for _, _, some in waiting):
@@ -144,11 +146,12 @@ def check(seed: int) -> None:
         else:
             reached[source] = max(reached[source], said)
         if given:
-            take(query, cells, batch(key, source, given, has_ids=has_ids), results)
+            take(query, cells, batch(key, source, given, has_ids=has_ids), results, counts)
         assert sorted(results, key=repr) == expected(window, lives, min(reached.values()), INFINITY), seed
     for source in reached:
-        take(query, cells, batch("a", source, [Row("close")], has_ids=has_ids), results)
+        take(query, cells, batch("a", source, [Row("close")], has_ids=has_ids), results, counts)
     assert sorted(results, key=repr) == expected(window, lives, INFINITY, min(reached.values())), seed
+    assert counts["accepted"] == counts["sent"], f"{seed}: {counts}"
 
 
 def _numbered(row: Row, number: int) -> Row:
@@ -157,18 +160,25 @@ def _numbered(row: Row, number: int) -> Row:
     )
 
 
-def emitted(query: TaskPayload, cells: MemoryCells, given: pa.RecordBatch) -> list[dict[str, Any]]:
-    """Run a micro-batch, of which no row is late or rejected, and return its results."""
+def emitted(
+    query: TaskPayload, cells: MemoryCells, given: pa.RecordBatch, counts: Counter[str] | None = None
+) -> list[dict[str, Any]]:
+    """Run a micro-batch, of which no row is late or rejected, and return its results; count rows sent and accepted."""
+    counts = Counter() if counts is None else counts
+    counts["sent"] += sum(change not in ("punctuate", "close") for change in given.column("change").to_pylist())
     sent, found = (row for out in distribute(query, [given]) for row in out.to_pylist()), list[dict[str, Any]]()
     for blob in run_bucket(query, 0, cells, collect(sent)):
         assert blob.stream not in ("late", "rejected", "shed")
+        counts[blob.stream] += blob.rows
         found += from_blob(blob.data).to_pylist() if blob.data is not None else []
     return found
 
 
-def take(query: TaskPayload, cells: MemoryCells, given: pa.RecordBatch, results: list[Any]) -> None:
+def take(
+    query: TaskPayload, cells: MemoryCells, given: pa.RecordBatch, results: list[Any], counts: Counter[str]
+) -> None:
     """Run a micro-batch, and add what it emits."""
-    for row in emitted(query, cells, given):
+    for row in emitted(query, cells, given, counts):
         numbers = row["m"]
         found = None if numbers is None else tuple(numbers)
         results.append((row["key"], row["window"]["start"], row["window"]["end"], found))
