@@ -108,9 +108,7 @@ def _damage(place: Path, older: Path, random: Random) -> tuple[str, str]:
 def _files_by_kind(place: Path, older: Path | None = None) -> dict[str, list[Path]]:
     """Return the files that a query left, the newest of each kind last, without those that Hadoop keeps beside them.
 
-    Left out are Parquet files of sinks, but for those of a table: only their readers read them, with what sums of
-    their own they have. A part of a folder that is not there any more may have been removed by those who need it no
-    longer.
+    Left out are the micro-batches in a `ParquetFolder`: no query reads them again, and users may remove old ones.
 
     Args:
         place: What the query left.
