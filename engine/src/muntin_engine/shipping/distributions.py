@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import Distribution, PackageNotFoundError, distributions, packages_distributions
@@ -52,8 +52,10 @@ def imports_of(dist: Distribution) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*names, *offered]))
 
 
-def owners_of(tops: Iterable[str]) -> dict[str, frozenset[str]]:
+def owners_of(tops: Collection[str]) -> dict[str, frozenset[str]]:
     """Return the normalized names of the installed distributions that each of some top-level names is imported from."""
+    if not tops:  # reading the files of all distributions takes a while
+        return {}
     names = [(canonicalize_name(str(dist.name)), frozenset(imports_of(dist))) for dist in distributions()]
     return {top: frozenset(name for name, imports in names if top in imports) for top in tops}
 

@@ -145,7 +145,7 @@ def _check_imports(archive: Archive) -> None:
     """
     own = canonicalize_name(archive.name)
     files = {found[1]: name for name in sorted(archive.files) if (found := _IMPORTED.fullmatch(name))}
-    for top, owners in owners_of(top for top in files if canonicalize_name(top) != own).items():
+    for top, owners in owners_of([top for top in files if canonicalize_name(top) != own]).items():
         others = owners - {own}
         if top in sys.stdlib_module_names:
             hidden = "Python's own module of this name"
