@@ -24,13 +24,14 @@ from tests.torture.session import session
 
 DAMAGES: Final = 15
 
-SPARKS_LOGS: Final = re.compile("checkpoint/(sources|commits)/")
-"""What Spark alone writes and reads, without a checksum: which files were read, and how far Spark's watermark is."""
+SOURCES: Final = "checkpoint/sources/"
+"""What Spark alone writes and reads, without a checksum: with another path in it, a file is read again."""
 
 _NUMBERS: Final = re.compile("[0-9a-f]{8}-[0-9a-f-]{27}.*|[0-9]+")
 """What files of one kind differ by in their names: numbers, and random ids with what follows them."""
 
-_PARTS: Final = ("checkpoint", "checkpoint/state", "checkpoint/offsets", "results", "late", "rejected", "progress")
+_LOGS: Final = tuple(f"checkpoint/{name}" for name in ("commits", "muntin", "offsets", "sources", "state"))
+_PARTS: Final = ("checkpoint", *_LOGS, "results", "late", "rejected", "progress")
 
 
 def damaged(seed: int, folder: Path) -> Figures:
@@ -88,12 +89,12 @@ def _damage(place: Path, older: Path, random: Random) -> tuple[str, str]:
         return kind, _damage_part(place, older, random)
     by_kind = _files_by_kind(place, older if kind == "an older file" else None)
     if kind in ("a file of its kind", "two files"):
-        by_kind = {name: files for name, files in by_kind.items() if len(files) > 1 and not SPARKS_LOGS.match(name)}
+        by_kind = {name: files for name, files in by_kind.items() if len(files) > 1 and not name.startswith(SOURCES)}
     files = by_kind[random.choice(sorted(by_kind))]
     file = files[-1] if random.random() < 0.5 else random.choice(files)
     name = str(file.relative_to(place))
     if kind == "a file":
-        return kind, f"{name} {_damage_file(file, random, is_sparks=bool(SPARKS_LOGS.match(name)))}"
+        return kind, f"{name} {_damage_file(file, random, is_source=name.startswith(SOURCES))}"
     if kind == "an older file":
         _put(older / name, file)
         return kind, f"{name} as it was before"
@@ -139,12 +140,12 @@ def _damage_part(place: Path, older: Path, random: Random) -> str:
     return f"{part} as it was before"
 
 
-def _damage_file(file: Path, random: Random, *, is_sparks: bool) -> str:
+def _damage_file(file: Path, random: Random, *, is_source: bool) -> str:
     if random.random() < 0.2:
         file.unlink()
         return "removed"
     data, how = damaged_bytes(file.read_bytes() or b"\0", random)
-    if how in ("flipped bits", "overwritten") and (is_sparks or file.suffix == ".parquet"):
+    if how in ("flipped bits", "overwritten") and (is_source or file.suffix == ".parquet"):
         data, how = data[:-1], "cut"  # a path that is another one is read, and a value in it that is another one
     file.write_bytes(data)
     if random.random() < 0.7:
