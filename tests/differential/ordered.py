@@ -52,7 +52,7 @@ class Ranks(TopBy[int, int]):
     """The rows as tuples, which a state may hold."""
 
     def compute_result(self, state: list[Ranked[int, int]]) -> Any:
-        return [(row.rank, row.value) for row in super().compute_result(state)]
+        return [(row.rank, row.value, row.by) for row in super().compute_result(state)]
 
 
 class Followed(TimeSensitiveIncrementalOperator[int, list[int], int]):
