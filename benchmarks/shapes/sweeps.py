@@ -21,13 +21,12 @@ from muntin import INFINITY, JoinKind, tumbling
 from muntin.progress import Punctuated
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.joining.join_bucket import Arrival as Reported
-from muntin_engine.evaluators.joining.join_bucket import JoinBucket
-from muntin_engine.evaluators.joining.join_query import JoinQuery
+from muntin_engine.evaluators.batch import InputReport as Reported
+from muntin_engine.evaluators.joins.bucket import JoinBucket
+from muntin_engine.evaluators.joins.join_query import JoinQuery
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility
 
 IN_ORDER: Final = "in order"
 AS_THEY_COME: Final = "as they come"
@@ -161,7 +160,7 @@ class _Join:
         side = EvaluatorQuery(tumbling(1), (), has_ids=False)
         query = JoinQuery(JoinKind.INNER, (side, side), ((0, 0), (1, 0)))
         trackers = [ProgressTracker(Punctuated()) for _ in range(2)]
-        self._bucket = JoinBucket(query, trackers, MemoryCells(), Codec(), Compatibility({}))
+        self._bucket = JoinBucket(query, MemoryCells(), Codec(), {}, trackers)
         self.held = 0
         self.pairs: list[tuple[int, int]] = []
 
@@ -173,7 +172,7 @@ class _Join:
         for side, some in enumerate((left, right)):
             for row, start, end in some:
                 changes[(row.host,)].append(InputChange(None, start, end, (row.number,), side=side))
-        result = self._bucket.process(changes.items(), [Reported(Progress(tick, tick, tick)) for tick in complete])
+        result = self._bucket.take(changes.items(), [Reported(Progress(tick, tick, tick)) for tick in complete])
         assert not result.rejections
         found = [(change.value[0], change.value[1]) for _, some in result.output for change in some]
         self.pairs += found

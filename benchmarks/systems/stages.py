@@ -24,8 +24,8 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
-from muntin_engine.evaluators.event_by_event.processing import EventByEventRun
-from muntin_engine.evaluators.general.bucket import BatchRun, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.ordered.run import StreamBucket
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
 from muntin_engine.evaluators.pairing.pair_bucket import PairBucket
 from muntin_engine.evaluators.pairing.row_blobs import SideRows, to_blob
@@ -157,8 +157,8 @@ class OperatorStage:
             timestamps=TimestampPolicy.UNCHANGED,
             has_ids=False,
         )
-        run: type[BatchRun] = EventByEventRun if window is None else BatchRun
-        self._bucket = Bucket(query, MemoryCells(), Codec.of([module]), {}, run=run, kept=KeptStores(), name="bucket")
+        kind = StreamBucket if window is None else Bucket
+        self._bucket = kind(query, MemoryCells(), Codec.of([module]), {}, kept=KeptStores(), name="bucket")
 
     def take(self, events: Events) -> list[tuple[int, int, Any]]:
         """Return key, start and value of each row that a batch completes."""

@@ -11,12 +11,11 @@ from muntin import EARLIEST, Event, JoinKind, Lifetime, tumbling
 from muntin.testing import Bar, Look, join
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinBucket
-from muntin_engine.evaluators.joining.join_query import JoinQuery
-from muntin_engine.progress import ProgressTracker
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.joins.bucket import JoinBucket
+from muntin_engine.evaluators.joins.join_query import JoinQuery
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility
 
 LEFT: Final = (Event(1, 12, "x"), Event(15, 18, "y"))
 RIGHT: Final = (Event(0, 4, "1"), Event(7, 16, "2"))
@@ -47,13 +46,13 @@ def _events(events: Sequence[Event[str]]) -> list[Bar]:
 
 def _followed() -> Iterator[Bar | str]:
     """Yield what comes in each micro-batch, and what an eager left join says of it."""
-    side, trackers = EvaluatorQuery(tumbling(1), ()), [ProgressTracker(), ProgressTracker()]
+    side = EvaluatorQuery(tumbling(1), ())
     query = JoinQuery(JoinKind.LEFT, (side, side), ((0, 0), (1, 0)), is_eager=True)
-    bucket = JoinBucket(query, trackers, MemoryCells(), Codec(), Compatibility({"query": "picture"}, []))
+    bucket = JoinBucket(query, MemoryCells(), Codec(), {"query": "picture"})
     for number, came in enumerate(REVISED, 1):
         yield f"micro-batch {number}"
         yield from map(_came, came)
-        result = bucket.process([((None,), came)], [Arrival(Progress(EARLIEST))] * 2)
+        result = bucket.take([((None,), came)], [InputReport(Progress(EARLIEST))] * 2)
         for change in sorted((change for _, some in result.output for change in some), key=by_kind):
             left, right = change.value
             yield output_bar("result", change._replace(value=f"{left}{right or ''}"))

@@ -22,7 +22,7 @@ from muntin import (
 from muntin.testing import Bar, Script
 from muntin_engine.core.changes import OutputKind
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_stats import Count
 
 LATE: Final = "ride 2"

@@ -33,7 +33,7 @@ def pictures() -> Iterator[Picture]:
 
 def _played(tracker: ProgressTracker, batches: Sequence[Mapping[str, Sequence[int]]]) -> list[Bar | str]:
     query = EvaluatorQuery(tumbling(10), (Binding(Count()),), has_ids=False)
-    bucket = Bucket(query, MemoryCells(), Codec(), {}, tracker)
+    bucket = Bucket(query, MemoryCells(), Codec(), {}, [tracker])
     rows: list[Bar | str] = []
     known = EARLIEST
     for number, brought in enumerate(batches, 1):

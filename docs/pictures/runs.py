@@ -11,7 +11,8 @@ from muntin.changes import Insertion
 from muntin.testing import Bar, Batch, Boundary, KeyedChange, Look, Script
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of

@@ -9,13 +9,14 @@ from muntin import EARLIEST, INFINITY, Aggregate, IncrementalAggregate, Module, 
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
-from muntin_engine.evaluators.general.key_store import KeyStore
-from muntin_engine.evaluators.general.state_serializer import StateSerializer
+from muntin_engine.evaluators.keyed.admission import Admission
+from muntin_engine.evaluators.keyed.bucket import BatchResult
+from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.keyed.key_store import KeyStore
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, MemoryCells
 from muntin_engine.state.codec import Codec
@@ -197,7 +198,7 @@ def stored_states(
     kept = StateSerializer(query, codec, state.metadata.schema_versions)
     known = {} if known is None else known
     found: list[KeyState] = []
-    for _, key in KeyStore.of(codec, state.log.read(), state.metadata.held.keys).items():
+    for _, key in KeyStore[KeyState].of(codec, state.log.read(), state.metadata.held.keys).items():
         data = tuple(record.data for record in key.records)
         if data not in known:
             known[data] = state_class.from_data(query, [codec.unpack(part) for part in data], kept, ())

@@ -7,7 +7,7 @@ from typing import Any
 from muntin import EarlyEmission, early, tumbling
 from muntin.triggers import Trigger
 from muntin.windows import WindowKind
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from tests.core.build import Feed, Total, output, query, row
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, Axis, Lateness, LatePolicy, tumbling
 from muntin_engine.core.changes import InputChange
-from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.state_serializer import StateSerializer
+from muntin_engine.evaluators.keyed.admission import Admission
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.codec import Codec
 from tests.core.build import Taken, query, revision, row
 

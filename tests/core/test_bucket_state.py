@@ -7,7 +7,7 @@ import pytest
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateError, StateMismatchError
-from muntin_engine.state.bucket_state import LAYOUT, BucketMetadata, KeyTimer, soonest
+from muntin_engine.state.bucket_state import LAYOUT, BucketMetadata, Due, KeyTimer, soonest
 from muntin_engine.state.cells import HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -49,9 +49,9 @@ def test_another_layout_is_not_read() -> None:
 
 def test_a_due_is_at_hand_when_either_of_its_times_has_come() -> None:
     due = KeyTimer(closing=10, visibility=20, output_watermark=0)
-    assert not due.is_reached(watermark=9, visibility=19)
-    assert due.is_reached(watermark=10, visibility=0)
-    assert due.is_reached(watermark=0, visibility=20)
+    assert not due.is_reached(Due(closing=9, visibility=19))
+    assert due.is_reached(Due(closing=10, visibility=0))
+    assert due.is_reached(Due(closing=0, visibility=20))
 
 
 def test_the_soonest_of_none_is_never() -> None:

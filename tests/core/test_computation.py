@@ -21,8 +21,8 @@ from muntin import (
 from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError
 from muntin.testing import reference
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.evaluators.general.computation import ModuleComputation, Timestamper
-from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.computation import ModuleComputation, Timestamper
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from tests.core.build import Lengths, Members, RunningTotal, first_value, query
 
 W = Window(10, 20)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent
 from tests.core.build import index
 
 A = StoredEvent("a", 0, 5, (), 0, 5)

@@ -8,7 +8,7 @@ from muntin import INFINITY, EarlyEmission, EmitPolicy, count_by_start, early, h
 from muntin.triggers import every_count
 from muntin.windows import WindowKind
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.event_index import EventIndex
+from muntin_engine.evaluators.keyed.event_index import EventIndex
 from tests.core.build import Feed, Lengths, RunningTotal, first_value, output, query, revision, row, spelled
 
 

@@ -20,7 +20,7 @@ from muntin import (
 )
 from muntin.triggers import every_count
 from muntin.windows import WindowKind
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from tests.core.build import Feed, Lengths, output, query, revision, row, spelled
 
 EARLY = early(every_count(1), refinement="retract")

@@ -10,9 +10,10 @@ from muntin import INFINITY, EmitPolicy, OutputContract, Window, count_by_end, h
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
-from muntin_engine.evaluators.general.state_serializer import StateSerializer
-from muntin_engine.evaluators.general.window_entry import LiveRow, OutputRow, WindowEntry
+from muntin_engine.evaluators.general.window_entry import WindowEntry
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
+from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.codec import Codec
 from tests.core.build import query, revision, row, stored
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, Lateness, LatePolicy, correct, early, tumbling
 from muntin.triggers import each, past_part
 from muntin_engine.core.changes import InputChange, Key, Progress
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from tests.core.build import Feed, query, reasons, revision, row, spelled

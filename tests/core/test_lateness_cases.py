@@ -8,7 +8,7 @@ import pytest
 
 from muntin import EmitPolicy, Lateness, LatePolicy, correct, hopping, session, tumbling
 from muntin.windows import WindowKind
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from tests.core.build import Feed, Total, output, query, reasons, row
 
 CORRECTING: dict[str, Any] = {

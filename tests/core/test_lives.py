@@ -10,9 +10,10 @@ import pytest
 from muntin import EmitPolicy, count_by_start, landmark, trailing
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.evaluators.general.bucket import BatchResult, BatchRun, Bucket
-from muntin_engine.evaluators.general.lives.run import LivesRun
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.lives.run import LivesBucket
 from muntin_engine.evaluators.general.lives.state import KeyLives
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
@@ -26,13 +27,13 @@ class Keys:
         self.query = query(window, RunningTotal(), forget_keys_after=age, **policies)
         self.cells = MemoryCells()
         self._kept = KeptStores()
-        self._run: type[BatchRun] = BatchRun if age is None else LivesRun
+        self._kind: type[Bucket] = Bucket if age is None else LivesBucket
 
     def take(self, rows: Iterable[tuple[object, InputChange]], watermark: int) -> BatchResult:
         """Run a batch of rows with their keys."""
         given = list(rows)
         horizon = max([watermark, *(change.start + 1 for _, change in given)])
-        bucket = Bucket(self.query, self.cells, Codec(), {}, run=self._run, kept=self._kept, name="keys")
+        bucket = self._kind(self.query, self.cells, Codec(), {}, kept=self._kept, name="keys")
         return bucket.process([((key,), [change]) for key, change in given], Progress(watermark, horizon, horizon - 1))
 
     @property

@@ -11,11 +11,13 @@ import pytest
 from muntin import EARLIEST, INFINITY, EmitPolicy, Window, snapshot, tumbling
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
-from muntin_engine.evaluators.general import key_store, window_index
+from muntin_engine.evaluators.general import window_index
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.general.packed_windows import PackedWindows
-from muntin_engine.evaluators.general.window_entry import NEW, LiveRow, OutputRow, WindowEntry
+from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
 from muntin_engine.evaluators.general.window_index import WindowIndex
+from muntin_engine.evaluators.keyed import key_store
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores

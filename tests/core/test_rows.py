@@ -14,8 +14,7 @@ import pytest
 from muntin import Window
 from muntin_engine.core.changes import OutputChange
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.evaluators.general.time_bound import replace_rows, replace_rows_from
-from muntin_engine.evaluators.general.window_entry import LiveRow, OutputRow
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, replace_rows, replace_rows_from
 from muntin_engine.state.codec import Codec
 
 W = Window(0, 10)

@@ -17,7 +17,8 @@ from muntin import EARLIEST, INFINITY, EmitPolicy, LatePolicy, hopping, session,
 from muntin.lateness import parse_lateness
 from muntin_engine.core.changes import InputChange, Progress, Reason
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from tests.core.build import Feed, output, query, reasons, revision, row
 
 SETTINGS = settings(max_examples=60, derandomize=True, database=None, deadline=None)

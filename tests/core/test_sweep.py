@@ -16,8 +16,8 @@ from typing import Any
 
 from muntin import ClipPolicy, IncrementalAggregate, Window
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.evaluators.general.computation import ModuleComputation, Slide, sweep
-from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, sweep
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from tests.core.build import Members, RunningTotal, first_value
 
 A = StoredEvent("a", 0, 7, (1,), 0, 7)

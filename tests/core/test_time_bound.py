@@ -21,7 +21,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from tests.core.build import Feed, Members, output, query, revision, row, spelled
 
 TIME_BOUND: Final[dict[str, Any]] = {"emit": EmitPolicy.EAGER, "timestamps": TimestampPolicy.TIME_BOUND}

@@ -89,7 +89,7 @@ def test_every_window_closes_and_the_state_stays_small(policy: ProgressPolicy) -
         starts = [row.time for row in rows if row.key is not None]
         newest = max(starts, default=EARLIEST)
         arrived = Progress(newest=newest, horizon=max(EARLIEST, newest + 1), clock=clock)
-        bucket = Bucket(query(tumbling(60), has_ids=False), cells, Codec(), {}, ProgressTracker(policy, SOURCES))
+        bucket = Bucket(query(tumbling(60), has_ids=False), cells, Codec(), {}, [ProgressTracker(policy, SOURCES)])
         result = bucket.process(pairs, arrived, observed=observed(rows))
         assert not result.rejections
         assert result.progress.watermark <= clock

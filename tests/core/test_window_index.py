@@ -11,8 +11,9 @@ from __future__ import annotations
 from random import Random
 
 from muntin import Window
-from muntin_engine.evaluators.general.window_entry import NEW, LiveRow, OutputRow, WindowEntry
+from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
 from muntin_engine.evaluators.general.window_index import WindowIndex, by_window
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 
 A, B, PAST = Window(0, 10), Window(5, 15), Window(8, 9)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muntin_engine.evaluators.general import key_store
+from muntin_engine.evaluators.keyed import key_store
 from muntin_engine.state import log
 
 

@@ -18,8 +18,9 @@ from muntin.testing.shrinking import smallest_failing
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import HeldState, MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores

@@ -21,8 +21,8 @@ from muntin.testing.stream_history import StreamHistory
 from muntin.triggers import Trigger, TriggerView
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import BatchRun, Bucket
-from muntin_engine.evaluators.general.lives.run import LivesRun
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.lives.run import LivesBucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
@@ -279,8 +279,8 @@ class Engine:
         refused: int = 0,
     ) -> Counter[Line]:
         """Run a batch, of which some rows are to be refused; return what it inserts."""
-        run = BatchRun if self._query.forget_keys_after is None else LivesRun
-        bucket = Bucket(self._query, self._cells, Codec(), {}, run=run)
+        kind = Bucket if self._query.forget_keys_after is None else LivesBucket
+        bucket = kind(self._query, self._cells, Codec(), {})
         rows, said = by_key(self._case.case, batch, self._random), [((key,), at) for key, at in key_watermarks.items()]
         result = bucket.process(rows, arrived, key_watermarks=said, signals=signals)
         assert len(result.rejections) == refused, f"refused {result.rejections}"

@@ -11,9 +11,10 @@ from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin.windows import Stretches, WindowKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.evaluators.general.lives.run import LivesRun
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.lives.run import LivesBucket
 from muntin_engine.evaluators.general.lives.state import KeyLives
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
@@ -91,12 +92,11 @@ class LivesOnTheirWay(Run):
         return result
 
     def _start(self) -> Bucket:
-        return Bucket(
+        return LivesBucket(
             self.query,
             self.cells,
             Codec(),
             self.identity,
-            run=LivesRun,
             kept=KeptStores(),
             make_version=self._make_version,
         )

@@ -15,7 +15,7 @@ from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.key_patterns import matches
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.key_patterns import Told
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case
 from tests.differential.drive import Run, input_change

@@ -13,7 +13,8 @@ from muntin.progress import ProgressPolicy
 from muntin.testing.batches import Batch, Boundary, KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
@@ -93,7 +94,7 @@ class DerivedRun(Run):
 
     def _start(self) -> Bucket:
         tracker = ProgressTracker(self._policy, self._sources)
-        return Bucket(self.case.query, self.cells, Codec(), {"query": str(self.case)}, tracker)
+        return Bucket(self.case.query, self.cells, Codec(), {"query": str(self.case)}, [tracker])
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
         closing = INFINITY if batch.punctuation == INFINITY else None

@@ -20,7 +20,8 @@ from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKin
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.fused.store import ClosedSessions
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.evaluators.revised.bucket import RevisedBucket, RevisedResult
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.shuffle import to_blob

@@ -18,8 +18,8 @@ from muntin import EARLIEST, INFINITY, Axis, Lateness, LatePolicy, Refinement, c
 from muntin.testing.scripts import Script
 from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Timing
-from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.keyed.admission import Admission
 from muntin_engine.state.bucket_state import KeyTimer
 from tests.differential.calendars import SCALES
 from tests.differential.cases import WINDOWS, Case, policies
@@ -140,5 +140,6 @@ FAULTS: dict[str, tuple[Course, str, Any]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_the_evaluator_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     course, name, faulty = FAULTS[fault]
-    monkeypatch.setattr(f"muntin_engine.evaluators.general.bucket.{name}", faulty)
+    folder = "general" if name == "timer" else "keyed"
+    monkeypatch.setattr(f"muntin_engine.evaluators.{folder}.bucket.{name}", faulty)
     assert any(failure(case, stream, partial(run_on, course)) for case, stream in cases("overlapping", course))

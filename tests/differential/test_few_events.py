@@ -16,8 +16,10 @@ from muntin import EARLIEST, INFINITY, Aggregate, TimestampPolicy, hopping, tumb
 from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general import few_events, key_store
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general import few_events
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.keyed import key_store
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores

@@ -14,7 +14,7 @@ from muntin.changes import Insertion
 from muntin.testing.batches import Boundary, KeyedChange
 from muntin.testing.scripts import Script
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.admission import Filter
+from muntin_engine.evaluators.keyed.admission import Filter
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import Run, check, failure, follow
 from tests.differential.modules import SHAPES

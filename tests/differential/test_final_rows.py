@@ -14,7 +14,7 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy
 from muntin.testing.scripts import Script
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import Run, check, failure
 from tests.differential.meaning import Table

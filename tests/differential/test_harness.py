@@ -9,12 +9,13 @@ import pytest
 
 from muntin import EmitPolicy
 from muntin.testing import smallest_failing
-from muntin_engine.evaluators.general import admission, closing, speculative
+from muntin_engine.evaluators.general import closing, speculative
 from muntin_engine.evaluators.general.assignment.assigner import GridAssigner
-from muntin_engine.evaluators.general.computation import ModuleComputation
-from muntin_engine.evaluators.general.event_index import EventIndex
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.row_chain import PendingRows, chain_rows
+from muntin_engine.evaluators.keyed import admission
+from muntin_engine.evaluators.keyed.computation import ModuleComputation
+from muntin_engine.evaluators.keyed.event_index import EventIndex
+from muntin_engine.evaluators.keyed.row_chain import PendingRows, chain_rows
 from tests.differential.cases import Case, policies
 from tests.differential.drive import failure, run
 from tests.differential.modules import SHAPES

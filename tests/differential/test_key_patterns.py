@@ -11,7 +11,8 @@ import pytest
 
 from muntin import EmitPolicy
 from muntin.testing import KeyedChange, KeyPunctuation, Script
-from muntin_engine.evaluators.general.bucket import BatchRun, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.keyed.bucket import KeyedRun
 from muntin_engine.state.bucket_state import BucketMetadata
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -92,9 +93,9 @@ def test_the_test_bites(monkeypatch: pytest.MonkeyPatch) -> None:
         return any(failure(without, hasty_stream(without, number), run_hasty) for number in range(12))
 
     assert not fails()
-    for name, nothing in {"_keys_ahead": [], "_is_ahead": False}.items():
+    for name, nothing in {"_keys_ahead": [], "is_ahead": False}.items():
         with monkeypatch.context() as patched:
-            patched.setattr(BatchRun, name, lambda *_, nothing=nothing: nothing)
+            patched.setattr(KeyedRun, name, lambda *_, nothing=nothing: nothing)
             assert fails(), name
     with monkeypatch.context() as patched:
         patched.setattr(BucketMetadata, "from_bytes", forgetful(BucketMetadata.from_bytes))

@@ -15,10 +15,10 @@ from muntin.testing.scripts import Script
 from muntin.triggers import every_count
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.evaluators.general.assignment.cut import CutAssigner
-from muntin_engine.evaluators.general.bucket import BatchRun, Bucket
+from muntin_engine.evaluators.general.bucket import GeneralRun
 from muntin_engine.evaluators.general.lives import dividing
 from muntin_engine.evaluators.general.lives.dividing import Division, LifeChanges
-from muntin_engine.evaluators.general.lives.run import LivesRun
+from muntin_engine.evaluators.general.lives.run import LivesBucket, LivesRun
 from muntin_engine.evaluators.general.lives.state import LifeState
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -131,7 +131,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
         "recut",
         property(lambda _self: None, lambda _self, _value: None),
     ),
-    "nobody waits for the end of a life": (LivesRun, "timer_of", BatchRun.timer_of),
+    "nobody waits for the end of a life": (LivesRun, "timer_of", GeneralRun.timer_of),
 }
 
 
@@ -192,7 +192,7 @@ def test_a_trigger_goes_on_where_a_window_is_cut_elsewhere() -> None:
     )
     cells, spelled = MemoryCells(), list[list[str]]()
     for at, watermark in ((0, EARLIEST), (4, EARLIEST), (8, EARLIEST), (12, EARLIEST), (40, 23), (41, 51)):
-        bucket = Bucket(counting, cells, Codec(), {}, run=LivesRun)
+        bucket = LivesBucket(counting, cells, Codec(), {})
         result = bucket.process([(("a",), [row(None, at, at + 1, at)])], Progress(watermark, at + 1, at))
         spelled.append([f"{mark_of(change)}{change.window.end} {change.value[0]}" for change in output(result)])
     assert spelled == [

@@ -14,7 +14,8 @@ from muntin import EmitPolicy, Lateness, LatePolicy
 from muntin.changes import Insertion, Punctuation
 from muntin.progress import ProgressPolicy, bounded_delay, bounded_disorder, ordered, punctuate_every
 from muntin.testing.scripts import Script
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of

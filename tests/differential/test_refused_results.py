@@ -35,7 +35,7 @@ from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowSpecification
 from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.core.changes import OutputChange, OutputKind
-from muntin_engine.evaluators.general.result_tables import evicted_tables, result_tables
+from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
 from muntin_engine.testing.following import LiveResult, Mishap, follow
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from tests.spark_units.tasks import TICKS, task_of

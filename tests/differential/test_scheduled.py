@@ -13,7 +13,7 @@ import pytest
 from muntin import EmitPolicy, Refinement
 from muntin.testing import Script
 from muntin.windows import ScheduledWindows
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.codec import Codec
 from tests.core.build import stored_states
 from tests.differential import cases

@@ -16,7 +16,7 @@ from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, 
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.compatibility import Compatibility
 from tests.core.sliced.build import DeductingMembers, Feed, Members, Row, SizedMembers, Total, expected, sliced

@@ -12,7 +12,7 @@ import pytest
 
 from muntin import ClipPolicy
 from muntin.testing.scripts import Script
-from muntin_engine.evaluators.general.admission import Filter
+from muntin_engine.evaluators.keyed.admission import Filter
 from tests.differential.cases import Case
 from tests.differential.drive import Run, check, failure
 from tests.differential.progress import CorrectingRun, KeyRun

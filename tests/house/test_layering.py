@@ -51,11 +51,11 @@ STATE = (*SDK, "muntin_engine.core", "muntin_engine.errors", "muntin_engine.stat
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core", "muntin_engine.progress", "muntin_engine.state")
 MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_engine.monitoring")
 ARRAYS = ("muntin_engine.exchange", "numpy", "pyarrow")
-GENERAL = "muntin_engine.evaluators.general"
+KEYED = "muntin_engine.evaluators.keyed"
 OVER_SLICES = "muntin_engine.evaluators.over_slices"
 SLICES = "muntin_engine.evaluators.slices"
 WITH_ARRAYS = (
-    f"{GENERAL}.result_tables",
+    f"{KEYED}.result_tables",
     *(f"{OVER_SLICES}.{name}" for name in ("processing", "window_tables")),
     f"{OVER_SLICES}.module_results",
     *(f"{SLICES}.{name}" for name in ("lifting", "result_tables")),
@@ -63,14 +63,14 @@ WITH_ARRAYS = (
 ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.columnar.evaluator",
     "muntin_engine.evaluators.evaluator",
-    "muntin_engine.evaluators.event_by_event.evaluator",
     "muntin_engine.evaluators.general.evaluator",
     "muntin_engine.evaluators.over_slices.bucket_blob",
     "muntin_engine.evaluators.over_slices.contract",
-    "muntin_engine.evaluators.joining.evaluator",
+    "muntin_engine.evaluators.joins.evaluator",
+    "muntin_engine.evaluators.keyed.keyed_evaluator",
+    "muntin_engine.evaluators.ordered.evaluator",
     "muntin_engine.evaluators.pairing.evaluator",
     "muntin_engine.evaluators.registry",
-    "muntin_engine.evaluators.rows.evaluator",
     "muntin_engine.evaluators.slices.evaluator",
 )
 ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "evaluator", "registry"))
@@ -94,8 +94,8 @@ LAYERS = (
             in_functions=("muntin_engine.evaluators",),
             for_types=(
                 "muntin_engine.evaluators.batch",
-                "muntin_engine.evaluators.joining.join_query",
-                f"{GENERAL}.bucket",
+                "muntin_engine.evaluators.joins.join_query",
+                f"{KEYED}.bucket",
                 "muntin_engine.exchange",
                 "pyarrow",
             ),
@@ -104,12 +104,12 @@ LAYERS = (
         for name in ASKED_WHILE_PLANNING
     ),
     Layer("muntin_engine.evaluators", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING),
-    Layer(GENERAL, (*PLAIN, GENERAL, "sortedcontainers"), never=TESTING),
-    Layer("muntin_engine.evaluators.rows", (*PLAIN, GENERAL, "muntin_engine.evaluators.rows"), never=TESTING),
-    Layer(
-        "muntin_engine.evaluators.event_by_event",
-        (*PLAIN, GENERAL, "muntin_engine.evaluators.event_by_event"),
-        never=TESTING,
+    Layer(KEYED, (*PLAIN, KEYED, "muntin_engine.evaluators.batch", "sortedcontainers"), never=TESTING),
+    *(
+        Layer(
+            f"muntin_engine.evaluators.{name}", (*PLAIN, KEYED, f"muntin_engine.evaluators.{name}", "sortedcontainers")
+        )
+        for name in ("general", "joins", "ordered")
     ),
     Layer(OVER_SLICES, (*PLAIN, OVER_SLICES), never=TESTING),
     Layer(SLICES, (*PLAIN, OVER_SLICES, SLICES), never=TESTING),

@@ -15,12 +15,12 @@ from muntin.testing import Batch, KeyedChange, Script, random_stream, shuffle, s
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinBucket, JoinResult
-from muntin_engine.evaluators.joining.join_query import JoinQuery
-from muntin_engine.progress import ProgressTracker
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.joins.bucket import JoinBucket
+from muntin_engine.evaluators.joins.join_query import JoinQuery
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 from tests.differential.cases import until_closed
 from tests.joins.meaning import Condition, Side, final_rows, rows
@@ -132,26 +132,25 @@ class Run:
 
     def restart(self) -> None:
         """Start a process."""
-        trackers, compatibility = [ProgressTracker(), ProgressTracker()], Compatibility({"query": str(self.case)}, [])
-        make_version = self._make_version
-        self.bucket = JoinBucket(
-            self.query, trackers, self.cells, Codec(), compatibility, KeptStores(), make_version=make_version
-        )
+        identity, kept, make_version = {"query": str(self.case)}, KeptStores(), self._make_version
+        self.bucket = JoinBucket(self.query, self.cells, Codec(), identity, kept=kept, make_version=make_version)
 
-    def evaluate(self, changes: Sequence[tuple[Key, Sequence[InputChange]]], arrived: Sequence[Arrival]) -> JoinResult:
+    def evaluate(
+        self, changes: Sequence[tuple[Key, Sequence[InputChange]]], arrived: Sequence[InputReport]
+    ) -> BatchResult:
         """Run a micro-batch."""
-        return self.bucket.process(changes, arrived)
+        return self.bucket.take(changes, arrived)
 
     def _make_version(self) -> bytes:
         self._version += 1
         return str(self._version).encode()
 
-    def take(self, batches: Sequence[Batch]) -> JoinResult:
+    def take(self, batches: Sequence[Batch]) -> BatchResult:
         """Run a micro-batch of both streams, and check what it emits."""
         if any(batch.restart_before for batch in batches):
             self.restart()
         changes: list[tuple[Key, list[InputChange]]] = []
-        arrived: list[Arrival] = []
+        arrived: list[InputReport] = []
         for side, (batch, history) in enumerate(zip(batches, self._histories, strict=True)):
             for step in batch.changes:
                 history.take(step)
@@ -160,7 +159,7 @@ class Run:
             if batch.punctuation is not None:
                 history.take(Punctuation(watermark))
             self.watermarks[side] = max(self.watermarks[side], watermark)
-            arrived.append(Arrival(Progress(watermark)))
+            arrived.append(InputReport(Progress(watermark)))
         self._random.shuffle(changes)
         result = self.evaluate(changes, arrived)
         assert not result.rejections, f"rejected {result.rejections}"

@@ -9,13 +9,12 @@ import pytest
 from muntin import INFINITY, JoinKind, Lateness, LatePolicy, tumbling
 from muntin_engine.core.changes import InputChange, Key, OutputKind, Progress, Reason
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.joining.in_memory import JoinInMemory
-from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinBucket
-from muntin_engine.evaluators.joining.join_query import JoinQuery
-from muntin_engine.progress import ProgressTracker
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.joins.bucket import JoinBucket
+from muntin_engine.evaluators.joins.join_query import JoinQuery
+from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedInMemory
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility
 
 
 def side(**changed: object) -> EvaluatorQuery:
@@ -24,22 +23,21 @@ def side(**changed: object) -> EvaluatorQuery:
 
 def bucket(left: EvaluatorQuery, right: EvaluatorQuery, *, is_eager: bool = False) -> JoinBucket:
     query = JoinQuery(JoinKind.INNER, (left, right), ((0, 0), (1, 0)), is_eager)
-    trackers = [ProgressTracker(), ProgressTracker()]
-    return JoinBucket(query, trackers, MemoryCells(), Codec(), Compatibility({"query": "a"}, []))
+    return JoinBucket(query, MemoryCells(), Codec(), {"query": "a"})
 
 
 def row(of: int, start: int, end: int, id: str | None = None, new_end: int | None = None) -> InputChange:
     return InputChange(id, start, end, ("lr"[of] + str(start), start % 2 == 0), new_end, side=of)
 
 
-def said(*watermarks: int) -> list[Arrival]:
-    return [Arrival(Progress(watermark)) for watermark in watermarks]
+def said(*watermarks: int) -> list[InputReport]:
+    return [InputReport(Progress(watermark)) for watermark in watermarks]
 
 
 def test_a_row_is_late_by_its_own_input_alone() -> None:
     joins = bucket(side(), side())
-    joins.process([], said(0, 20))
-    result = joins.process([(("a",), [row(0, 5, 30), row(1, 5, 30), row(1, 22, 25)])], said(0, 20))
+    joins.take([], said(0, 20))
+    result = joins.take([(("a",), [row(0, 5, 30), row(1, 5, 30), row(1, 22, 25)])], said(0, 20))
     assert [(key, some.reason, some.late_by, some.change.side) for key, some in result.rejections] == [
         (("a",), Reason.LATE, 15, 1)
     ]
@@ -50,40 +48,40 @@ def test_a_row_is_late_by_its_own_input_alone() -> None:
 def test_a_row_waits_no_longer_than_until_the_watermark_has_passed_its_event() -> None:
     joins = bucket(side(has_ids=True), side())
     waiting = [row(0, 1, 10, "a"), row(0, 1, 20, "a", 25)]
-    found = [joins.process([(("a",), waiting)], said(0, 0))]
-    found += [joins.process([], said(watermark, 0)) for watermark in (10, 11)]
+    found = [joins.take([(("a",), waiting)], said(0, 0))]
+    found += [joins.take([], said(watermark, 0)) for watermark in (10, 11)]
     assert [[some.change.new_end for _, some in result.rejections] for result in found] == [[], [], [25]]
 
 
 def test_a_late_insertion_can_start_at_the_watermark() -> None:
     joins = bucket(side(late=Lateness(LatePolicy.ADJUST)), side())
-    joins.process([], said(10, 0))
-    result = joins.process([(("a",), [row(0, 5, 30), row(1, 2, 40)])], said(10, 0))
+    joins.take([], said(10, 0))
+    result = joins.take([(("a",), [row(0, 5, 30), row(1, 2, 40)])], said(10, 0))
     assert [(change.start, change.end) for _, some in result.output for change in some] == [(10, 30)]
 
 
 def test_events_that_a_filter_leaves_out_meet_nothing_and_hear_of_their_revisions() -> None:
     joins = bucket(side(has_ids=True, keeps=lambda payload: payload[1]), side(), is_eager=True)
-    result = joins.process([(("a",), [row(0, 4, 9, "kept"), row(0, 5, 9, "left out"), row(1, 3, 8)])], said(0, 0))
+    result = joins.take([(("a",), [row(0, 4, 9, "kept"), row(0, 5, 9, "left out"), row(1, 3, 8)])], said(0, 0))
     assert [change.value for _, some in result.output for change in some] == [("l4", "r3")]
     ends = [row(0, 4, 9, "kept", 6), row(0, 5, 9, "left out", 6)]
-    result = joins.process([(("a",), ends)], said(0, 0))
+    result = joins.take([(("a",), ends)], said(0, 0))
     assert [(change.kind, change.new_end) for _, some in result.output for change in some] == [(OutputKind.REVISE, 6)]
     assert not result.rejections
-    assert joins.process([], said(INFINITY, INFINITY)).held.events == 0
+    assert joins.take([], said(INFINITY, INFINITY)).held.events == 0
 
 
 def test_a_row_that_is_left_out_is_not_counted_while_it_waits_either() -> None:
     joins = bucket(side(has_ids=True, keeps=lambda payload: payload[1]), side())
     batches = [[row(0, 5, 9, "a")], [row(0, 5, 12, "a")], [row(0, 5, 9, "a", 5)]]  # the second waits for the third
-    assert [joins.process([(("a",), rows)], said(0, 0)).accepted for rows in batches] == [0, 0, 1]
+    assert [joins.take([(("a",), rows)], said(0, 0)).accepted for rows in batches] == [0, 0, 1]
 
 
 def test_null_is_a_key_like_any_other_and_equal_keys_are_one() -> None:
     joins = bucket(side(), side())
     keys: list[Key] = [(None,), (0.0,), (-0.0,), (float("nan"),)]
     for of in range(2):
-        result = joins.process([(key, [row(of, 1, 5)]) for key in keys], said(0, 0))
+        result = joins.take([(key, [row(of, 1, 5)]) for key in keys], said(0, 0))
     assert sorted((str(key), len(some)) for key, some in result.output) == [
         ("(0.0,)", 4),
         ("(None,)", 1),
@@ -93,10 +91,9 @@ def test_null_is_a_key_like_any_other_and_equal_keys_are_one() -> None:
 
 def test_a_join_in_memory_goes_on_from_its_cells() -> None:
     cells, query = MemoryCells(), JoinQuery(JoinKind.LEFT, (side(), side()), ((0, 0), (1, 0)))
-    identity = Compatibility({"query": "a"}, [])
-    first = JoinInMemory(query, identity, cells, Codec())
+    first = KeyedInMemory(JoinBucket(query, cells, Codec(), {"query": "a"}), 2)
     assert first.take([(("a",), row(0, 1, 9))], Progress(1)) == []
-    again = JoinInMemory(query, identity, cells, Codec())
+    again = KeyedInMemory(JoinBucket(query, cells, Codec(), {"query": "a"}), 2)
     output = again.take([(("a",), row(1, 4, 6))], Progress(INFINITY))
     assert sorted((change.start, change.end, change.value) for _, change in output) == [
         (1, 4, ("l1", None)),
@@ -121,8 +118,8 @@ def test_each_row_is_accepted_or_rejected_in_the_end_however_little_it_fits(kind
             place = random.randrange(2)
             watermarks = [watermark, watermark] if watermark == INFINITY else watermarks
             watermarks[place] = watermark
-            joins = JoinBucket(query, [ProgressTracker()] * 2, cells, Codec(), Compatibility({}, []))
-            result = joins.process([(("a",), rows)], said(*watermarks))
+            joins = JoinBucket(query, cells, Codec(), {})
+            result = joins.take([(("a",), rows)], said(*watermarks))
             came, accepted, rejected = came + 6, accepted + result.accepted, rejected + len(result.rejections)
         assert accepted + rejected == came, (seed, query)
         assert accepted

@@ -9,12 +9,12 @@ import pytest
 from muntin import EARLIEST, INFINITY, JoinKind, tumbling
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinBucket, JoinResult
-from muntin_engine.evaluators.joining.join_query import JoinQuery
-from muntin_engine.progress import ProgressTracker
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.joins.bucket import JoinBucket
+from muntin_engine.evaluators.joins.join_query import JoinQuery
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility
 
 MINUTE = 6
 """Ticks of ten seconds."""
@@ -26,22 +26,20 @@ class Band:
     def __init__(self, later: int, earlier: int, kind: JoinKind = JoinKind.INNER) -> None:
         side = EvaluatorQuery(tumbling(1), (), has_ids=False)
         columns = ((0, 0), (1, 0)) if kind.pairs else ((0, 0),)
-        trackers = [ProgressTracker(), ProgressTracker()]
-        compatibility = Compatibility({"query": "band"}, [])
         query = JoinQuery(kind, (side, side), columns)
         self._lasts = (later + 1, earlier + 1)
-        self._bucket = JoinBucket(query, trackers, MemoryCells(), Codec(), compatibility)
+        self._bucket = JoinBucket(query, MemoryCells(), Codec(), {"query": "band"})
 
-    def take(self, left: Sequence[int], right: Sequence[int], watermarks: tuple[int, int]) -> JoinResult:
+    def take(self, left: Sequence[int], right: Sequence[int], watermarks: tuple[int, int]) -> BatchResult:
         rows = [
             InputChange(None, at, at + self._lasts[side], (at,), side=side)
             for side, times in enumerate((left, right))
             for at in times
         ]
-        return self._bucket.process([(("a",), rows)], [Arrival(Progress(watermark)) for watermark in watermarks])
+        return self._bucket.take([(("a",), rows)], [InputReport(Progress(watermark)) for watermark in watermarks])
 
 
-def pairs(result: JoinResult) -> list[tuple[int, int]]:
+def pairs(result: BatchResult) -> list[tuple[int, int]]:
     return [change.value for _, changes in result.output for change in changes]
 
 
@@ -88,12 +86,11 @@ def test_parts_are_emitted_when_they_are_known(kind: JoinKind, final_at: int) ->
 def test_events_without_an_end_are_kept_until_they_are_clipped(is_eager: bool) -> None:
     side = EvaluatorQuery(tumbling(1), (), has_ids=False)
     query = JoinQuery(JoinKind.CLIP, (side, side), ((0, 0),), is_eager)
-    compatibility = Compatibility({"query": "clip"}, [])
-    bucket = JoinBucket(query, [ProgressTracker(), ProgressTracker()], MemoryCells(), Codec(), compatibility)
+    bucket = JoinBucket(query, MemoryCells(), Codec(), {"query": "clip"})
     held = []
     for now in range(0, 200, 10):
         rows = [InputChange(None, now + 1, INFINITY, (now,)), InputChange(None, now + 4, now + 5, (0,), side=1)]
-        result = bucket.process([(("a",), rows)], [Arrival(Progress(now + 6)), Arrival(Progress(now + 6))])
+        result = bucket.take([(("a",), rows)], [InputReport(Progress(now + 6)), InputReport(Progress(now + 6))])
         told = [(change.start, change.new_end or change.end) for _, output in result.output for change in output]
         assert told[-1] == (now + 1, now + 4)
         held.append(result.held.events)

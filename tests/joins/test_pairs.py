@@ -11,7 +11,8 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, JoinKind, Window
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
-from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinResult
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.evaluators.pairing import kept_rows
 from muntin_engine.evaluators.pairing.kept_rows import KeptRows
 from muntin_engine.evaluators.pairing.pair_bucket import PairBucket, PairResult
@@ -47,13 +48,16 @@ class PairRun(Run):
             trackers, self.cells, Codec(), compatibility, kept, make_version=self._make_version, condition=condition
         )
 
-    def evaluate(self, changes: Sequence[tuple[Key, Sequence[InputChange]]], arrived: Sequence[Arrival]) -> JoinResult:
+    def evaluate(
+        self, changes: Sequence[tuple[Key, Sequence[InputChange]]], arrived: Sequence[InputReport]
+    ) -> BatchResult:
         sides = {row.side for _, rows in changes for row in rows}
-        progress = [some.progress for some in arrived]
-        found = self.pairs.process([blob(changes, side) for side in sorted(sides)], progress, [(), ()])
+        reported = [some.progress for some in arrived]
+        found = self.pairs.process([blob(changes, side) for side in sorted(sides)], reported, [(), ()])
         assert found.late == 0
         held = HeldState(0, found.held, found.held, 0)
-        return JoinResult(found.progress, self._output(found), [], found.accepted, 0, found.progress.watermark, held)
+        progress, watermark = found.progress, found.progress.watermark
+        return BatchResult(self._output(found), [], [], progress, watermark, found.accepted, held=held)
 
     def _output(self, found: PairResult) -> list[tuple[Key, list[OutputChange]]]:
         output: list[tuple[Key, list[OutputChange]]] = []

@@ -13,7 +13,7 @@ from muntin.progress import bounded_delay
 from muntin.schemas import describe
 from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.core.lifetimes import SetDuration, Shift, ToEdges
-from muntin_engine.evaluators.joining.evaluator import join_query
+from muntin_engine.evaluators.joins.evaluator import join_query
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity

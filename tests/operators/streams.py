@@ -13,8 +13,7 @@ from muntin.testing import WindowedQuery, evaluate
 from muntin.windows.unwindowed import Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, OutputKind, Progress
-from muntin_engine.evaluators.event_by_event.processing import EventByEventRun
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.ordered.run import StreamBucket
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import checked_plan
@@ -93,10 +92,10 @@ def drive(plan: Plan, steps: Sequence[Step], *, restarts: bool = False, cells: M
     is_new, waiting = cells is None, 0
     cells, run, horizon = MemoryCells() if cells is None else cells, Run(), EARLIEST
     query = plan.evaluator_query([Meter() for _ in plan.modules])
-    bucket = Bucket(query, cells, codec, plan_identity(plan), run=EventByEventRun)
+    bucket = StreamBucket(query, cells, codec, plan_identity(plan))
     for rows, watermark in steps:
         if restarts:
-            bucket = Bucket(query, cells, codec, plan_identity(plan), run=EventByEventRun)
+            bucket = StreamBucket(query, cells, codec, plan_identity(plan))
         horizon = max([horizon, *(row.time + 1 for row in rows), *([watermark] if watermark < INFINITY else [])])
         newest = max([EARLIEST, *(row.time for row in rows)])
         changes = [((row.key,), [_change(row)]) for row in rows]

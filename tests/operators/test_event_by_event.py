@@ -14,9 +14,8 @@ from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError, Q
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.evaluators.event_by_event.following import OperatorCalls
-from muntin_engine.evaluators.event_by_event.processing import EventByEventRun
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.ordered.run import StreamBucket
+from muntin_engine.evaluators.ordered.stream_operator import OperatorCalls
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
@@ -196,7 +195,7 @@ def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
 def test_a_key_that_is_punctuated_is_followed_ahead_of_the_others(said: dict[str, Any]) -> None:
     plan = plan_of(Silence(4))
     query = plan.evaluator_query([Meter()])
-    bucket = Bucket(query, MemoryCells(), Codec(set()), plan_identity(plan), run=EventByEventRun)
+    bucket = StreamBucket(query, MemoryCells(), Codec(set()), plan_identity(plan))
     rows = [((key,), [InputChange(id, 1, 2, (0, id))]) for id, key in enumerate("ab")]
     result = bucket.process(rows, Progress(0, 2, 1), **said)
     assert [(key, change.start) for key, (change,) in result.output] == [(("a",), 5)]
@@ -265,10 +264,10 @@ def test_what_cannot_be_followed_is_refused() -> None:
         WindowedQuery(tumbling(5), [Computation(Newest())])
 
 
-def bucket_of(module: StreamOperator[Any, Any, Any], most_wake_ups: int) -> Bucket:
+def bucket_of(module: StreamOperator[Any, Any, Any], most_wake_ups: int) -> StreamBucket:
     plan = plan_of(module)
     query = replace(plan.evaluator_query([Meter()]), most_wake_ups=most_wake_ups)
-    return Bucket(query, MemoryCells(), Codec(), plan_identity(plan), run=EventByEventRun)
+    return StreamBucket(query, MemoryCells(), Codec(), plan_identity(plan))
 
 
 #  0     3                               day

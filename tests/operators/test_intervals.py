@@ -16,8 +16,7 @@ from muntin.testing import Batch, KeyedChange, Script, WindowedQuery, evaluate, 
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, OutputKind, Progress
-from muntin_engine.evaluators.event_by_event.processing import EventByEventRun
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.ordered.run import StreamBucket
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
@@ -44,7 +43,7 @@ class Run:
         self.restart()
 
     def restart(self) -> None:
-        self.bucket = Bucket(self.query, self.cells, Codec(), self.identity, run=EventByEventRun)
+        self.bucket = StreamBucket(self.query, self.cells, Codec(), self.identity)
 
     def take(self, batch: Batch) -> int:
         if batch.restart_before:

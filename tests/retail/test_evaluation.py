@@ -10,7 +10,7 @@ import pytest
 
 from muntin import EmitPolicy, Refinement, window
 from muntin.testing import Script
-from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from tests.differential import cases
 from tests.differential.cases import Case, policies
 from tests.differential.drive import Run, check, follow

@@ -14,9 +14,8 @@ from muntin.rows import PartitionedRows, Row, RowWindows, batch, delta, elapsed,
 from muntin.schemas import describe
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.ordered.run import RowsBucket
 from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.evaluators.rows.processing import RowsRun
 from muntin_engine.metrics import metrics_of
 from muntin_engine.plan import plan_module
 from muntin_engine.plan.identity import plan_identity
@@ -133,7 +132,7 @@ def test_late_rows_are_rejected_and_change_nothing() -> None:
 
 def test_a_row_may_be_taken_back_while_it_waits_and_not_after_it_was_released() -> None:
     plan = plan_of_rows(last(9), has_ids=True)
-    bucket = Bucket(plan.evaluator_query([Meter()]), MemoryCells(), Codec(), plan_identity(plan), run=RowsRun)
+    bucket = RowsBucket(plan.evaluator_query([Meter()]), MemoryCells(), Codec(), plan_identity(plan))
 
     def insert(id: int, time: int) -> InputChange:
         return InputChange(id, time, time + 1, (id,))
@@ -229,7 +228,7 @@ def test_the_partitions_that_are_held_are_those_that_the_windows_have(
             changes.append(((row.key,), [InputChange(None, time, time + 1, payload_of(windows, row))]))
         for trace in traces.values():
             trace.advance(time + 1)
-        bucket = Bucket(plan.evaluator_query([Meter()]), cells, Codec(), plan_identity(plan), run=RowsRun)
+        bucket = RowsBucket(plan.evaluator_query([Meter()]), cells, Codec(), plan_identity(plan))
         held = bucket.process(changes, Progress(time + 1, time + 1, time)).held
         if windows.partition_by is not None:
             assert held.windows == sum(len(trace.state.partitions) for trace in traces.values())
@@ -299,7 +298,7 @@ def test_no_output_lies_before_the_output_watermark(timestamps: TimestampPolicy)
         windows, rows = history
         plan = plan_of_rows(windows, timestamps=timestamps)
         query = plan.evaluator_query([Meter()])
-        bucket = Bucket(query, MemoryCells(), Codec(), plan_identity(plan), run=RowsRun)
+        bucket = RowsBucket(query, MemoryCells(), Codec(), plan_identity(plan))
         known, horizon = -(2**63), -(2**63)
         for some, watermark in cut(data, rows):
             horizon = max([horizon, *(row.time + 1 for row in some), *([watermark] if watermark < INFINITY else [])])

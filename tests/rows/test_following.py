@@ -18,8 +18,7 @@ from muntin.schemas import describe
 from muntin.testing import Computation, WindowedQuery, evaluate, evaluate_evicted
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.rows.processing import RowsRun
+from muntin_engine.evaluators.ordered.run import RowsBucket
 from muntin_engine.plan import Plan, plan_module
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
@@ -172,7 +171,7 @@ def test_other_windows_are_refused() -> None:
 def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWindows, module: type[Any]) -> None:
     """Rows at 1 and 3 have left at 6. That the windows were full stays, and so does what the module remembers."""
     plan = plan_of(windows, module)
-    bucket = Bucket(plan.evaluator_query([Meter()]), MemoryCells(), Codec(), plan_identity(plan), run=RowsRun)
+    bucket = RowsBucket(plan.evaluator_query([Meter()]), MemoryCells(), Codec(), plan_identity(plan))
     rows = [InputChange(None, time, time + 1, (time,)) for time in (1, 3)]
     assert bucket.process([(("k",), rows)], Progress(5, 5)).watermark == 3
     assert [bucket.process([], Progress(tick, tick)).watermark for tick in (6, 50)] == [4, 48]

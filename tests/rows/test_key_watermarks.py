@@ -12,8 +12,8 @@ from muntin import INFINITY, Window
 from muntin.rows import PartitionedRows, Row, batch, elapsed, last
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.evaluators.rows.processing import RowsRun
+from muntin_engine.evaluators.keyed.bucket import BatchResult
+from muntin_engine.evaluators.ordered.run import RowsBucket
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
@@ -39,7 +39,7 @@ class Keys:
         self, rows: list[Given], watermark: int, *, as_patterns: bool = False, **key_watermarks: int
     ) -> BatchResult:
         query = self.plan.evaluator_query([Meter()])
-        bucket = Bucket(query, self.cells, Codec(), plan_identity(self.plan), run=RowsRun)
+        bucket = RowsBucket(query, self.cells, Codec(), plan_identity(self.plan))
         changes = [
             ((row.key,), [InputChange(None, row.time, row.time + 1, payload_of(self.windows, row))]) for row in rows
         ]

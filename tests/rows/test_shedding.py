@@ -14,8 +14,8 @@ from muntin.errors import PolicyError
 from muntin.rows import RowWindows, batch, elapsed, last, marker
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.evaluators.rows.processing import RowsRun
+from muntin_engine.evaluators.keyed.bucket import BatchResult
+from muntin_engine.evaluators.ordered.run import RowsBucket
 from muntin_engine.plan import plan_module
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity
@@ -39,7 +39,7 @@ class Feed:
 
     def take(self, rows: list[tuple[int, int]], watermark: int) -> BatchResult:
         query = self.plan.evaluator_query([Meter()])
-        bucket = Bucket(query, self.cells, Codec(), plan_identity(self.plan), run=RowsRun)
+        bucket = RowsBucket(query, self.cells, Codec(), plan_identity(self.plan))
         changes = [InputChange(None, time, time + 1, (number,)) for time, number in rows]
         horizon = max([EARLIEST, *(time + 1 for time, _ in rows)])
         return bucket.process([(("a",), changes)] if rows else [], Progress(watermark, horizon))

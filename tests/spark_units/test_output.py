@@ -12,8 +12,8 @@ import pytest
 from muntin import INFINITY, Aggregate, Event, Operator, TimeSensitiveOperator, Window
 from muntin.errors import ModuleContractError
 from muntin_engine.core.changes import OutputChange, OutputKind
-from muntin_engine.evaluators.general import result_tables as output
-from muntin_engine.evaluators.general.result_tables import result_tables
+from muntin_engine.evaluators.keyed import result_tables as output
+from muntin_engine.evaluators.keyed.result_tables import result_tables
 from tests.spark_units.tasks import TICKS, UTC, X, task_of
 
 W = Window(0, 10)

@@ -19,8 +19,8 @@ from muntin import Aggregate, Axis, ClipPolicy, ColumnarAggregate, Component, In
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.evaluators.general.computation import ModuleComputation
-from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.computation import ModuleComputation
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells

@@ -16,9 +16,10 @@ from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.core.source_rules import SourceRules
+from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinBucket
-from muntin_engine.evaluators.joining.join_query import JoinQuery
+from muntin_engine.evaluators.joins.bucket import JoinBucket
+from muntin_engine.evaluators.joins.join_query import JoinQuery
 from muntin_engine.evaluators.pairing.pair_bucket import PairBucket
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.cells import MemoryCells
@@ -107,7 +108,7 @@ def meet(flows: Sequence[Flow], sides: Sequence[Side], seed: int) -> Iterator[tu
     """
     kept, trackers = EvaluatorQuery(tumbling(1), (), has_ids=False), [tracker(s.links, s.changes) for s in sides]
     query = JoinQuery(JoinKind.INNER, (kept, kept), ((0, 0), (1, 0)))
-    general = JoinBucket(query, trackers, MemoryCells(), Codec(), Compatibility({"query": "links"}, []))
+    general = JoinBucket(query, MemoryCells(), Codec(), {"query": "links"}, trackers)
     on_arrays = PairBucket(trackers, MemoryCells(), Codec(), Compatibility({"query": "links"}, []))
     for link, some, watermark in arriving(flows, seed):
         ((place, side),) = [(place, side) for place, side in enumerate(sides) if link in side.links]
@@ -121,7 +122,7 @@ def meet(flows: Sequence[Flow], sides: Sequence[Side], seed: int) -> Iterator[tu
             key = " ".join(map(str, side.key(flow)))
             rows.append(((key,), [InputChange(None, life.start, life.end, (life.payload,), side=place)]))
         observed = [[Observation(link, watermark=watermark)] if place == of else [] for of in range(2)]
-        met = general.process(rows, [Arrival(Progress(), seen) for seen in observed])
+        met = general.take(rows, [InputReport(Progress(), seen) for seen in observed])
         arrays = on_arrays.process([blob(rows, place)] if rows else [], [Progress(), Progress()], observed)
         assert not met.rejections
         found = [(*change.value, change.start) for _, changes in met.output for change in changes]
@@ -145,7 +146,7 @@ def count(
         links: Those of the input, if it is a union.
     """
     query = EvaluatorQuery(window, (Binding(Count(), lambda payload: payload[0]),), has_ids=False)
-    bucket = Bucket(query, MemoryCells(), Codec(), {}, tracker(links) if links else ProgressTracker())
+    bucket = Bucket(query, MemoryCells(), Codec(), {}, [tracker(links)] if links else ())
     rows: Counter[tuple[Any, ...]] = Counter()
     for events, observed, watermark in batches:
         changes = [((key,), [InputChange(None, at, at + 1, (1,))]) for key, at in events]

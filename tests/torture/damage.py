@@ -7,7 +7,8 @@ from random import Random
 
 from muntin import EmitPolicy
 from muntin.errors import MuntinError
-from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.state.cells import CheckedCells
 from muntin_engine.state.codec import Codec
 from tests.differential.cases import WINDOWS, Case, policies

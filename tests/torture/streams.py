@@ -12,8 +12,9 @@ from muntin.changes import Insertion
 from muntin.testing.batches import Batch, KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
-from muntin_engine.evaluators.general import key_store, window_index
+from muntin_engine.evaluators.general import window_index
 from muntin_engine.evaluators.general.key_state import SPECIAL
+from muntin_engine.evaluators.keyed import key_store
 from muntin_engine.state import log
 from tests.differential import slices, snapshots
 from tests.differential.calendars import CALENDARS, LASTING, SLICED, on_the_calendar

@@ -241,6 +241,11 @@ class EvaluatorQuery(MakesOnce):
                 f"a time-bound query emits results eagerly, not with emit={str(self.emit)!r}\n  use emit='eager'"
             )
 
+    @property
+    def sides(self) -> tuple[EvaluatorQuery, ...]:
+        """How the events of each input come: of the only one, as this query says."""
+        return (self,)
+
     @cached_property
     def is_operator(self) -> bool:
         """True if the query's one module returns rows."""

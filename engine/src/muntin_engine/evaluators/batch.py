@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.core.key_patterns import Told
 from muntin_engine.progress import Observation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)

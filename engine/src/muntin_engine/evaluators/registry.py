@@ -8,11 +8,10 @@ from typing import Final
 from muntin.errors import PolicyError
 from muntin_engine.evaluators.columnar.evaluator import ColumnarEvaluator
 from muntin_engine.evaluators.evaluator import Evaluator
-from muntin_engine.evaluators.event_by_event.evaluator import EventByEventEvaluator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
-from muntin_engine.evaluators.joining.evaluator import JoinEvaluator
+from muntin_engine.evaluators.joins.evaluator import JoinEvaluator
+from muntin_engine.evaluators.ordered.evaluator import EventByEventEvaluator, RowsEvaluator
 from muntin_engine.evaluators.pairing.evaluator import PairEvaluator
-from muntin_engine.evaluators.rows.evaluator import RowsEvaluator
 from muntin_engine.evaluators.slices.evaluator import SlicedEvaluator
 
 EVALUATORS: Final[tuple[Evaluator, ...]] = (

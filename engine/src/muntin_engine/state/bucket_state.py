@@ -23,7 +23,7 @@ Store = TypeVar("Store")
 random_version: Final = partial(os.urandom, 16)
 """Makes a version of a state that was never used before."""
 
-LAYOUT: Final = 17
+LAYOUT: Final = 18
 """Version of the layout of the state in a checkpoint."""
 
 
@@ -33,11 +33,13 @@ class KeyTimer(NamedTuple):
     Each may be earlier than necessary, never later.
 
     Attributes:
-        closing: The smallest watermark at which a window closes or state can be dropped.
+        closing: The smallest watermark at which a window closes or state can be dropped; of a join, that of the left
+            input.
         visibility: The smallest max event time (horizon, for eager output) at which a window becomes visible.
         output_watermark: The tick before which the stored state emits and changes nothing.
         clock: The smallest clock reading at which a trigger is due.
         max_event_time: The smallest max event time at which a trigger is due.
+        right_closing: The smallest watermark of the right input at which a join has work.
     """
 
     closing: int
@@ -45,21 +47,31 @@ class KeyTimer(NamedTuple):
     output_watermark: int
     clock: int = INFINITY
     max_event_time: int = INFINITY
+    right_closing: int = INFINITY
 
-    def is_reached(
-        self, watermark: int, visibility: int, clock: int = EARLIEST, max_event_time: int = EARLIEST
-    ) -> bool:
+    def is_reached(self, at: Due) -> bool:
         """True if there is work at some progress."""
         return (
-            self.closing <= watermark
-            or self.visibility <= visibility
-            or self.clock <= clock
-            or self.max_event_time <= max_event_time
+            self.closing <= at.closing
+            or self.visibility <= at.visibility
+            or self.clock <= at.clock
+            or self.max_event_time <= at.max_event_time
+            or self.right_closing <= at.right_closing
         )
 
     def to_data(self) -> list[int]:
-        """Return it as plain data, shorter where no trigger waits, from which `KeyTimer(*data)` makes it again."""
-        return list(self if self[3:] != (INFINITY, INFINITY) else self[:3])
+        """Return it as plain data, shorter for most keys, from which `KeyTimer(*data)` makes it again."""
+        return list(self if self[3:] != (INFINITY,) * 3 else self[:3])
+
+
+class Due(NamedTuple):
+    """The progress by which timers are due: each field of a timer that is no larger than that of its name here."""
+
+    closing: int
+    visibility: int = EARLIEST
+    clock: int = EARLIEST
+    max_event_time: int = EARLIEST
+    right_closing: int = EARLIEST
 
 
 NEVER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)

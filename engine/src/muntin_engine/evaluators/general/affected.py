@@ -9,10 +9,10 @@ from typing import NamedTuple
 from muntin import INFINITY, EmitPolicy, Window
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.admission import NetChanges
-from muntin_engine.evaluators.general.computation import ModuleComputation
-from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.keyed.admission import NetChanges
+from muntin_engine.evaluators.keyed.computation import ModuleComputation
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
 
 
 @dataclass(slots=True)

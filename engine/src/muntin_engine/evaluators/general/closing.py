@@ -14,10 +14,10 @@ from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy, Window
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.event_index import StoredEvent, by_since
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults, sweep
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_since
 from muntin_engine.state.bucket_state import KeyTimer
 
 
@@ -195,7 +195,7 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     Cost: linear in the key's events, by a small constant.
     """
     assigner, events, watermark = state.assigner, state.events, now.watermark
-    times = waiting_times(state, watermark)
+    times = state.waiting_times(watermark)
     earliest, past = events.earliest(assigner.frontier), events.until_at_most(assigner.frontier)
     first = assigner.first_open(earliest)
     output_watermark = assigner.first_start(earliest)  # no window that starts before it is emitted or changes
@@ -218,17 +218,6 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
         if max_event_time <= now.max_event_time:
             max_event_time = EARLIEST
     return KeyTimer(min(times, default=INFINITY), visibility, output_watermark, clock, max_event_time)
-
-
-def waiting_times(state: KeyState, watermark: int) -> list[int]:
-    """Return the watermarks at which rows stop waiting for others of their event, or the key's own one is reached."""
-    times = [state.key_watermark] if state.key_watermark > EARLIEST else []
-    for identity, waiting in state.pending.items():
-        event, (_, start) = state.event(identity), identity
-        nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
-        nodes |= set() if event is None else {event.end}  # nothing can follow an event that has ended
-        times += [node + 1 for node in nodes if watermark <= node < INFINITY]
-    return times
 
 
 def _end_of_waiting(query: EvaluatorQuery, state: KeyState, first: Window, watermark: int) -> int:

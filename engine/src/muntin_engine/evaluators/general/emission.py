@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import ClassVar
 
 from muntin import Window
@@ -22,13 +21,11 @@ class Emission(ABC):
             windows that a micro-batch affects.
         is_signalled: True if every key has work, whatever its timer says, because of a signal.
         windows_closed: The number of windows with members that it emitted as final and keeps no entry of.
-        evicted: The second output of the last key: what its module returned for rows that left.
     """
 
     follows_windows: ClassVar[bool] = True
     is_signalled: bool = False
     windows_closed: int = 0
-    evicted: Sequence[OutputChange] = ()
 
     @abstractmethod
     def emit(

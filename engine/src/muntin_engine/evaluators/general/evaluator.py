@@ -7,25 +7,19 @@ from typing import TYPE_CHECKING
 from muntin import EmitPolicy, Refinement, ResultRefinement
 from muntin.modules import SupportsRemove
 from muntin.rows import RowWindows
-from muntin_engine.core.changes import OutputKind, Timing
-from muntin_engine.evaluators.evaluator import Evaluator, InMemory
+from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
-from muntin_engine.state.cells import Cells
-from muntin_engine.state.codec import Codec
 
 if TYPE_CHECKING:
-    from muntin_engine.evaluators.batch import BucketBatch, Evaluated
-    from muntin_engine.evaluators.general.bucket import BatchRun
-    from muntin_engine.exchange.task_payload import TaskPayload
+    from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 
 
-class GeneralEvaluator(Evaluator):
+class GeneralEvaluator(KeyedEvaluator):
     """Runs windows that cut the axis, any module and policy, with revisions and retractions, key by key in Python."""
 
     name = "general"
     advantage = "it runs any query"
-    takes_revisions = True
 
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query; it runs any whose windows do not follow rows in their order."""
@@ -75,64 +69,15 @@ class GeneralEvaluator(Evaluator):
 
     def load(self) -> None:
         """Import what micro-batches need."""
-        import muntin_engine.evaluators.general.bucket
-        import muntin_engine.evaluators.general.lives.run
-        import muntin_engine.evaluators.general.result_tables  # noqa: F401
+        super().load()
+        import muntin_engine.evaluators.general.lives.run  # noqa: F401
 
-    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
-        """Evaluate a micro-batch of a bucket and write its state."""
-        from muntin_engine.evaluators.batch import Evaluated
+    def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
+        """Return the class of its buckets."""
         from muntin_engine.evaluators.general.bucket import Bucket
-        from muntin_engine.evaluators.general.result_tables import evicted_tables, result_tables
-        from muntin_engine.state.kept_stores import KEPT
+        from muntin_engine.evaluators.general.lives.run import LivesBucket
 
-        KEPT.most = task.worker.kept_bytes
-        (report,), (rules,), emit = batch.reports, task.inputs, task.query.emit
-        run, kept, name = self._run_class(task.plan), None if task.is_static else KEPT, (task.name, bucket)
-        result = Bucket(task.query, cells, task.codec, task.identity, rules.tracker, run, kept, name).process(
-            batch.changes,
-            report.progress,
-            observed=report.observed,
-            key_watermarks=report.key_watermarks,
-            patterns=report.patterns,
-            signals=batch.signals,
-        )
-        metrics = {
-            "keys": result.keys,
-            "windows_closed": result.windows_closed,
-            "keys_forgotten": result.keys_forgotten,
-            "windows_revisable": result.held.windows,
-            "partitions_held": result.held.windows,  # of row windows, which are never revised
-            "keys_held": result.held.keys,
-            "events_held": result.held.events,
-            "state_bytes": result.held.bytes,
-        }
-        if emit is not EmitPolicy.FINAL:
-            changes = [change for _, some in result.output for change in some]
-            metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
-            metrics["early"] = sum(change.timing is Timing.EARLY for change in changes)
-        return Evaluated(
-            result_tables(task, result.output) if result.output else (),
-            result.accepted,
-            result.watermark,
-            result.progress,
-            metrics,
-            result.rejections,
-            evicted=evicted_tables(task, result.evicted) if result.evicted else (),
-        )
-
-    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it."""
-        from muntin_engine.evaluators.general.in_memory import GeneralInMemory
-
-        return GeneralInMemory(plan, cells, codec, self._run_class(plan))
-
-    def _run_class(self, plan: Plan) -> type[BatchRun]:
-        """Return the way of a micro-batch through a bucket."""
-        from muntin_engine.evaluators.general.bucket import BatchRun
-        from muntin_engine.evaluators.general.lives.run import LivesRun
-
-        return BatchRun if plan.forget_keys_after is None else LivesRun
+        return Bucket if plan.forget_keys_after is None else LivesBucket
 
 
 def _slides(planned: ModulePlan) -> bool:

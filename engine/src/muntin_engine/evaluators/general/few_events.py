@@ -18,12 +18,12 @@ from muntin_engine.core.changes import InputChange, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
 from muntin_engine.evaluators.general.closing import FinalEmission
-from muntin_engine.evaluators.general.computation import sweep
-from muntin_engine.evaluators.general.event_index import stored_event
-from muntin_engine.evaluators.general.key_state import assigner_of, few_events
-from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
+from muntin_engine.evaluators.general.key_state import KeyState, assigner_of, few_events
+from muntin_engine.evaluators.keyed.bucket import KeyedRun
+from muntin_engine.evaluators.keyed.computation import sweep
+from muntin_engine.evaluators.keyed.event_index import stored_event
+from muntin_engine.evaluators.keyed.key_store import KeyStore, StoredKey
 from muntin_engine.state.bucket_state import NEVER, KeyTimer
-from muntin_engine.state.codec import Codec
 
 MOST_ROWS: Final = 16
 """A key that a batch brings more rows of is evaluated with its indexes."""
@@ -53,43 +53,36 @@ class FewEvents:
 
     Cost: for a key none of whose windows closes, packing its new rows; otherwise linear in its events.
 
-    Attributes:
-        keys_held: The number of keys that got a state in this batch, less those that have none any more.
-        events_held: The number of events that are kept since this batch, less those that are not any more.
-        serial: The largest serial number of a key without a state.
     """
 
     def __init__(
         self,
+        run: KeyedRun,
         assigner: Assigner,
-        codec: Codec,
         emission: FinalEmission,
         progress: tuple[Progress, Progress],
-        serial: int,
         *,
         is_at_end: bool,
     ) -> None:
         """Prepare for a batch of a query that `takes_few_events`.
 
         Args:
+            run: The batch.
             assigner: The assigner of a key that will have future events alone.
-            codec: Encodes and decodes the records.
             emission: Emits the windows that close.
             progress: The progress before the batch, and after it.
-            serial: The largest serial number of a key without a state.
             is_at_end: True if a result lies at the end of its window.
         """
         before, now = progress
-        self.keys_held = self.events_held = 0
-        self.serial = self._new_serial = serial
+        self._run, self._new_serial = run, run.metadata.serial
         self._open, self._still_open = copy(assigner), copy(assigner)
         self._open.close(before.watermark)
         self._still_open.close(now.watermark)
-        self._codec, self._emission, self._least, self._now = codec, emission, before.watermark, now
+        self._codec, self._emission, self._least, self._now = run.codec, emission, before.watermark, now
         self._is_at_end = is_at_end
 
     def process(
-        self, store: KeyStore, name: bytes, key: object, rows: Sequence[InputChange]
+        self, store: KeyStore[KeyState], name: bytes, key: object, rows: Sequence[InputChange]
     ) -> list[OutputChange] | None:
         """Evaluate a key, and return its output; None, with nothing done, if that takes its indexes.
 
@@ -117,12 +110,12 @@ class FewEvents:
         if is_due or (first is not None and first.end <= limit):
             return self._close(store, name, key, stored, new)
         if first is not None:
-            self.keys_held += store.append(name, self._timer(first), len(rows), self._packed(self._new_serial, new))
-            self.events_held += len(rows)
+            packed = self._packed(self._new_serial, new)
+            self._run.hold(store.append(name, self._timer(first), len(rows), packed), len(rows))
         return []
 
     def _close(
-        self, store: KeyStore, name: bytes, key: object, stored: StoredKey | None, new: Columns
+        self, store: KeyStore[KeyState], name: bytes, key: object, stored: StoredKey[KeyState] | None, new: Columns
     ) -> list[OutputChange]:
         """Return the rows of the windows of a key that close, and write the events that later ones need."""
         limit, before, serial = self._now.watermark, 0, self._new_serial
@@ -147,10 +140,8 @@ class FewEvents:
             timer = NEVER if first is None else self._timer(first)
             store.replace(name, timer, len(kept), self._packed(serial, (starts, ends, payloads)))
         else:
-            store.remove(name)
-            self.serial = max(self.serial, serial)
-        self.keys_held += bool(kept) - (stored is not None)
-        self.events_held += len(kept) - before
+            self._run.forget_key(store, name, serial)
+        self._run.hold(bool(kept) - (stored is not None), len(kept) - before)
         return output
 
     def _packed(self, serial: int, columns: Columns) -> bytes:

@@ -14,7 +14,8 @@ from sys import getsizeof
 from typing import Any, Final, TypeAlias
 
 from muntin import Window
-from muntin_engine.evaluators.general.window_entry import LiveRow, OutputRow, WindowEntry
+from muntin_engine.evaluators.general.window_entry import WindowEntry
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 
 Column: TypeAlias = "array[int] | array[float] | list[Any] | tuple[Column, ...]"
 """Values: an array of equal types, a column for each place of tuples of one length, or a list of anything."""

@@ -8,8 +8,8 @@ from typing import Any
 from muntin import ResultRefinement, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.computation import WindowResults
-from muntin_engine.evaluators.general.window_entry import OutputRow
+from muntin_engine.evaluators.keyed.computation import WindowResults
+from muntin_engine.evaluators.keyed.live_output import OutputRow
 
 
 class RefinementCall:

@@ -13,12 +13,13 @@ from muntin import INFINITY, Window
 from muntin_engine.core.changes import OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.computation import ModuleComputation, Slide, SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.time_bound import ResultsAsKnown, replace_rows, replace_rows_from, shortened
-from muntin_engine.evaluators.general.window_entry import OutputRow, WindowEntry
+from muntin_engine.evaluators.general.time_bound import ResultsAsKnown, shortened
+from muntin_engine.evaluators.general.window_entry import WindowEntry
 from muntin_engine.evaluators.general.window_index import by_window
+from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, WindowResults, sweep
+from muntin_engine.evaluators.keyed.live_output import OutputRow, replace_rows, replace_rows_from
 
 
 class Content(NamedTuple):

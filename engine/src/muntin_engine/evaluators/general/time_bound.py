@@ -6,82 +6,19 @@ A time-bound result never changes output before its cause: rows are shortened in
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import count, pairwise
 from typing import Any
 
 from muntin import INFINITY, Window
-from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.computation import ModuleComputation, Timestamper
-from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
-from muntin_engine.evaluators.general.window_entry import LiveRow, OutputRow, WindowEntry
+from muntin_engine.evaluators.general.window_entry import WindowEntry
 from muntin_engine.evaluators.general.window_index import WindowIndex
-
-
-def replace_rows(
-    window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
-) -> tuple[list[LiveRow], list[OutputChange]]:
-    """Replace a window's live rows by its new rows; return the rows that are live then, and the output changes.
-
-    A row that is live already keeps its id and causes no change; other live rows are retracted in full.
-    """
-    kept, obsolete, missing = _match(live, rows)
-    changes = [_retraction(window, out) for out in obsolete]
-    added = [LiveRow(next_id(), row) for row in missing]
-    return kept + added, changes + [_insertion(window, out) for out in added]
-
-
-def replace_rows_from(
-    since: int, window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
-) -> tuple[list[LiveRow], list[OutputChange]]:
-    """Replace a window's live rows from a tick on: output before it stays, and rows across it are shortened."""
-    wanted = [OutputRow(max(row.start, since), row.end, row.value) for row in rows if row.end > since]
-    past = [out for out in live if out.row.end <= since]
-    reaching = {out.id: out for out in live if out.row.end > since}
-    rest = (LiveRow(out.id, out.row._replace(start=max(out.row.start, since))) for out in reaching.values())
-    kept, obsolete, missing = _match(rest, wanted)
-    ended = [reaching[out.id] for out in obsolete]
-    added = [LiveRow(next_id(), row) for row in missing]
-    shortened = (LiveRow(out.id, out.row._replace(end=since)) for out in ended if out.row.start < since)
-    left = [*past, *(reaching[out.id] for out in kept), *shortened]
-    return left + added, [_end_at(since, window, out) for out in ended] + [_insertion(window, out) for out in added]
-
-
-def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
-    """Return the live rows that are wanted, those that are not, and the wanted rows that are not live."""
-    by_row: dict[Hashable, list[LiveRow]] = {}
-    for out in live:
-        by_row.setdefault(_identity(out.row), []).append(out)
-    kept: list[LiveRow] = []
-    missing: list[OutputRow] = []
-    for row in rows:
-        same = by_row.get(_identity(row)) if by_row else None
-        if same:
-            kept.append(same.pop())
-        else:
-            missing.append(row)
-    return kept, [out for rest in by_row.values() for out in rest], missing
-
-
-def _identity(row: OutputRow) -> Hashable:
-    return row.start, row.end, freeze(row.value)
-
-
-def _end_at(end: int, window: Window, out: LiveRow) -> OutputChange:
-    if out.row.start >= end:
-        return _retraction(window, out)
-    return OutputChange(OutputKind.REVISE, out.id, window, out.row.start, out.row.end, out.row.value, end)
-
-
-def _retraction(window: Window, out: LiveRow) -> OutputChange:
-    return OutputChange(OutputKind.RETRACT, out.id, window, out.row.start, out.row.end, out.row.value)
-
-
-def _insertion(window: Window, out: LiveRow) -> OutputChange:
-    return OutputChange(OutputKind.INSERT, out.id, window, out.row.start, out.row.end, out.row.value)
+from muntin_engine.evaluators.keyed.computation import ModuleComputation, Timestamper
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, replace_rows_from
 
 
 def shortened(

@@ -16,13 +16,14 @@ from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timin
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing import closing_steps, due_limit, has_closed
-from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.refining import RefinementCall
-from muntin_engine.evaluators.general.window_entry import NEW, LiveRow, OutputRow, TriggerState, WindowEntry
+from muntin_engine.evaluators.general.window_entry import NEW, TriggerState, WindowEntry
 from muntin_engine.evaluators.general.window_index import by_window
+from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults, sweep
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 
 
 class TriggerCall:

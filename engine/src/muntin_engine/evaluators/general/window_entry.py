@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from muntin import EARLIEST, INFINITY
+from muntin_engine.evaluators.keyed.live_output import LiveRow
 
 
 class TriggerState(NamedTuple):
@@ -33,21 +34,6 @@ class TriggerState(NamedTuple):
     def wakes(self, clock: int, max_event_time: int) -> bool:
         """True if the trigger is due."""
         return self.due_clock <= clock or self.due_event_time <= max_event_time
-
-
-class OutputRow(NamedTuple):
-    """One row of a window's output, with its lifetime."""
-
-    start: int
-    end: int
-    value: Any
-
-
-class LiveRow(NamedTuple):
-    """An output event that has been emitted and not retracted."""
-
-    id: int
-    row: OutputRow
 
 
 class WindowEntry(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY
-from muntin_engine.evaluators.general.result_tables import in_pieces
+from muntin_engine.evaluators.keyed.result_tables import in_pieces
 from muntin_engine.evaluators.pairing.pair_store import Joined
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.times import extents

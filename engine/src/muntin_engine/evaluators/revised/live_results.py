@@ -16,7 +16,7 @@ from muntin_engine.core.frozen_values import freeze
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.columnar.key_table import KeyTable
 from muntin_engine.evaluators.columnar.lifting import NO_KEYS
-from muntin_engine.evaluators.general.state_serializer import StateSerializer
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.intake import tuples_of
 from muntin_engine.state.codec import Codec

@@ -11,7 +11,7 @@ from muntin import EmitPolicy
 from muntin_engine.core.changes import OutputKind
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.fused.result_tables import session_tables
-from muntin_engine.evaluators.general.result_tables import result_tables
+from muntin_engine.evaluators.keyed.result_tables import result_tables
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.revised.bucket import RevisedBucket

@@ -12,9 +12,9 @@ from muntin_engine.core.changes import InputChange, Key, Rejection, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.columnar.key_table import KeyTable
 from muntin_engine.evaluators.columnar.lifting import NO_KEYS
-from muntin_engine.evaluators.general.admission import Admission
-from muntin_engine.evaluators.general.event_index import StoredEvent
-from muntin_engine.evaluators.general.key_state import Identity, KeyState
+from muntin_engine.evaluators.keyed.admission import Admission
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
 from muntin_engine.evaluators.revised.events import Events, LiveEvents
 from muntin_engine.evaluators.revised.identities import hashes_of
 from muntin_engine.evaluators.revised.waiting import WaitingRows
@@ -79,7 +79,7 @@ def admit(
     table = keys.take(np.array(codes, np.int64))
     names = tuples_of(table, [name for name in table.column_names if name != NO_KEYS])
     for code, name in zip(codes, names, strict=True):
-        state, own = KeyState(query), known.get(code, ())
+        state, own = KeyEvents(query), known.get(code, ())
         state.pending = dict(waiting.by_key.get(code, {}))
         state.events.replace((), [event for _, event in own])
         places = {event.id: place for place, event in own}

@@ -21,7 +21,7 @@ from muntin_engine.evaluators.columnar.lifting import NO_KEYS, Rows, key_rows
 from muntin_engine.evaluators.columnar.partials import Partials
 from muntin_engine.evaluators.fused.lifting import Fusing, row_parts
 from muntin_engine.evaluators.fused.store import ClosedSessions
-from muntin_engine.evaluators.general.admission import Filter
+from muntin_engine.evaluators.keyed.admission import Filter
 from muntin_engine.evaluators.revised import rare, records
 from muntin_engine.evaluators.revised.brought import NOTHING, Brought, Plain, sort_out
 from muntin_engine.evaluators.revised.events import Events, LiveEvents, joined

@@ -11,8 +11,8 @@ import pyarrow as pa
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import InputChange
 from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.general.key_state import Identity
-from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
+from muntin_engine.evaluators.keyed.key_events import Identity
+from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.revised.identities import HashArray, hashes_of
 from muntin_engine.exchange import shuffle
 from muntin_engine.state.codec import Codec

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import HoppingWindows
 from muntin_engine.core.window_grid import WindowGrid
-from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent, by_since, by_until
+from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, by_since, by_until
 
 
 class Assigner(ABC):

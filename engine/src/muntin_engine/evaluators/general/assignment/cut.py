@@ -7,7 +7,7 @@ from typing import Any
 
 from muntin import INFINITY, Window
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent
 
 
 class CutAssigner(Assigner):

@@ -13,7 +13,7 @@ from sortedcontainers import SortedList
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import CountWindows, SnapshotWindows
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent
 
 _FEW_TICKS: Final = 32
 """So many ticks are put into their places one by one; more of them together."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin_engine.evaluators.general.admission import NetChanges, Versions
-from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.lives.state import KeyLives, LifeState, Span
 from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
+from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
 
 
 class LifeChanges(NetChanges):

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Self
 from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.cut import CutAssigner
-from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.evaluators.general.window_entry import WindowEntry
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 
 
 class Span(NamedTuple):

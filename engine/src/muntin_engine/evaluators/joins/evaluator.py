@@ -1,0 +1,115 @@
+"""The evaluator of joins."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, cast
+
+from muntin import EmitPolicy, JoinKind
+from muntin.windows import WindowKind
+from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
+from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from muntin_engine.evaluators.joins.join_query import JoinQuery
+    from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+    from muntin_engine.exchange.task_payload import TaskPayload
+
+
+class JoinEvaluator(KeyedEvaluator):
+    """Runs temporal joins of two inputs, of any kind, revisions in and retractions out, key by key in plain Python."""
+
+    name = "joining"
+    advantage = "two streams meet where their events overlap"
+    takes_inputs = range(2, 3)
+    takes_windows = False
+    unreported = frozenset({"windows_closed", "windows_open", "windows_revisable", "early"})
+
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query: its inputs are not joined."""
+        return None if plan.join is not None else "its inputs are not joined"
+
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module: a join has none."""
+        raise AssertionError(f"a join of {len(plan.inputs)} inputs has no modules, got {module.label}")
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        if join_query(plan).waits:
+            return "a step for each kept event of its key, once in a batch, and for each event that it overlaps"
+        return "a search among the kept events of its key, and a step for each event that it overlaps"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        left, right = (given.name for given in plan.inputs)
+        moving = [given.name for given in plan.inputs if given.event_ends_move]
+        kept = f"an event of {left} until the watermark of {right} has passed its end"
+        if join_query(plan).kind is JoinKind.INNER:
+            kept += ", and the other way round"
+        elif join_query(plan).kind is JoinKind.CLIP:
+            kept += f", or the event that clips it; one of {right} until that of {left} has, and while it clips one"
+        else:
+            kept += f", one of {right} until that of {left} has, and no kept event of {left} starts before its end"
+        kept += "".join(f"; one of {name} at least until its end can no longer move" for name in moving)
+        if not join_query(plan).emits_at_once:
+            kept += "; which rows were emitted of kept events"
+        return f"{kept}; in a log per bucket: a batch appends the changes of the keys that have rows or a timer"
+
+    def explain_output(self, plan: Plan) -> tuple[str, str]:
+        """Say when the output is complete, and how far its watermark is behind the inputs'."""
+        query = join_query(plan)
+        least = "the least watermark of the two inputs"
+        if query.emits_at_once:
+            return f"a pair is final, and emitted, when both events are there; complete to {least}", "none"
+        if query.is_eager:
+            return f"rows are emitted at once, and change until they are settled; complete to {least}", "none"
+        final = "a row is emitted when nothing can change it: the watermarks have passed the ends that may move"
+        return f"{final}, and that of {plan.inputs[1].name} the part without its events", (
+            "as long as a row waits for that, as it starts before"
+        )
+
+    def load(self) -> None:
+        """Import what micro-batches need."""
+        super().load()
+        import muntin_engine.evaluators.joins.bucket  # noqa: F401
+
+    def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
+        """Return the class of its buckets."""
+        from muntin_engine.evaluators.joins.bucket import JoinBucket
+
+        return JoinBucket
+
+    def query_of(self, plan: Plan) -> JoinQuery:
+        """Return a join in the terms of its evaluator."""
+        return join_query(plan)
+
+    def query_of_task(self, task: TaskPayload) -> JoinQuery:
+        """Return the same of a task, made once."""
+        return task.once(_query_of)
+
+
+def join_query(plan: Plan) -> JoinQuery:
+    """Return a join in the terms of its evaluator."""
+    from muntin_engine.core.evaluator_query import EvaluatorQuery
+    from muntin_engine.evaluators.joins.join_query import JoinQuery
+
+    assert plan.join is not None, "the planner asks for joins alone"
+    left, right = (
+        EvaluatorQuery(
+            cast(WindowKind, plan.window),  # there are none
+            (),
+            axis=plan.words,
+            is_edge=given.has_samples,
+            has_ids=given.columns.id is not None,
+            late=given.late,
+            keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
+        )
+        for given in plan.inputs
+    )
+    columns = tuple((column.side, column.place) for column in plan.join.columns)
+    return JoinQuery(plan.join.kind, (left, right), columns, plan.emit is EmitPolicy.EAGER, plan.join.on)
+
+
+def _query_of(task: TaskPayload) -> JoinQuery:
+    return join_query(task.plan)

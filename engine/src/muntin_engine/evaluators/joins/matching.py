@@ -1,0 +1,186 @@
+"""The rows of a join: what left events and the right ones that overlap them give, and when that is final."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from muntin import INFINITY, JoinKind
+from muntin_engine.evaluators.joins.join_query import JoinQuery
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
+
+LEFT, RIGHT = 0, 1
+
+
+class Watermarks(NamedTuple):
+    """The watermark of each input."""
+
+    left: int
+    right: int
+
+
+class Match(NamedTuple):
+    """A row of the output of a left event.
+
+    Attributes:
+        right: The right event; None for a part of the left event.
+        start: First tick of its lifetime.
+        end: First tick after it.
+    """
+
+    right: StoredEvent | None
+    start: int
+    end: int
+
+
+def neighbours(
+    events: Iterable[StoredEvent], others: Iterable[StoredEvent]
+) -> Iterator[tuple[StoredEvent, list[StoredEvent]]]:
+    """Yield each event with those of the others that live at one of its ticks, in order of their starts.
+
+    The others include those that start where it ends. Events that a filter left out overlap nothing.
+
+    Cost: sorting both; then each event costs the others that live at its start, and those that overlap it.
+    """
+    known = sorted((other for other in others if other.is_member), key=by_start)
+    starts = [other.start for other in known]
+    place, alive = 0, list[StoredEvent]()
+    for event in sorted((event for event in events if event.is_member), key=by_start):
+        while place < len(known) and starts[place] <= event.start:
+            alive.append(known[place])
+            place += 1
+        alive = [other for other in alive if other.end > event.start]
+        yield event, alive + known[place : bisect_right(starts, event.end, place)]
+
+
+def matches(kind: JoinKind, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
+    """Return the rows of a left event.
+
+    Args:
+        kind: The kind of the join, other than `JoinKind.CLIP`, whose rows `ClipEmission` knows.
+        left: The left event.
+        rights: Those of its `neighbours` that it meets.
+    """
+    found: list[Match] = []
+    rights = [right for right in rights if right.start < left.end]
+    if kind.pairs:
+        found += [Match(right, max(left.start, right.start), min(left.end, right.end)) for right in rights]
+    if kind is JoinKind.INNER:
+        return found
+    covered = joined((max(left.start, right.start), min(left.end, right.end)) for right in rights)
+    if kind is JoinKind.SEMI:
+        return [Match(None, *part) for part in covered]
+    at = left.start
+    for start, end in covered:
+        if at < start:
+            found.append(Match(None, at, start))
+        at = end
+    return [*found, Match(None, at, left.end)] if at < left.end else found
+
+
+def joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return stretches in order of their starts, with those that overlap or touch as one.
+
+    Example:
+        >>> joined([(0, 5), (2, 3), (5, 7), (9, 10)])
+        [(0, 7), (9, 10)]
+    """
+    found: list[tuple[int, int]] = []
+    for start, end in stretches:
+        if found and start <= found[-1][1]:
+            since, until = found.pop()
+            found.append((since, max(until, end)))
+        else:
+            found.append((start, end))
+    return found
+
+
+class Finality:
+    """Tells what no legal change can alter any more, given the watermark of each input.
+
+    A change of an input is legal if its sync time, the earliest tick that it changes, is not before the watermark of
+    that input. So an event whose end may move can still end at any tick from the watermark on, and not before it; one
+    that starts at the watermark or later may also be retracted.
+    """
+
+    def __init__(self, query: JoinQuery, watermarks: Watermarks) -> None:
+        self._moves = tuple(side.event_ends_move for side in query.sides)
+        self._is_edge = tuple(side.is_edge for side in query.sides)
+        self._watermarks = watermarks
+
+    def is_past(self, side: int, event: StoredEvent) -> bool:
+        """True if no legal row of its own input can be about an event any more, or about what a sample ends."""
+        watermark = self._watermarks[side]
+        if not self._moves[side] or watermark == INFINITY:
+            return True
+        return event.end < watermark or (self._is_edge[side] and event.end == watermark)
+
+    def is_fixed(self, side: int, event: StoredEvent) -> bool:
+        """True if the end of an event cannot move; that of a sample can only come earlier, and it lasts a tick."""
+        return self.is_past(side, event) or (self._is_edge[side] and event.end == event.start + 1)
+
+    def lasts(self, side: int, event: StoredEvent, tick: int) -> bool:
+        """True if an event that ends at a tick or later will not come to end before it."""
+        is_first_tick = self._is_edge[side] and tick == event.start + 1
+        return is_first_tick or self._watermarks[side] >= tick or self.is_fixed(side, event)
+
+    def covered(self, rights: Iterable[StoredEvent]) -> list[tuple[int, int]]:
+        """Return the intervals in which right events, in order of their starts, live whatever comes."""
+        watermark = self._watermarks[RIGHT]
+        parts = []
+        for right in rights:
+            least = right.end
+            if not self.is_fixed(RIGHT, right):
+                least = max(watermark, right.start + self._is_edge[RIGHT])
+            if right.start < least:
+                parts.append((right.start, min(least, right.end)))
+        return joined(parts)
+
+    def awaits(
+        self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent], *, is_covered: bool
+    ) -> list[tuple[int, int]]:
+        """Return the sides that a row of a left event waits for, each with the watermark that it has to reach.
+
+        Args:
+            left: The left event.
+            match: The row.
+            rights: Those of its `neighbours` that it meets.
+            is_covered: True if a part of the left event is one that right events cover.
+
+        Returns:
+            Nothing if the row is final. What it waits for may be but the first of several steps.
+        """
+        right, start, end = match
+        if not self.lasts(LEFT, left, end):
+            return [(LEFT, end)]
+        if right is None:
+            return self._part_awaits(left, start, end, rights, is_covered=is_covered)
+        if not self.lasts(RIGHT, right, end):
+            return [(RIGHT, end)]
+        ending = [(side, event) for side, event in ((LEFT, left), (RIGHT, right)) if event.end == end]
+        if any(self.is_fixed(side, event) for side, event in ending):
+            return []
+        return [(side, end + 1) for side, _ in ending]
+
+    def _part_awaits(
+        self, left: StoredEvent, start: int, end: int, rights: Sequence[StoredEvent], *, is_covered: bool
+    ) -> list[tuple[int, int]]:
+        """Return the same for a part of a left event: it may go on past its end, or what is in it may change."""
+        watermark, known = self._watermarks[RIGHT], self.covered(rights)
+        if is_covered:
+            sure_to = next((until for since, until in known if since <= start < until), start)
+            if sure_to < end:
+                return [(RIGHT, max(sure_to, watermark) + 1)]
+            if left.start < start and watermark < start:
+                return [(RIGHT, start)]
+            goes_on = any(right.start <= end < right.end for right in rights)
+            is_over = not goes_on and watermark > end
+        else:
+            if watermark < end:
+                return [(RIGHT, end)]
+            is_over = any(since <= end < until for since, until in known)
+        if is_over or (end == left.end and self.is_fixed(LEFT, left)):
+            return []
+        awaited = [(LEFT, end + 1)] if end == left.end else []
+        return awaited + ([(RIGHT, end + 1)] if watermark <= end else [])

@@ -1,0 +1,366 @@
+"""Evaluate a bucket, a fixed share of all keys: a micro-batch of input changes gives the net change of the output.
+
+State is a log of records, one or more for each key. A worker caches them between batches; a batch decodes and writes
+only the keys that have rows or whose timer is due. The bucket's metadata holds the progress of the inputs, the list of
+the log's entries and the soonest timer: a batch without rows and due timers reads nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, ClassVar, NamedTuple
+
+from muntin import EARLIEST, LatePolicy
+from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
+from muntin_engine.core.key_patterns import KeyPatterns, Told
+from muntin_engine.errors import StateError
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.keyed.admission import Admission, Filter, NetChanges
+from muntin_engine.evaluators.keyed.key_events import KeyEvents
+from muntin_engine.evaluators.keyed.key_store import KeyStore, update_keys
+from muntin_engine.evaluators.keyed.shedding import Shedding
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.progress import InputsProgress, Observation, ProgressTracker
+from muntin_engine.progress.tracker import effective, for_key, seen_to
+from muntin_engine.state.bucket_state import BucketMetadata, BucketState, Due, KeyTimer, random_version
+from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.kept_stores import KeptStores
+
+
+class Work(NamedTuple):
+    """The part of a batch for one key: its rows and its key watermark."""
+
+    key: Key
+    rows: Sequence[InputChange] = ()
+    key_watermark: int = EARLIEST
+
+    def add(self, other: Work) -> Work:
+        """Return it with more rows of the same key, and the larger key watermark."""
+        return Work(self.key, [*self.rows, *other.rows], max(self.key_watermark, other.key_watermark))
+
+
+@dataclass(slots=True)
+class BatchResult:
+    """The output of a bucket for a batch.
+
+    Attributes:
+        output: The changes of the output, key by key.
+        evicted: The rows of the second output, key by key.
+        rejections: The late and rejected rows, key by key. A row that waited for others may be rejected in a later
+            batch than its own.
+        progress: The progress of all inputs together after the batch.
+        watermark: The output watermark: no later output of this bucket changes anything before it.
+        accepted: The number of accepted rows; one that waits for other rows of its event counts when they came.
+        keys: The number of keys that the batch brought rows of.
+        windows_closed: The number of windows of keys, with members, that this batch made final.
+        keys_forgotten: The number of lives of keys that ended in this batch, so that nothing is kept of them.
+        held: The sizes of the bucket's state now.
+    """
+
+    output: list[tuple[Key, list[OutputChange]]] = field(default_factory=list)
+    evicted: list[tuple[Key, Sequence[OutputChange]]] = field(default_factory=list)
+    rejections: list[tuple[Key, Rejection]] = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
+    watermark: int = EARLIEST
+    accepted: int = 0
+    keys: int = 0
+    windows_closed: int = 0
+    keys_forgotten: int = 0
+    held: HeldState = field(default_factory=HeldState)
+
+
+class Start(NamedTuple):
+    """What a micro-batch begins with.
+
+    Attributes:
+        codec: Encodes and decodes the state.
+        metadata: The metadata of the bucket.
+        before: The progress of each input before the batch.
+        now: Its progress after it.
+        patterns: The patterns of keys that were complete beyond the watermark before the batch, and those after it.
+        signals: The names of the signals in the batch.
+    """
+
+    codec: Codec
+    metadata: BucketMetadata
+    before: Sequence[Progress]
+    now: InputsProgress
+    patterns: tuple[KeyPatterns, KeyPatterns]
+    signals: frozenset[str]
+
+
+class KeyedRun(ABC):
+    """A micro-batch on its way through the keys of a bucket.
+
+    Attributes:
+        state_class: The class of a key's state.
+        result: The result of the batch so far.
+        before: The progress of each input before the batch, with the watermark after allowed lateness.
+        now: The same after the batch.
+        due_at: The progress by which timers are due.
+        is_signalled: True if every key has work, whatever its timer says.
+    """
+
+    state_class: type[Any]
+    due_at: Due
+    is_signalled: bool = False
+
+    def __init__(self, query: Any, start: Start) -> None:
+        """Begin.
+
+        Args:
+            query: The query, as the state class takes it. Its `sides` say how the events of each input come.
+            start: The progress and the state of the bucket.
+        """
+        self.result = BatchResult(progress=start.now.least)
+        self.query, self.metadata = query, start.metadata
+        self.codec, self._serial, self._held = start.codec, start.metadata.serial, start.metadata.held
+        self._sides, self._reported = query.sides, (start.before, start.now.inputs)
+        self._patterns_before, self._patterns = start.patterns
+        self.before, self.now = (
+            [effective(side, progress) for side, progress in zip(query.sides, some, strict=True)]
+            for some in self._reported
+        )
+        self._filters = [Filter(side.keeps) for side in query.sides]
+        self._shedding = [Shedding.of(side) for side in query.sides]
+
+    @abstractmethod
+    def evaluate(
+        self,
+        key: Key,
+        state: Any,
+        nets: Sequence[NetChanges],
+        before: Sequence[Progress],
+        now: Sequence[Progress],
+    ) -> list[OutputChange]:
+        """Take the net changes of a key in, drop what nothing needs then, and return the changes of its output.
+
+        Args:
+            key: The key.
+            state: Its state, without the changes.
+            nets: The changes of each input.
+            before: The progress of each input before the batch, as it counts for the key.
+            now: The progress after it.
+        """
+
+    @abstractmethod
+    def timer_of(self, state: Any, now: Sequence[Progress]) -> KeyTimer:
+        """Return the timer of a key, given the progress as it counts for it."""
+
+    @abstractmethod
+    def output_watermark(self, earliest: int) -> int:
+        """Return the output watermark, before which no output changes any more (StreamInsight paper, section V.F).
+
+        Args:
+            earliest: The smallest `KeyTimer.output_watermark` of any key that has a state.
+        """
+
+    def why_unstorable(self, key: Key, state: Any) -> StateError | None:
+        """Return an error that says why a state cannot be stored, if more is known of that than what failed."""
+        del key, state
+        return None
+
+    @cached_property
+    def serializer(self) -> StateSerializer:
+        """Writes what modules keep."""
+        return StateSerializer(self._sides[0], self.codec, self.metadata.schema_versions)
+
+    def run(self, store: KeyStore[Any], work: Mapping[bytes, Work]) -> None:
+        """Process the keys that have rows or a timer that is due."""
+        self.result.keys = len(work)
+        due = store.due(self.due_at, is_signalled=self.is_signalled)
+        for name in sorted({*work, *due, *self._keys_ahead(store)}):
+            of_key = work.get(name) or Work(tuple(self.codec.unpack(name)))
+            if output := self.process_key(store, name, of_key):
+                self.result.output.append((of_key.key, output))
+        self.metadata.held = self._held
+
+    def process_key(self, store: KeyStore[Any], name: bytes, work: Work) -> list[OutputChange]:
+        """Evaluate a key: admit its rows, take them in, emit, and write its state; return the changes of its output."""
+        key = work.key
+        decode = partial(self.state_class.from_data, self.query, serializer=self.serializer, key=key)
+        stored = store.get(name, decode)
+        state = self.state_class(self.query, self._serial) if stored is None else stored
+        self.hold(-(stored is not None), -state.held_count, -state.held_windows)
+        nets, before, now = list[NetChanges](), list[Progress](), list[Progress]()
+        for side, of_side in enumerate(state.sides):
+            since, until = self._progress_of(side, of_side, work)
+            nets.append(self._admit(key, side, of_side, work.rows, since.watermark, until.watermark))
+            before.append(since)
+            now.append(until)
+        output = self.evaluate(key, state, nets, before, now)
+        for of_side, reached in zip(state.sides, self.now, strict=True):
+            if of_side.key_watermark <= reached.watermark:
+                of_side.key_watermark = EARLIEST
+        if state.is_empty:
+            self.forget_key(store, name, state.serial)
+            return output
+        self.hold(1, state.held_count, state.held_windows)
+        parts = partial(state.changes, self.serializer, key), partial(state.to_data, self.serializer, key)
+        try:
+            store.put(name, self.timer_of(state, now), state, *parts)
+        except StateError as error:
+            named = self.why_unstorable(key, state)
+            if named is None:
+                raise
+            raise named from error
+        return output
+
+    def hold(self, keys: int, events: int, windows: int = 0) -> None:
+        """Count what is held, or with negative numbers what no longer is."""
+        held = self._held
+        self._held = HeldState(0, held.keys + keys, held.events + events, held.windows + windows)
+
+    def forget_key(self, store: KeyStore[Any], name: bytes, serial: int) -> None:
+        """Forget a key of which nothing is left but its last serial number."""
+        self.metadata.serial = max(self.metadata.serial, serial)
+        store.remove(name)
+
+    def _keys_ahead(self, store: KeyStore[Any]) -> list[bytes]:
+        """Return the encoded keys whose watermark the patterns of the batch advance."""
+        before, now = self._patterns_before, self._patterns
+        if now is before:
+            return []
+        named = ((name, tuple(self.codec.unpack(name))) for name, _ in store.items())
+        return [name for name, key in named if now.watermark_of(key) > before.watermark_of(key)]
+
+    def is_ahead(self, work: Work) -> bool:
+        """Return True if a key has a watermark of its own that its state does not say."""
+        patterns = (self._patterns_before, self._patterns)
+        return max(work.key_watermark, *(some.watermark_of(work.key) for some in patterns)) > EARLIEST
+
+    def _progress_of(self, side: int, state: KeyEvents, work: Work) -> tuple[Progress, Progress]:
+        """Return the progress of an input before the batch and after it, with the key's own watermark."""
+        before, now = self.before[side], self.now[side]
+        since, until = self._reported[0][side], self._reported[1][side]
+        if (own := max(state.key_watermark, self._patterns_before.watermark_of(work.key))) > EARLIEST:
+            before = effective(self._sides[side], for_key(since, own))
+        state.key_watermark = max(state.key_watermark, work.key_watermark)
+        if (own := max(own, state.key_watermark, self._patterns.watermark_of(work.key))) > EARLIEST:
+            now = effective(self._sides[side], for_key(until, own))
+        return before, now
+
+    def _admit(
+        self, key: Key, side: int, state: KeyEvents, rows: Sequence[InputChange], watermark: int, now: int
+    ) -> Admission:
+        """Admit the rows of one input: those that the key has room for, that are legal, and that a filter lets in."""
+        query, filter, shedding = self._sides[side], self._filters[side], self._shedding[side]
+        if len(self._sides) > 1:
+            rows = [row for row in rows if row.side == side]
+        open_rows = filter.count(state.waiting) + filter.count(rows)
+        taken, shed = (rows, []) if shedding is None else shedding.take(key, state, rows, watermark)
+        admission = Admission(state, watermark, axis=query.axis, adjusts=query.late.policy is LatePolicy.ADJUST)
+        admission.admit(taken, now)
+        filter.leave_out(state, admission)
+        rejections = filter.visible(admission.rejections + shed)
+        if rejections:
+            self.result.rejections += [(key, rejection) for rejection in rejections]
+        self.result.accepted += open_rows - len(rejections) - filter.count(state.waiting)
+        return admission
+
+
+class KeyedBucket:
+    """Evaluates a query for many keys: a fixed share of all, as a key group is in Flink.
+
+    Cost: reading and writing the metadata; for each key touched evaluating it, decoding it unless its decoded state is
+    kept, and writing its changes, or all of it where that is little. Keys that are not touched and have nothing to
+    close cost nothing, unless the state has to be read back first.
+
+    Attributes:
+        run: The class that processes a micro-batch.
+    """
+
+    run: ClassVar[type[KeyedRun]]
+
+    def __init__(  # what a bucket is made of
+        self,
+        query: Any,
+        cells: Cells,
+        codec: Codec,
+        identity: Mapping[str, object],
+        trackers: Sequence[ProgressTracker] = (),
+        kept: KeptStores | None = None,
+        name: Hashable = None,
+        make_version: Callable[[], bytes] = random_version,
+    ) -> None:
+        """Open a bucket.
+
+        Args:
+            query: The query, as `run` takes it.
+            cells: The cells that hold the state.
+            codec: Encodes and decodes the state.
+            identity: The parts of the query that the state depends on. A query with another identity cannot read the
+                state, except where only versions of modules differ and the newer ones continue from the older.
+            trackers: Compute the watermark of each input from the progress that it reports; by default it reports its
+                watermark itself.
+            kept: The cache of this process for key stores, between batches; None for no cache.
+            name: Identifies the bucket in that cache; of a tuple, the first part identifies the query.
+            make_version: Returns a version for the state that was never used before.
+        """
+        first, *_ = query.sides
+        compatibility = Compatibility(identity, [binding.module for binding in first.bindings], (), [first.window])
+        self._query, self._codec, self._most_patterns = query, codec, first.most_patterns
+        self._trackers = trackers or [ProgressTracker() for _ in query.sides]
+        self._state = partial(BucketState, cells, codec, compatibility, kept, name, make_version)
+
+    def process(
+        self,
+        changes: Iterable[tuple[Key, Sequence[InputChange]]],
+        arrived: Progress,
+        *,
+        observed: Sequence[Observation] = (),
+        key_watermarks: Sequence[tuple[Key, int]] = (),
+        patterns: Sequence[Told] = (),
+        signals: frozenset[str] = frozenset(),
+    ) -> BatchResult:
+        """Process a micro-batch of the only input; see `take`."""
+        return self.take(changes, [InputReport(arrived, observed, key_watermarks, patterns)], signals)
+
+    def take(
+        self,
+        changes: Iterable[tuple[Key, Sequence[InputChange]]],
+        reports: Sequence[InputReport],
+        signals: frozenset[str] = frozenset(),
+    ) -> BatchResult:
+        """Process a micro-batch.
+
+        Args:
+            changes: The rows of all inputs by key. The order of keys and of rows has no meaning.
+            reports: The progress of each input, its observations, and the watermarks of single keys and of patterns of
+                keys. They take effect after the batch: a row of the batch is late only relative to the watermark of
+                earlier batches.
+            signals: The names of the signals in the batch.
+
+        Raises:
+            ModuleFailedError: A module raised an exception. The state stays as it was.
+            StateMismatchError: The state was written by another query.
+            StateError: Too many patterns are beyond the watermark.
+        """
+        state, codec = self._state(), self._codec
+        metadata, count = state.metadata, len(self._trackers)
+        before = InputsProgress.from_data(metadata.tracked) if metadata.tracked else InputsProgress.start(count)
+        arrived = [
+            seen_to(some.progress, [tick for _, tick in (*some.key_watermarks, *some.patterns)]) for some in reports
+        ]
+        now = before.advance(self._trackers, arrived, [some.observed for some in reports])
+        work: dict[bytes, Work] = {}
+        of_keys = (Work(key, (), watermark) for some in reports for key, watermark in some.key_watermarks)
+        for part in (*(Work(key, rows) for key, rows in changes), *of_keys):
+            key = canonical(part.key)
+            name = codec.pack(list(key))
+            known = work.get(name)
+            work[name] = part._replace(key=key) if known is None else known.add(part)
+        told, known = [one for some in reports for one in some.patterns], KeyPatterns(metadata.patterns)
+        patterns = known.advance(told, now.least.watermark, self._most_patterns)
+        batch = self.run(self._query, Start(codec, metadata, before.inputs, now, (known, patterns), signals))
+        metadata.progress, metadata.tracked, metadata.patterns = now.least, now.to_data(), patterns.to_data()
+        if work or told or batch.is_signalled or metadata.timer.is_reached(batch.due_at):
+            update_keys(state, codec, partial(batch.run, work=work))
+        batch.result.held = metadata.held._replace(bytes=state.write())
+        batch.result.watermark = batch.output_watermark(metadata.timer.output_watermark)
+        return batch.result

@@ -1,0 +1,191 @@
+"""An operator that follows the events of a key: its calls, in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from muntin import INFINITY, Event, IntervalOperator, StreamOperator, Window
+from muntin.modules.stream_operator import too_many_wake_ups
+from muntin.query_checks import check_cause, wake_up_of
+from muntin_engine.core.changes import OutputChange, OutputKind, Progress
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.core.returned_rows import listing
+from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.evaluators.keyed.computation import ModuleComputation
+from muntin_engine.evaluators.keyed.key_events import ALWAYS
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge
+from muntin_engine.evaluators.ordered.follower import Follower
+
+
+class OperatorCalls:
+    """The methods of an operator. An exception inside one names module, version, key, tick and method.
+
+    Attributes:
+        label: The module, by name and version.
+        select: Makes the operator's input of an event; `SKIPPED` if it does not accept that.
+    """
+
+    def __init__(self, binding: Binding, computation: ModuleComputation) -> None:
+        module = binding.module
+        assert isinstance(module, StreamOperator), "only such modules follow a stream"
+        self.select = binding.select
+        self.label, self._module = f"{module.name} {module.version}", module
+        self._call = computation.handle
+        self._create: Callable[[], Any] = module.create_state
+        self._begins = "on_start" if isinstance(module, IntervalOperator) else "on_event"
+        self._on_event = listing(getattr(module, self._begins), binding.plain, module.result_field())
+        self._on_end = listing(getattr(module, "on_end", module.on_event), binding.plain, module.result_field())
+        self._on_time = listing(module.on_time, binding.plain, module.result_field())
+        defined = type(module)
+        self._next_time = module.next_time if defined.next_time is not StreamOperator.next_time else None
+        self._is_empty = module.is_empty if defined.is_empty is not StreamOperator.is_empty else None
+
+    def create_state(self, key: object, tick: Window) -> Any:
+        """Return the state of a new key."""
+        return self._call("create_state", key, tick, self._create)
+
+    def on_event(self, key: object, tick: Window, state: Any, payload: Any, *, is_end: bool = False) -> list[Any]:
+        """Return the rows for an event, or for its end."""
+        if is_end:
+            return self._call("on_end", key, tick, self._on_end, state, payload, tick.start)
+        return self._call(self._begins, key, tick, self._on_event, state, payload, tick.start)
+
+    def on_time(self, key: object, tick: Window, state: Any) -> list[Any]:
+        """Return the rows for a wake-up."""
+        return self._call("on_time", key, tick, self._on_time, state, tick.start)
+
+    def is_empty(self, key: object, tick: Window, state: Any) -> bool:
+        """Return True if the key can be forgotten."""
+        return self._is_empty is not None and bool(self._call("is_empty", key, tick, self._is_empty, state))
+
+    def next_time(self, key: object, tick: Window, state: Any) -> int:
+        """Return the time of the next wake-up; `INFINITY` if there is none.
+
+        Raises:
+            ModuleContractError: The operator returned something that is no time.
+        """
+        if self._next_time is None:
+            return INFINITY
+        asked = self._call("next_time", key, tick, self._next_time, state)
+        return wake_up_of(self._module, asked, tick.start, key)
+
+    def output(self, key: object, time: int, row: Any) -> tuple[int, int, Any]:
+        """Return the lifetime of a row, and the row.
+
+        Raises:
+            ModuleContractError: It starts before its cause.
+        """
+        if not isinstance(row, Event):
+            return time, time + 1, row
+        check_cause(self._module, row.start, time, key)
+        return row.start, row.end, row.payload
+
+
+class OperatorState(DelayBuffer):
+    """The state of a key that a stream operator follows.
+
+    Attributes:
+        own: The operator's state; None if the key is as good as a new one.
+        wake_up: The time at which the operator wants to be called; `INFINITY` if there is none.
+    """
+
+    def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Start a key; see `KeyEvents`."""
+        super().__init__(query, serial)
+        self.own: Any = None
+        self.wake_up = INFINITY
+
+    @property
+    def is_empty(self) -> bool:
+        """True if forgetting the key loses nothing."""
+        return self.own is None and super().is_empty
+
+    def own_data(self, serializer: StateSerializer, key: object) -> list[object]:
+        """Return the operator's state, and when it wants to be called."""
+        packed = [] if self.own is None else serializer.pack([[self.own]], key, [ALWAYS])
+        return [packed, serializer.schema_version, self.wake_up]
+
+    def restore_own(
+        self, stored: Sequence[tuple[Sequence[Any], int]], serializer: StateSerializer, key: object
+    ) -> None:
+        """Restore them as they were stored last."""
+        (packed, schema_version, self.wake_up), _ = stored[-1]
+        if packed:
+            ((self.own,),) = serializer.unpack(packed, schema_version, key, [ALWAYS])
+
+
+class LastingState(OperatorState):
+    """The state of a key whose operator is told when events end."""
+
+    releases_ends = True
+
+
+class StreamOperatorCalls(Follower[OperatorState]):
+    """Hands the events that the watermark has passed to an operator, and wakes it, in order of time.
+
+    Cost: what the operator's calls cost.
+    """
+
+    def __init__(self, query: EvaluatorQuery, computation: ModuleComputation) -> None:
+        """Prepare for a batch of a query with an operator, which `computation` calls."""
+        super().__init__()
+        (binding,) = query.bindings
+        self._calls = OperatorCalls(binding, computation)
+        self._most, self._axis = query.most_wake_ups, query.axis
+
+    def follow(
+        self, key: object, state: OperatorState, released: Sequence[Edge], before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Return the rows of the operator."""
+        del before  # what was released depends on it already
+        self._key, self._state = key, state
+        self._output: list[OutputChange] = []
+        self._left = self._most
+        for time, is_start, event in released:
+            payload = self._calls.select(event.payload)
+            if payload is SKIPPED:
+                continue
+            self._advance(time)
+            tick = Window(time, time + 1)
+            if state.own is None:
+                state.own = self._calls.create_state(key, tick)
+            self._left += 1
+            self._take(tick, self._calls.on_event(key, tick, state.own, payload, is_end=not is_start))
+        if now.watermark < INFINITY:
+            self._advance(now.watermark)
+            return self._output
+        self._advance(now.horizon)
+        if state.wake_up < INFINITY:
+            self._wake(state.wake_up)
+        state.own, state.wake_up = None, INFINITY
+        return self._output
+
+    def _advance(self, time: int) -> None:
+        """Wake the operator at the times up to one, as long as it asks for a number of them that ends.
+
+        Raises:
+            ModuleContractError: The operator asks for more.
+        """
+        while (asked := self._state.wake_up) <= time:
+            if not self._left:
+                raise too_many_wake_ups(self._calls.label, self._key, self._most, self._woken, asked, time, self._axis)
+            self._left -= 1
+            self._wake(asked)
+
+    def _wake(self, time: int) -> None:
+        self._woken = time
+        tick = Window(time, time + 1)
+        self._take(tick, self._calls.on_time(self._key, tick, self._state.own))
+
+    def _take(self, tick: Window, rows: list[Any]) -> None:
+        """Emit the rows of a call, and ask the operator how to go on."""
+        key, state, calls = self._key, self._state, self._calls
+        for row in rows:
+            start, end, value = calls.output(key, tick.start, row)
+            self._output.append(OutputChange(OutputKind.INSERT, state.next_serial(), tick, start, end, value))
+        if calls.is_empty(key, tick, state.own):
+            state.own, state.wake_up = None, INFINITY
+        else:
+            state.wake_up = calls.next_time(key, tick, state.own)
