@@ -25,7 +25,7 @@ def test_a_ledger_comes_back_as_it_was_written() -> None:
     metadata.progress = Progress(5, 9, 7)
     metadata.timer, metadata.held = KeyTimer(INFINITY, 8, EARLIEST, 5), HeldState(0, 3, 7, 2)
     metadata.serial, metadata.version, metadata.log = 12, b"a name", [3, []]
-    metadata.tracked = [5, "a source"]
+    metadata.tracked, metadata.patterns = [5, "a source"], [[[["eu"], []], 7]]
     again = read(metadata.to_bytes(Codec()))
     assert vars(again) == vars(metadata)
 

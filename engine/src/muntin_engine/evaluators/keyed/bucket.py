@@ -355,9 +355,9 @@ class KeyedBucket:
             name = codec.pack(list(key))
             known = work.get(name)
             work[name] = part._replace(key=key) if known is None else known.add(part)
-        told, known = [one for some in reports for one in some.patterns], KeyPatterns(metadata.patterns)
-        patterns = known.advance(told, now.least.watermark, self._most_patterns)
-        batch = self.run(self._query, Start(codec, metadata, before.inputs, now, (known, patterns), signals))
+        told, patterns_before = [one for some in reports for one in some.patterns], KeyPatterns(metadata.patterns)
+        patterns = patterns_before.advance(told, now.least.watermark, self._most_patterns)
+        batch = self.run(self._query, Start(codec, metadata, before.inputs, now, (patterns_before, patterns), signals))
         metadata.progress, metadata.tracked, metadata.patterns = now.least, now.to_data(), patterns.to_data()
         if work or told or batch.is_signalled or metadata.timer.is_reached(batch.due_at):
             update_keys(state, codec, partial(batch.run, work=work))
