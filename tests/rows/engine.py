@@ -11,8 +11,7 @@ from muntin.rows import RowWindows
 from muntin.schemas import describe
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
-from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.rows.processing import RowsRun
+from muntin_engine.evaluators.ordered.run import RowsBucket
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import checked_plan
@@ -93,7 +92,7 @@ def both_outputs(
     """Return the results of micro-batches, and what rows that left gave; time was said to have come so far before."""
     cells, codec = MemoryCells(), Codec.of([module.module for module in plan.modules])
     query, identity = plan.evaluator_query([Meter() for _ in plan.modules]), plan_identity(plan)
-    bucket = Bucket(query, cells, codec, identity, run=RowsRun)
+    bucket = RowsBucket(query, cells, codec, identity)
     found: list[Result] = []
     left: list[Result] = []
     horizon = said
@@ -101,7 +100,7 @@ def both_outputs(
     carried = [column.name for column in plan.input.columns.payload][1 + len(plan.rows.reads) :]
     for rows, watermark in steps:
         if restarts:
-            bucket = Bucket(query, cells, codec, identity, run=RowsRun)
+            bucket = RowsBucket(query, cells, codec, identity)
         changes = [
             ((row.key,), [InputChange(None, row.time, row.time + 1, payload_of(plan.rows, row, carried))])
             for row in rows
