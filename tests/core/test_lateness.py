@@ -121,7 +121,10 @@ class KeyFeed:
     ) -> BatchResult:
         bucket = Bucket(self.query, self.cells, Codec(), {})
         arrived = Progress(watermark, EARLIEST if watermark == INFINITY else watermark)
-        return bucket.process(rows, arrived, key_watermarks=[((key,), tick) for key, tick in key_watermarks.items()])
+        told = [((key,), tick) for key, tick in key_watermarks.items()]
+        result = bucket.process(rows, arrived, key_watermarks=told)
+        assert result.accepted + len(result.rejections) == sum(len(some) for _, some in rows)
+        return result
 
     @property
     def holds_keys(self) -> bool:

@@ -35,6 +35,7 @@ def batches(query: EvaluatorQuery, case: Case) -> Iterator[list[tuple[Hashable, 
         arrived = replace(progress_of(case.query.window, batch), clock=told.clock)
         bucket = Bucket(query, cells, Codec(), {})
         result = bucket.process(by_key(case, batch, random), arrived, signals=told.signals)
+        assert result.accepted == len(batch.changes)
         yield [(key, change) for (key,), changes in result.output for change in changes]
 
 

@@ -203,6 +203,8 @@ def test_results_depend_neither_on_order_nor_on_cuts_nor_on_tasks(seed: int) -> 
     run = Run()
     found = [result for batch in history for result in run.take(*batch, parts=random.randint(1, 3))]
     assert run.set_aside == []
+    told = {"insert", "revise", "retract"}
+    assert run.counts["accepted"] == sum(row.change in told for batch in history for row in batch)
     assert sorted(found, key=str) == wanted
     assert len(wanted) == len({result[:2] for result in found})
 

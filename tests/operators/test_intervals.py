@@ -39,7 +39,7 @@ class Run:
         self.query = replace(plan.evaluator_query([Meter()]), has_ids=has_ids)
         self.cells, self.identity = MemoryCells(), plan_identity(plan)
         self.history, self.output, self.horizon = StreamHistory(), dict[Hashable, list[tuple[Any, ...]]](), EARLIEST
-        self.watermark = EARLIEST
+        self.watermark, self.left_to_count = EARLIEST, 0
         self.restart()
 
     def restart(self) -> None:
@@ -62,6 +62,8 @@ class Run:
         self.horizon = max(time for time in (self.horizon, self.watermark, *times, *ends) if time < INFINITY)
         result = self.bucket.process(rows, Progress(self.watermark, self.horizon))
         assert not result.rejections
+        self.left_to_count += len(rows) - result.accepted
+        assert self.history.waiting or not self.left_to_count
         assert result.watermark == self.watermark
         for (key,), some in result.output:
             assert all(change.kind is OutputKind.INSERT for change in some)

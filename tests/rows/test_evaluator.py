@@ -306,6 +306,7 @@ def test_no_output_lies_before_the_output_watermark(timestamps: TimestampPolicy)
                 ((row.key,), [InputChange(None, row.time, row.time + 1, payload_of(windows, row))]) for row in some
             ]
             result = bucket.process(changes, Progress(watermark, horizon))
+            assert result.accepted + len(result.rejections) == len(some)
             assert all(change.start >= known for _, found in result.output for change in found)
             assert result.watermark >= known
             known = result.watermark

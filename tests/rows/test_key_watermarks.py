@@ -50,6 +50,7 @@ class Keys:
             result = bucket.process(changes, now, patterns=told)
         else:
             result = bucket.process(changes, now, key_watermarks=said)
+        assert result.accepted + len(result.rejections) == len(rows)
         for (key,), output in result.output:
             for change in output:
                 partition = change.partition if self.windows.partition_by else 0
