@@ -288,6 +288,14 @@ def test_rows_are_not_kept_where_states_take_their_place() -> None:
     assert [result.value[0] for result in empty] == [4, None, 5]
 
 
+# rows     0 .. 399, which all wait    watermark 0, 2, 4; a restart before each
+def test_rows_that_were_stored_before_any_was_released_survive_a_restart_once_some_are() -> None:
+    rows = [Given("a", time, time) for time in range(400)]  # so many that what changes is stored and not all of it
+    steps = [Step(rows, 0), Step([], 2), Step([], 4), Step([], INFINITY)]
+    plan = plan_of_rows(last(2))
+    assert evaluated(plan, steps, restarts=True) == evaluated(plan, steps)
+
+
 @pytest.mark.parametrize("timestamps", [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END])
 def test_no_output_lies_before_the_output_watermark(timestamps: TimestampPolicy) -> None:
     moved: list[int] = []

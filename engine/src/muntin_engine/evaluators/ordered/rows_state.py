@@ -146,6 +146,8 @@ class RowsState(DelayBuffer):
         for partition, numbers, *columns in members:
             self.members[partition] = dict(zip(numbers, _events(numbers, *columns), strict=True))
         for columns, passed in later:
+            if self.rows is None:  # all rows waited when it was stored
+                self.rows = self._windows.create_state()
             for event in _events(columns[0], *columns):
                 row, member = self.next_row(event)
                 self._repeat(self._windows.step(self.rows, row), member)
