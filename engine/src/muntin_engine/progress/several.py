@@ -41,6 +41,8 @@ class InputsProgress(NamedTuple):
             >>> InputsProgress((Progress(5, 9, 8), Progress(3, 20, 19)), ((), ())).least.to_data()[:3]
             [3, 20, 19]
         """
+        if len(self.inputs) == 1:
+            return self.inputs[0]
         watermark = min(progress.watermark for progress in self.inputs)
         furthest = Progress()
         for progress in self.inputs:

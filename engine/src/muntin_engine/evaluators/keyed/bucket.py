@@ -82,7 +82,8 @@ class Start(NamedTuple):
         metadata: The metadata of the bucket.
         before: The progress of each input before the batch.
         now: Its progress after it.
-        patterns: The patterns of keys that were complete beyond the watermark before the batch, and those after it.
+        patterns: The patterns of keys that were complete beyond the watermark before the batch, and those after it;
+            None if there are none.
         signals: The names of the signals in the batch.
     """
 
@@ -90,7 +91,7 @@ class Start(NamedTuple):
     metadata: BucketMetadata
     before: Sequence[Progress]
     now: InputsProgress
-    patterns: tuple[KeyPatterns, KeyPatterns]
+    patterns: tuple[KeyPatterns, KeyPatterns] | None
     signals: frozenset[str]
 
 
@@ -121,7 +122,7 @@ class KeyedRun(ABC):
         self.query, self.metadata = query, start.metadata
         self.codec, self._serial, self._held = start.codec, start.metadata.serial, start.metadata.held
         self._sides, self._reported = query.sides, (start.before, start.now.inputs)
-        self._patterns_before, self._patterns = start.patterns
+        self._patterns = start.patterns
         self.before, self.now = (
             [effective(side, progress) for side, progress in zip(query.sides, some, strict=True)]
             for some in self._reported
@@ -223,25 +224,32 @@ class KeyedRun(ABC):
 
     def _keys_ahead(self, store: KeyStore[Any]) -> list[bytes]:
         """Return the encoded keys whose watermark the patterns of the batch advance."""
-        before, now = self._patterns_before, self._patterns
-        if now is before:
+        if self._patterns is None or self._patterns[0] is self._patterns[1]:
             return []
+        before, now = self._patterns
         named = ((name, tuple(self.codec.unpack(name))) for name, _ in store.items())
         return [name for name, key in named if now.watermark_of(key) > before.watermark_of(key)]
 
     def is_ahead(self, work: Work) -> bool:
         """Return True if a key has a watermark of its own that its state does not say."""
-        patterns = (self._patterns_before, self._patterns)
-        return max(work.key_watermark, *(some.watermark_of(work.key) for some in patterns)) > EARLIEST
+        return max(work.key_watermark, *self._by_patterns(work.key)) > EARLIEST
+
+    def _by_patterns(self, key: Key) -> tuple[int, int]:
+        """Return the watermark that patterns gave a key before the batch, and the one that they give it after it."""
+        if self._patterns is None:
+            return EARLIEST, EARLIEST
+        before, now = self._patterns
+        return before.watermark_of(key), now.watermark_of(key)
 
     def _progress_of(self, side: int, state: KeyEvents, work: Work) -> tuple[Progress, Progress]:
         """Return the progress of an input before the batch and after it, with the key's own watermark."""
         before, now = self.before[side], self.now[side]
         since, until = self._reported[0][side], self._reported[1][side]
-        if (own := max(state.key_watermark, self._patterns_before.watermark_of(work.key))) > EARLIEST:
+        told_before, told = self._by_patterns(work.key)
+        if (own := max(state.key_watermark, told_before)) > EARLIEST:
             before = effective(self._sides[side], for_key(since, own))
         state.key_watermark = max(state.key_watermark, work.key_watermark)
-        if (own := max(own, state.key_watermark, self._patterns.watermark_of(work.key))) > EARLIEST:
+        if (own := max(own, state.key_watermark, told)) > EARLIEST:
             now = effective(self._sides[side], for_key(until, own))
         return before, now
 
@@ -355,10 +363,13 @@ class KeyedBucket:
             name = codec.pack(list(key))
             known = work.get(name)
             work[name] = part._replace(key=key) if known is None else known.add(part)
-        told, patterns_before = [one for some in reports for one in some.patterns], KeyPatterns(metadata.patterns)
-        patterns = patterns_before.advance(told, now.least.watermark, self._most_patterns)
-        batch = self.run(self._query, Start(codec, metadata, before.inputs, now, (patterns_before, patterns), signals))
-        metadata.progress, metadata.tracked, metadata.patterns = now.least, now.to_data(), patterns.to_data()
+        told, patterns = [one for some in reports for one in some.patterns], None
+        if told or metadata.patterns:
+            stored = KeyPatterns(metadata.patterns)
+            patterns = stored, stored.advance(told, now.least.watermark, self._most_patterns)
+            metadata.patterns = patterns[1].to_data()
+        batch = self.run(self._query, Start(codec, metadata, before.inputs, now, patterns, signals))
+        metadata.progress, metadata.tracked = now.least, now.to_data()
         if work or told or batch.is_signalled or metadata.timer.is_reached(batch.due_at):
             update_keys(state, codec, partial(batch.run, work=work))
         batch.result.held = metadata.held._replace(bytes=state.write())
