@@ -19,6 +19,7 @@ from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case
 from tests.differential.drive import Run, input_change
+from tests.differential.lives import LivesOnTheirWay
 from tests.differential.meaning import Table, bag, expected
 
 REGIONS: Final[dict[Hashable, str | None]] = {"a": "eu", "b": "us", None: None}
@@ -97,6 +98,10 @@ class PatternRun(Run):
     def _now(self, key: Hashable) -> Progress:
         now = self.progress.advance(Progress(self._stream.watermark_of(key)))
         return self._closed.setdefault(key, now) if now.watermark == INFINITY else now
+
+
+class LivesPatternRun(PatternRun, LivesOnTheirWay):
+    """The same of a query that forgets keys."""
 
 
 def divided(batch: Batch, random: Random) -> tuple[list[tuple[Key, int]], list[Told]]:

@@ -43,6 +43,13 @@ KINDS: Final = (
         "tests.torture.streams:lives",
     ),
     Kind(
+        "patterns",
+        "Composite keys punctuated in part and by ranges, forgotten or not: after each batch as the reference.",
+        Lane.PYTHON,
+        2,
+        "tests.torture.streams:patterns",
+    ),
+    Kind(
         "joins",
         "Joins of two random streams, with revisions, samples and restarts: after each batch as their definition says.",
         Lane.PYTHON,

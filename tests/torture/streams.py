@@ -19,13 +19,14 @@ from muntin_engine.state import log
 from tests.differential import slices, snapshots
 from tests.differential.calendars import CALENDARS, LASTING, SLICED, on_the_calendar
 from tests.differential.cases import BY_NAME, GROWING, RANKED, TRAILING, WINDOWS, Case, policies, until_closed
-from tests.differential.drive import check, run
+from tests.differential.drive import check, follow, run
 from tests.differential.early import EarlyCase, run_early
 from tests.differential.forms import FORMS, INVERTIBLE
 from tests.differential.lives import OWN, LivesCase
 from tests.differential.lives import run as run_lives
 from tests.differential.modules import SHAPES
 from tests.differential.ordered import ORDERED, OrderedCase
+from tests.differential.patterns import LivesPatternRun, PatternRun, punctuated_in_part, with_composite_keys
 from tests.differential.test_early import HOPPING
 from tests.differential.test_inputs import insertions, samples, some_policies
 from tests.differential.test_slices import WINDOWS as GRIDS
@@ -137,6 +138,23 @@ def lives(seed: int, folder: Path) -> Figures:
     )
     stream = _stream(random, has_revisions=case.has_ids)
     check(case, stream, run_lives)
+    return _figures(stream)
+
+
+@of_any_size
+def patterns(seed: int, folder: Path) -> Figures:
+    """Run a query of composite keys, which may forget them, over a stream that punctuates them in part."""
+    random = Random(seed)
+    shape = random.choice([shape for shape in SHAPES if shape != "operator that looks back"])
+    clip, timestamps = random.choice(list(policies(shape)))
+    window, emit = random.choice(list(WINDOWS | GROWING | TRAILING | RANKED)), random.choice(list(EmitPolicy))
+    case, run_patterns = Case(window, shape, clip, timestamps, emit), PatternRun
+    if random.random() < 0.4:
+        case = LivesCase(window, shape, clip, timestamps, emit, age=random.randint(1, 30))
+        run_patterns = LivesPatternRun
+    stream = with_composite_keys(case.another_stream(seed, in_order=True))
+    stream = punctuated_in_part(stream, seed, random.random())
+    check(case, stream, lambda case, stream: follow(run_patterns(case), stream))
     return _figures(stream)
 
 
