@@ -17,8 +17,8 @@ from muntin import IncrementalAggregate, hopping, tumbling
 from muntin.windows import HoppingWindows
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
-from muntin_engine.evaluators.over_slices.slice_store import Taken
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
+from muntin_engine.evaluators.arrays.slice_store import Taken
 from muntin_engine.evaluators.slices.adaptive import Mode
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
@@ -131,8 +131,8 @@ def run(case: Case, packets: Arriving, mode: Mode, *, is_watched: bool = True) -
     )
     for arrival in packets.arrivals():
         blobs = [lift(query, group(query.grids[0], arrival))] if len(arrival.ticks) else []
-        for complete in bucket.process(blobs, arrival.progress).output:
-            peak.answers.update({(key, window): values for key, window, values in complete.output.rows()})
+        for runs in bucket.process(blobs, arrival.progress).output:
+            peak.answers.update({(key, window): values for key, window, values in runs.rows()})
         peak.stored = max(peak.stored, sum(map(len, cells.cells.values())))
     return peak
 

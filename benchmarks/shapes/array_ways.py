@@ -16,12 +16,13 @@ from muntin import tumbling
 from muntin.schemas import describe
 from muntin.windows import HoppingWindows
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
-from muntin_engine.core.window_grid import NEVER, WindowGrid
-from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
-from muntin_engine.evaluators.columnar.results import form_results
-from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
-from muntin_engine.evaluators.columnar.window_scans import expand_windows
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
+from muntin_engine.core.window_grid import WindowGrid
+from muntin_engine.evaluators.arrays.coding import expanded
+from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
+from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -54,13 +55,15 @@ def unsliced_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
     A window is tagged as a range of its own that ends where the window does, so it is complete when it should be.
     """
     lead = windows.size - windows.hop
+    of = WindowGrid.of(windows)
     most = max(_LEAST_ROWS, MOST_COPIES * windows.hop // windows.size)
 
     def copies(arrival: Arrival) -> Iterator[Arrival]:
         for start in range(0, len(arrival.ticks), most):
             some = arrival.since(start, start + most)
-            places, numbers = expand_windows(some.ticks, WindowGrid.of(windows), -NEVER, NEVER)
-            ticks = windows.offset + lead + numbers * windows.hop
+            first = of.first_ending_after(some.ticks)
+            places, within = expanded(of.last_starting_before(some.ticks + 1) - first + 1)
+            ticks = windows.offset + lead + (first[places] + within) * windows.hop
             yield Arrival(ticks, some.keys[places], some.payloads[places], some.progress)
 
     return _run(RangeGrid.of(tumbling(windows.hop, windows.offset + lead)), rows, copies, lead)
@@ -81,14 +84,17 @@ def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outc
     """
     outcome = Outcome({}, Touched())
     form = BoundForm(LargestOnArrays(outcome.touched), "shapes.largest 1.0.0", (0,), (describe(float, "payload"),))
-    bucket: SliceBucket[Closed] = SliceBucket(
-        [grid], lambda: ColumnarStore([grid], [form]), MemoryCells(), Codec(), Compatibility({}), KeptStores(), "bucket"
-    )
+
+    def store() -> GridStore:
+        return GridStore([grid], FormEntries([form]))
+
+    cells, kept = MemoryCells(), KeptStores()
+    bucket: SliceBucket[Closed] = SliceBucket([grid], store, cells, Codec(), Compatibility({}), kept, "bucket")
     for arrival in rows.arrivals():
         blobs = [blob.blob for piece in pieces(arrival) for blob in lift_rows(grid, [form], _rows(piece))]
         progress = replace(arrival.progress, horizon=arrival.progress.horizon + lead)
-        for complete in bucket.process(blobs, progress).output:
-            outcome.answers.update(_answers(form, complete.output))
+        for closed in bucket.process(blobs, progress).output:
+            outcome.answers.update(_answers(grid, form, closed))
     return outcome
 
 
@@ -97,7 +103,9 @@ def _rows(arrival: Arrival) -> Rows:
     return Rows(buckets, arrival.ticks, ends, [pa.array(arrival.keys)], [pa.array(arrival.payloads)])
 
 
-def _answers(form: BoundForm, closed: Closed) -> Answers:
-    keys, windows = closed.keys.column("k0").to_pylist(), closed.windows.windows.tolist()
+def _answers(grid: Grid, form: BoundForm, closed: Closed) -> Answers:
+    counted = grid.windows.counted
+    keys = closed.keys.column("k0").to_pylist()
+    windows = ((closed.windows.low - counted.offset) // counted.hop).tolist()
     results = form_results(form, 0, closed.windows).tolist()
     return dict(zip(zip(keys, windows, strict=True), results, strict=True))

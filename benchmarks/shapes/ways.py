@@ -14,8 +14,8 @@ from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import lift
@@ -68,8 +68,8 @@ def sliced_states(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
     )
     for arrival in rows.arrivals():
         blobs = [lift(query, group(query.grids[0], arrival))] if len(arrival.ticks) else []
-        for complete in bucket.process(blobs, arrival.progress).output:
-            outcome.answers.update({(key, window): value for (key,), window, (value,) in complete.output.rows()})
+        for runs in bucket.process(blobs, arrival.progress).output:
+            outcome.answers.update({(key, window): value for (key,), window, (value,) in runs.rows()})
     return outcome
 
 

@@ -30,12 +30,12 @@ from muntin.schemas import describe
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.columnar.lifting import Rows
-from muntin_engine.evaluators.columnar.results import form_results
-from muntin_engine.evaluators.edges.store import EdgeStore
-from muntin_engine.evaluators.fused.bucket import FusedBucket
-from muntin_engine.evaluators.fused.lifting import Fusing, lift_rows
-from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
+from muntin_engine.evaluators.arrays.lifting import Rows
+from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.session_store import SessionStore
 from muntin_engine.evaluators.revised.bucket import RevisedBucket
 from muntin_engine.evaluators.revised.processing import blobs_of
 from muntin_engine.exchange.bound_form import BoundForm
@@ -64,23 +64,23 @@ class _Bucket:
 
     def take(self, batch: _FileBatch) -> Iterator[pa.Table]:
         """Yield what a batch completes."""
-        for windows, _, keys in self._fixed(batch) if batch.revised is None else self._revised(batch):
+        for _, windows, keys, _ in self._fixed(batch) if batch.revised is None else self._revised(batch):
             values = form_results(self._forms[0], 0, windows)
-            yield table_of(keys.column("k0").to_numpy(), windows.windows, np.asarray(values))
+            yield table_of(keys.column("k0").to_numpy(), windows.low, np.asarray(values))
 
-    def _fixed(self, batch: _FileBatch) -> list[ClosedSessions]:
-        blobs = [blob.blob for blob in lift_rows(Fusing(1), self._forms, batch.rows)]
+    def _fixed(self, batch: _FileBatch) -> Sequence[Closed]:
+        blobs = [blob.blob for blob in lift_each(Fusing(1), batch.rows, self._forms)]
         bucket = FusedBucket((), self._store, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
-        return [complete.output for complete in bucket.process(blobs, batch.progress).output]
+        return bucket.process(blobs, batch.progress).output
 
-    def _revised(self, batch: _FileBatch) -> Sequence[ClosedSessions]:
+    def _revised(self, batch: _FileBatch) -> Sequence[Closed]:
         blobs = [blob.blob for blob in blobs_of(batch.revised)]
         query = EvaluatorQuery(self._window, (Binding(ColumnarAverage(), itemgetter(0)),))
         bucket = RevisedBucket(query, self._forms, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
         return bucket.process(blobs, batch.progress).closed
 
-    def _store(self) -> EdgeStore:
-        return EdgeStore(self._forms, at_end=False)
+    def _store(self) -> SessionStore:
+        return SessionStore(FormEntries(self._forms), at_end=False, is_cut=True)
 
 
 class SnapshotsInProcess(System):

@@ -21,12 +21,13 @@ from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
-from muntin_engine.evaluators.columnar.results import form_results
-from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
+from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
+from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.ordered.run import StreamBucket
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
 from muntin_engine.evaluators.pairing.pair_bucket import PairBucket
 from muntin_engine.evaluators.pairing.row_blobs import SideRows, to_blob
 from muntin_engine.exchange.bound_form import BoundForm
@@ -95,10 +96,10 @@ class WindowStage:
         buckets = np.zeros(len(events.keys), np.int32)
         rows = Rows(buckets, events.starts, events.ends, [pa.array(events.keys)], inputs)
         blobs = [blob.blob for blob in lift_rows(self._grid, self._forms, rows)]
-        output = [complete.output for complete in self._bucket.process(blobs, events.progress).output]
+        output = self._bucket.process(blobs, events.progress).output
         nothing = np.empty(0, np.int64)
         keys = np.concatenate([nothing, *(closed.keys.column("k0").to_numpy() for closed in output)])
-        starts = np.concatenate([nothing, *(closed.windows.windows * self._hop for closed in output)])
+        starts = np.concatenate([nothing, *(closed.windows.low for closed in output)])
         columns = {}
         for place, (name, form) in enumerate(zip(self._asked, self._forms, strict=True)):
             parts = [pa.array(form_results(form, place, closed.windows), pa.float64()) for closed in output]
@@ -108,8 +109,8 @@ class WindowStage:
             return Events(keys, starts + self._size, starts + self._size + 1, columns, opened)
         return Events(keys, starts, starts + self._size, columns, opened - self._size)
 
-    def _store(self) -> ColumnarStore:
-        return ColumnarStore([self._grid], self._forms)
+    def _store(self) -> GridStore:
+        return GridStore([self._grid], FormEntries(self._forms))
 
 
 class PairStage:

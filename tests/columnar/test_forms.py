@@ -14,9 +14,9 @@ from muntin import ColumnarAggregate, Component
 from muntin.columnar import Sums
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.schemas import describe
-from muntin_engine.evaluators.columnar.failing import failing_window
-from muntin_engine.evaluators.columnar.partials import Part
-from muntin_engine.evaluators.columnar.window_closing import Windows
+from muntin_engine.evaluators.arrays.failing import failing_window
+from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
+from muntin_engine.evaluators.arrays.values import Exact
 from muntin_engine.exchange.bound_form import BoundForm, array_of
 
 AT = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -130,5 +130,6 @@ def test_the_window_is_named_whose_exact_sum_a_form_cannot_take() -> None:
         return sums
 
     form = BoundForm(Twisted(results=small), "test.twisted 1", (0,), (describe(float, "x"),))
-    parts: dict[Part, Any] = {Part(0, "sum", Component.sum()): Sums.of(np.array([1.0, 2.0, 11.0, 3.0]))}
-    assert failing_window(form, 0, Windows(np.arange(4), np.zeros(4, np.int64), np.ones(4, np.int64), parts)) == 2
+    parts = {Part(0, "sum"): Exact(Component.sum(), Sums.of(np.array([1.0, 2.0, 11.0, 3.0])))}
+    windows = StretchTable(np.zeros(4, np.int64), np.arange(4), np.arange(4), np.ones(4, np.int64), parts)
+    assert failing_window(form, 0, windows) == 2

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin_engine.evaluators.columnar.key_table import KeyTable
+from muntin_engine.evaluators.arrays.key_table import KeyTable
 
 NAN = float("nan")
 

@@ -13,11 +13,11 @@ from muntin.schemas import describe
 from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.columnar.entries import ENTRY_BYTES
-from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
-from muntin_engine.evaluators.columnar.results import form_results
-from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
+from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
+from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -48,7 +48,7 @@ class OneBucket:
         before = dict(self.cells.cells)
         bucket: SliceBucket[Closed] = SliceBucket(
             self.grids,
-            lambda: ColumnarStore(self.grids, FORMS),
+            lambda: GridStore(self.grids, FormEntries(FORMS)),
             self.cells,
             Codec(),
             Compatibility({}),
@@ -61,8 +61,8 @@ class OneBucket:
 
 
 def sums(result: SliceResult[Closed]) -> Iterator[float]:
-    for complete in result.output:
-        yield from form_results(FORMS[0], 0, complete.output.windows).tolist()
+    for closed in result.output:
+        yield from form_results(FORMS[0], 0, closed.windows).tolist()
 
 
 def test_a_million_keys_in_one_slice_are_written_in_pieces_and_forgotten() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin import Component
-from muntin.columnar import fold_rows, identities, merge
-from muntin_engine.core.window_grid import WindowGrid
-from muntin_engine.evaluators.columnar.coding import compress, encode, number, stable_order
-from muntin_engine.evaluators.columnar.ranges import cover
-from muntin_engine.evaluators.columnar.reducing import reduce_codes
-from muntin_engine.evaluators.columnar.window_scans import expand_windows, scan_windows
+from muntin.columnar import Sums, fold_rows, identities, merge
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.arrays.closing import close_windows
+from muntin_engine.evaluators.arrays.coding import compress, encode, number, stable_order
+from muntin_engine.evaluators.arrays.reducing import reduce_codes
+from muntin_engine.evaluators.arrays.scans import cover, scan_windows
+from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
+from muntin_engine.evaluators.arrays.values import Exact
 from tests.differential.forms import longest
 
 COMPONENTS = {
@@ -84,21 +87,55 @@ def test_values_of_one_code_are_merged(name: str, seed: int, size: int, rows: in
         assert is_same(found[code], wanted[0])
 
 
+def _windows(grid: SliceGrid, slices: list[int], numbers: list[float], first: int, last: int) -> list[tuple[Any, ...]]:
+    """Return window, key, rows and sum of what closes of points, each of a key by its place modulo 3."""
+    low, total = np.array(slices), Part(0, "total")
+    parts = {total: Exact(Component.sum(), Sums.of(np.array(numbers, float)))}
+    points = StretchTable(np.arange(len(low)) % 3, low, low, np.ones(len(low), np.int8), parts)
+    return [
+        row
+        for found in close_windows(grid, points, first, last)
+        for row in zip(
+            found.low.tolist(),
+            found.keys.tolist(),
+            found.weight.tolist(),
+            found.parts[total].sums.rounded().tolist(),
+            strict=True,
+        )
+    ]
+
+
 def test_windows_of_float_sums_never_drift() -> None:
-    table = np.array([[1e16], [1.0], [1.0], [np.inf], [1.0], [1.0], [1.0]])
-    assert scan_windows(Component.sum(), table, 2, 1, 6)[:, 0].tolist() == [1e16 + 1, 2, np.inf, np.inf, 2, 2]
+    """
+    0    1    2    3    4    5    6
+    |1e16|    |    |inf |    |    |
+    """
+    grid = SliceGrid(width=1, stride=1, slices=2)
+    found = _windows(grid, [0, 3, 6, 9, 12, 15, 18], [1e16, 1.0, 1.0, inf, 1.0, 1.0, 1.0], -1, 20)
+    assert [total for *_, total in found] == [1e16, 1e16, 1.0, 1.0, 1.0, 1.0, inf, inf, *[1.0] * 6]
+    slices = [place for place in range(7) for _ in range(3)]
+    values = [value for value in [1e16, 1.0, 1.0, inf, 1.0, 1.0, 1.0] for _ in range(3)]
+    close = [total for window, key, _, total in _windows(grid, slices, values, 0, 6) if key == 0]
+    assert close == [1e16 + 1, 2, inf, inf, 2, 2]
 
 
-@given(st.lists(st.integers(-30, 30), min_size=1, max_size=8), st.integers(1, 9), st.integers(1, 9))
-def test_a_partial_state_is_given_to_each_of_its_windows(slices: list[int], length: int, stride: int) -> None:
-    places, windows = expand_windows(np.array(slices), WindowGrid(length, stride), -3, 4)
-    found = sorted(zip(places.tolist(), windows.tolist(), strict=True))
-    assert found == sorted(
-        (place, window)
-        for place, number in enumerate(slices)
-        for window in range(-3, 4)
-        if window * stride <= number < window * stride + length
-    )
+@given(
+    st.lists(st.tuples(st.integers(-30, 30), st.integers(-9, 9)), min_size=1, max_size=40),
+    st.integers(1, 9),
+    st.integers(1, 9),
+)
+def test_a_window_is_the_sum_of_its_slices(points: list[tuple[int, int]], length: int, stride: int) -> None:
+    grid = SliceGrid(width=1, stride=stride, slices=length)
+    slices, numbers = map(list, zip(*points, strict=True))
+    expected: dict[tuple[int, int], tuple[int, int]] = {}
+    for place, (at, value) in enumerate(points):
+        for window in range(-3, 4):
+            if window * stride <= at < window * stride + length:
+                rows, total = expected.get((window, place % 3), (0, 0))
+                expected[window, place % 3] = rows + 1, total + value
+    found = _windows(grid, slices, numbers, -3, 4)
+    assert len(found) == len(expected)
+    assert {(window, key): (rows, total) for window, key, rows, total in found} == expected
 
 
 @given(st.lists(st.integers(0, 2**40), min_size=1, max_size=30))

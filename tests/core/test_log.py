@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.over_slices.slice_store import SliceStore, Taken
+from muntin_engine.evaluators.arrays.slice_store import SliceStore, Taken
 from muntin_engine.state import log as state_log
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.log import MOST_ALIKE, Entry, StateLog, StoredEntry

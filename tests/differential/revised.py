@@ -18,8 +18,7 @@ from muntin.schemas import describe
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.columnar.results import form_results
-from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.arrays.results import Closed, form_results
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.evaluators.revised.bucket import RevisedBucket, RevisedResult
@@ -278,10 +277,10 @@ class RevisedRun:
             }
         )
 
-    def _rows(self, closed: ClosedSessions) -> Iterator[tuple[str | None, Window, tuple[Any, ...]]]:
+    def _rows(self, closed: Closed) -> Iterator[tuple[str | None, Window, tuple[Any, ...]]]:
         results = [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
-        keys, starts = closed.keys.column("k0").to_pylist(), closed.windows.windows.tolist()
-        for key, start, end, *values in zip(keys, starts, closed.ends.tolist(), *results, strict=True):
+        keys, starts = closed.keys.column("k0").to_pylist(), closed.windows.low.tolist()
+        for key, start, end, *values in zip(keys, starts, closed.windows.high.tolist(), *results, strict=True):
             yield key, Window(start, end), tuple(values)
 
 

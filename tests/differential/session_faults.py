@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from muntin import INFINITY
-from muntin_engine.evaluators.columnar import coding, key_table
-from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.fused import fusing, held_sessions, session_store
-from muntin_engine.evaluators.fused.held_sessions import HeldSessions
+from muntin_engine.evaluators.arrays import coding, fusing, held_sessions, key_table, session_store
+from muntin_engine.evaluators.arrays.held_sessions import HeldSessions
+from muntin_engine.evaluators.arrays.key_table import KeyTable
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.state import log as state_log
 from muntin_engine.state.kept_stores import KeptStores
 
@@ -27,17 +27,17 @@ SMALL: dict[tuple[Any, str], int] = {
 _running_maximum = fusing._running_maximum
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "late rows are taken": (session_store, "_from", lambda rows, _: rows),
+    "late rows are taken": (session_store, "_since", lambda rows, _: rows),
     "what touches is apart": (fusing, "_running_maximum", lambda values, groups: _running_maximum(values, groups) - 1),
     "sessions are forgotten early": (
-        held_sessions,
-        "_ends_before",
-        lambda sessions, watermark: sessions.lasts < min(watermark, INFINITY - 1) + 3,
+        StretchTable,
+        "alive",
+        lambda self, watermark: self.where(self.high >= min(watermark, INFINITY - 1) + 3),
     ),
     "sessions at the watermark close": (
         held_sessions,
-        "_ends_before",
-        lambda sessions, watermark: sessions.lasts <= watermark,
+        "ends_before",
+        lambda places, watermark: places <= watermark,
     ),
     "stale stores are kept": (
         KeptStores,

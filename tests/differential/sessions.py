@@ -14,14 +14,14 @@ from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
 from muntin.windows import SessionWindows
 from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.columnar.lifting import Rows
-from muntin_engine.evaluators.columnar.results import form_results
-from muntin_engine.evaluators.fused.bucket import FusedBucket
-from muntin_engine.evaluators.fused.lifting import Fusing, lift_rows
-from muntin_engine.evaluators.fused.session_store import SessionStore
-from muntin_engine.evaluators.fused.store import FusedStore
-from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceResult
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
+from muntin_engine.evaluators.arrays.lifting import Rows
+from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.session_store import SessionStore
+from muntin_engine.evaluators.arrays.slice_bucket import SliceResult
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.slices import BUCKETS, SliceCase, SliceRun, follow, rows_of, values_of
@@ -75,7 +75,7 @@ class SessionRun(SliceRun):
 
     def _blobs(self, fusing: Fusing, rows: Rows) -> Iterable[BucketBlob]:
         """Return what a task of the map side makes of its rows."""
-        return lift_rows(fusing, self.forms, rows)
+        return lift_each(fusing, rows, self.forms)
 
     def _rows(self, task: Sequence[KeyedChange]) -> Rows:
         rows = rows_of(task)
@@ -87,30 +87,26 @@ class SessionRun(SliceRun):
         self._since[number] = bucket.output_watermark(result, at_end=False)
         return result
 
-    def _store(self) -> SessionStore[Any, Any, Any]:
+    def _store(self) -> SessionStore:
         """Return an empty store."""
-        return FusedStore(self.forms, at_end=False)
+        return SessionStore(FormEntries(self.forms), at_end=False)
 
     def _promised(self, at_end: bool) -> int:
         return self._watermark if at_end else min(self._since.values())
 
-    def _add(self, place: int, closed: Any) -> Iterator[Window]:
+    def _add(self, closed: Closed) -> Iterator[Window]:
         keys = closed.keys.column("k0").to_pylist()
-        starts, results = self._starts_and_results(closed)
-        for key, start, end, *values in zip(keys, starts, closed.ends.tolist(), *results, strict=True):
+        starts, ends = closed.windows.low.tolist(), closed.windows.high.tolist()
+        for key, start, end, *values in zip(keys, starts, ends, *self._results(closed), strict=True):
             row = (Window(start, end), start, end, tuple(values))
-            rows = self._rows_of(place, key)
+            rows = self._table.setdefault((closed.place, key), Counter())
             assert row not in rows, f"{row} is put out twice"
             rows[row] += 1
             yield row[0]
 
-    def _starts_and_results(self, closed: Any) -> tuple[list[int], list[list[Any]]]:
-        """Return where complete sessions start, and by module their results."""
-        results = [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
-        return closed.windows.windows.tolist(), results
-
-    def _rows_of(self, place: int, key: Any) -> Counter[Any]:
-        return self._table.setdefault((place, key), Counter())
+    def _results(self, closed: Closed) -> Sequence[list[Any]]:
+        """Return by module the results of complete sessions."""
+        return [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
 
 
 def _bucket(key: object) -> int:

@@ -26,11 +26,12 @@ from muntin.windows.regular import RegularWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid, output_watermark
 from muntin_engine.core.window_grid import grid_of, settled
-from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
-from muntin_engine.evaluators.columnar.results import form_results
-from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
-from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
+from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -161,8 +162,8 @@ class SliceRun:
             counted += result.accepted
             assert result.progress == self.progress
             assert result.held.bytes == sum(map(len, self._cells[number].cells.values()))
-            for complete in result.output:
-                for window in self._add(complete.place, complete.output):
+            for closed in result.output:
+                for window in self._add(closed):
                     assert window.start >= promised[False], f"{window} breaks the output watermark {promised}"
                     assert window.end >= promised[True], f"{window} breaks the output watermark {promised}"
         assert counted == len(batch.changes)
@@ -206,7 +207,7 @@ class SliceRun:
         grids, forms = self.case.grids, self.forms
         bucket: SliceBucket[Closed] = SliceBucket(
             grids,
-            lambda: ColumnarStore(grids, forms),
+            lambda: GridStore(grids, FormEntries(forms)),
             self._cells[number],
             Codec(),
             self.compatibility,
@@ -225,14 +226,15 @@ class SliceRun:
     def _promised(self, at_end: bool) -> int:
         return output_watermark(self.case.grids, self.progress.watermark, at_end=at_end)
 
-    def _add(self, place: int, closed: Closed) -> Iterator[Window]:
+    def _add(self, closed: Closed) -> Iterator[Window]:
         """Take note of results; yield the window of each."""
         keys = closed.keys.column("k0").to_pylist()
         results = [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
-        for key, number, *values in zip(keys, closed.windows.windows.tolist(), *results, strict=True):
-            window = self.case.grids[place].windows.window(number)
+        starts, ends = closed.windows.low.tolist(), closed.windows.high.tolist()
+        for key, start, end, *values in zip(keys, starts, ends, *results, strict=True):
+            window = Window(start, end)
             row = (window, window.start, window.end, tuple(values))
-            rows = self._table.setdefault((place, key), Counter())
+            rows = self._table.setdefault((closed.place, key), Counter())
             assert row not in rows, f"{row} is put out twice"
             rows[row] += 1
             yield window

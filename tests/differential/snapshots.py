@@ -7,9 +7,9 @@ from typing import Any
 
 from muntin import ColumnarAggregate, snapshot
 from muntin.testing.scripts import Script
-from muntin.windows import SnapshotWindows
-from muntin_engine.evaluators.edges.store import EdgeStore
-from muntin_engine.evaluators.fused.lifting import Fusing
+from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.row_lifting import Fusing
+from muntin_engine.evaluators.arrays.session_store import SessionStore
 from tests.differential.forms import INVERTIBLE
 from tests.differential.sessions import SessionRun
 from tests.differential.slices import SliceCase, follow
@@ -34,8 +34,8 @@ class SnapshotRun(SessionRun):
     def _fusing(self) -> Fusing:
         return Fusing(1)
 
-    def _store(self) -> EdgeStore:
-        return EdgeStore(self.forms, at_end=False)
+    def _store(self) -> SessionStore:
+        return SessionStore(FormEntries(self.forms), at_end=False, is_cut=True)
 
 
 def run(case: SnapshotCase, stream: Script) -> None:

@@ -13,12 +13,12 @@ from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.skipping import Present
-from muntin_engine.evaluators.columnar.lifting import Rows
-from muntin_engine.evaluators.fused.lifting import Fusing
-from muntin_engine.evaluators.fused.session_rows import blobs_of_rows
-from muntin_engine.evaluators.fused.session_store import SessionStore
-from muntin_engine.evaluators.fused.state_store import StateSessionStore
-from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.lifting import Rows
+from muntin_engine.evaluators.arrays.results import Closed
+from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.session_store import SessionStore
+from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.state.codec import Codec
 from tests.core.sliced.build import Members, SizedMembers, Total
 from tests.differential.remembered import remembered
@@ -108,13 +108,14 @@ class StateSessionRun(SessionRun):
         return self.case.bindings
 
     def _blobs(self, fusing: Fusing, rows: Rows) -> Iterable[BucketBlob]:
-        return blobs_of_rows(fusing, rows, Codec())
+        return lift_each(fusing, rows)
 
-    def _store(self) -> SessionStore[Any, Any, Any]:
-        return StateSessionStore(self.bindings, Codec(), at_end=False)
+    def _store(self) -> SessionStore:
+        return SessionStore(StateEntries(self.bindings, 1, Codec()), at_end=False)
 
-    def _starts_and_results(self, closed: Any) -> tuple[list[int], list[list[Any]]]:
-        return closed.starts.tolist(), closed.values
+    def _results(self, closed: Closed) -> Sequence[list[Any]]:
+        assert closed.values is not None
+        return closed.values
 
 
 def run_states(case: StateSessionCase, stream: Script) -> None:

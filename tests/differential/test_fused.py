@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from muntin import session
-from muntin_engine.evaluators.columnar import entries
-from muntin_engine.evaluators.fused import fusing
-from muntin_engine.evaluators.fused import store as fused_store
-from muntin_engine.evaluators.fused.bucket import FusedBucket
-from muntin_engine.evaluators.fused.fusing import sessions_of
+from muntin_engine.evaluators.arrays import entries, session_store
+from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
+from muntin_engine.evaluators.arrays.fusing import sessions_of
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.state import log as state_log
 from tests.differential import session_faults
 from tests.differential.drive import check, failure
@@ -55,14 +54,12 @@ def test_what_is_done_only_with_much_makes_no_difference(
         check(case, case.stream, run)
 
 
-_fuse = fusing.fuse
-
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     **session_faults.FAULTS,
     "sessions of other keys are joined": (
-        fused_store,
-        "fuse",
-        lambda table: _fuse(table.with_keys(np.zeros(len(table), np.int64))),
+        session_store,
+        "sessions_of",
+        lambda batch: sessions_of(batch.with_keys(np.zeros(len(batch), np.int64))),
     ),
     "entries die with the watermark": (
         FusedBucket,
@@ -100,5 +97,6 @@ def test_fusing_is_a_loop_over_sorted_stretches_also_when_fused_in_parts() -> No
 
 def _sessions(rows: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     table = np.array(rows, np.int64).reshape(-1, 3)
-    found = sessions_of(table[:, 0], table[:, 1], table[:, 2])
+    keys, low, high = table.T
+    found = sessions_of(StretchTable(keys, low, high, keys, {}))
     return list(zip(found.keys.tolist(), found.lows.tolist(), found.highs.tolist(), strict=True))

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from muntin import session
-from muntin_engine.evaluators.fused import state_store
-from muntin_engine.evaluators.fused.fusing import sessions_of
+from muntin_engine.evaluators.arrays import session_store, state_entries, states
+from muntin_engine.evaluators.arrays.fusing import sessions_of
 from muntin_engine.evaluators.slices.modules import SlicedModule
 from muntin_engine.state import log as state_log
 from tests.differential import session_faults
@@ -35,8 +35,8 @@ def test_the_output_is_that_of_the_reference_after_every_batch(
 
 SMALL = {
     **session_faults.SMALL,
-    (state_store, "ENTRY_BYTES"): 1200,
-    (state_store, "ENTRY_SESSIONS"): 3,
+    (state_entries, "ENTRY_BYTES"): 1200,
+    (state_entries, "ENTRY_STATES"): 3,
 }
 
 
@@ -63,13 +63,13 @@ def _last_places(codes: Any, size: int) -> Any:
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     **session_faults.FAULTS,
     "sessions of other keys are joined": (
-        state_store,
+        session_store,
         "sessions_of",
-        lambda keys, lows, highs: sessions_of(np.zeros_like(keys), lows, highs),
+        lambda batch: sessions_of(batch.with_keys(np.zeros(len(batch), np.int64))),
     ),
-    "rows are added to any session": (state_store, "stable_order", lambda codes, _: np.arange(len(codes))),
+    "rows are added to any session": (state_entries, "stable_order", lambda codes, _: np.arange(len(codes))),
     "states of what touches are lost": (SlicedModule, "combine_into", lambda *_: None),
-    "what was not written yet is changed": (state_store, "first_places", _last_places),
+    "what was not written yet is changed": (states, "first_places", _last_places),
 }
 
 

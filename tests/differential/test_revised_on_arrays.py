@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from muntin_engine.evaluators.arrays.stretches import ends_before
 
 from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, snapshot, tumbling
 from muntin.testing import Computation, WindowedQuery, random_stream
 from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.window_grid import WindowGrid
-from muntin_engine.evaluators.columnar import coding, key_table, ranges
-from muntin_engine.evaluators.edges.snapshots import lies_before
+from muntin_engine.evaluators.arrays import closing, coding, key_table
 from muntin_engine.evaluators.revised import (
     bucket,
     identities,
@@ -139,7 +139,7 @@ def test_what_is_done_only_with_much_makes_no_difference(least: int, monkeypatch
     monkeypatch.setattr(state_log, "MOST_ALIKE", 2)
     monkeypatch.setattr(state_log, "MOST_DEAD", least)
     monkeypatch.setattr(store, "ENTRY_BYTES", 64)
-    monkeypatch.setattr(ranges, "_MOST_WINDOWS", 3)
+    monkeypatch.setattr(closing, "MOST_WINDOWS", 3)
     for number, windows in enumerate((snapshot(), hopping(10, 4), snapshot(), tumbling(8))):
         run(RevisedCase(number, live=20, windows=windows))
     run(RevisedCase(4, live=20, windows=hopping(10, 4), emit=EmitPolicy.SPECULATIVE))
@@ -224,12 +224,12 @@ ON_GRIDS: dict[str, tuple[Any, str, Any]] = {
     "events that open windows need are not written": (
         RevisedGrid,
         "are_over",
-        lambda _self, some, live, at: lies_before(some.ends, at) & (len(live) >= 0),
+        lambda _self, some, live, at: ends_before(some.ends, at) & (len(live) >= 0),
     ),
     "events that open windows need are not restored": (
         RevisedGrid,
         "needed",
-        lambda _self, some, _, at: some.take(np.flatnonzero(~lies_before(some.ends, at))),
+        lambda _self, some, _, at: some.take(np.flatnonzero(~ends_before(some.ends, at))),
     ),
     "the log is written anew without them": (RevisedGrid, "ended_events", property(lambda _: 0)),
     "windows after the last row are put out": (WindowGrid, "first_unbegun", lambda _self, _: 40),
@@ -269,11 +269,11 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
             self, codes, ids, 0 * starts, identities.hashes_of(codes, ids, 0 * starts)
         ),
     ),
-    "events begin where they began": (revised_snapshots, "opened_since", lambda some, _: some.slices),
+    "events begin where they began": (revised_snapshots, "opened_since", lambda some, _: some.low),
     "events that were restored begin where they began": (
         RevisedSnapshots,
         "needed",
-        lambda _self, some, _, at: some.take(np.flatnonzero(~lies_before(some.ends, at))),
+        lambda _self, some, _, at: some.take(np.flatnonzero(~ends_before(some.ends, at))),
     ),
     "the first record of an event holds": (
         records,

@@ -17,7 +17,7 @@ from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.windows import CalendarWindows
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.columnar import ranges, window_closing
+from muntin_engine.evaluators.arrays import closing
 from muntin_engine.exchange import counting
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import Average
@@ -45,9 +45,8 @@ def test_what_is_done_only_with_many_periods_makes_no_difference(
 ) -> None:
     for module, name, value in (
         (counting, "_DENSE", 0),
-        (window_closing, "_NEAR", 0),
-        (window_closing, "MOST_CELLS", 4),
-        (ranges, "_MOST_WINDOWS", 3),
+        (closing, "MOST_CELLS", 4),
+        (closing, "MOST_WINDOWS", 3),
     ):
         monkeypatch.setattr(module, name, value)
     for name in ("days, back", "three days, by two", "months"):

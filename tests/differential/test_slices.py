@@ -15,16 +15,15 @@ import pytest
 from muntin import hopping, tumbling
 from muntin.windows import HoppingWindows
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.columnar import (
+from muntin_engine.evaluators.arrays import (
+    closing,
     coding,
     entries,
     held_partials,
     key_table,
-    ranges,
-    window_closing,
-    window_scans,
+    scans,
 )
-from muntin_engine.evaluators.columnar.key_table import KeyTable
+from muntin_engine.evaluators.arrays.key_table import KeyTable
 from muntin_engine.state import log as state_log
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.state.log import StateLog
@@ -72,12 +71,10 @@ def test_several_windows_share_their_slices(windows: tuple[HoppingWindows, ...])
 
 
 SMALL = {
-    (window_closing, "MOST_CELLS"): 4,
-    (window_closing, "_EXPANDING"): 0.5,
-    (window_closing, "_NEAR"): 0,
-    (window_scans, "_NARROW"): 0,
-    (ranges, "MOST_CELLS"): 4,
-    (ranges, "_MOST_WINDOWS"): 3,
+    (closing, "MOST_CELLS"): 4,
+    (closing, "_EXPANDING"): 0.5,
+    (closing, "MOST_WINDOWS"): 3,
+    (scans, "_NARROW"): 0,
     (entries, "ENTRY_BYTES"): 64,
     (key_table, "FEW_KEYS"): 1,
     (held_partials, "_MOST_PIECES"): 1,

@@ -16,15 +16,24 @@ from muntin import INFINITY, Component, Event
 from muntin.changes import Insertion
 from muntin.testing.batches import KeyedChange
 from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.columnar import coding, entries, key_table
-from muntin_engine.evaluators.columnar.partials import Part, Partials
-from muntin_engine.evaluators.edges import held_events, snapshots
-from muntin_engine.evaluators.edges.snapshots import Edges, snapshots_of
-from muntin_engine.evaluators.edges.store import EdgeStore
-from muntin_engine.evaluators.fused import fusing, session_store
-from muntin_engine.evaluators.fused.bucket import FusedBucket
-from muntin_engine.evaluators.fused.held_sessions import ends_of
-from muntin_engine.evaluators.fused.lifting import Fusing, lift_rows
+from muntin_engine.evaluators.arrays import (
+    coding,
+    entries,
+    fusing,
+    held_events,
+    key_table,
+    session_store,
+    snapshots,
+    stretch_table,
+)
+from muntin_engine.evaluators.arrays import values as batch_values
+from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
+from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.session_store import SessionStore
+from muntin_engine.evaluators.arrays.snapshots import Edges, snapshots_of
+from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
+from muntin_engine.evaluators.arrays.values import Dense
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state import log as state_log
 from muntin_engine.state.cells import MemoryCells
@@ -65,14 +74,14 @@ def test_what_is_done_only_with_much_makes_no_difference(least: int, monkeypatch
         check(case, case.stream, run)
 
 
-_cut, _lies_before = held_events._cut, snapshots.lies_before
+_cut, _ends_before = held_events._cut, stretch_table.ends_before
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "late rows are taken": (session_store, "_from", lambda rows, _: rows),
+    "late rows are taken": (session_store, "_since", lambda rows, _: rows),
     "snapshots at the watermark close": (
         snapshots,
-        "lies_before",
-        lambda ticks, watermark: _lies_before(ticks, min(watermark, INFINITY - 1) + 1),
+        "ends_before",
+        lambda ticks, watermark: _ends_before(ticks, min(watermark, INFINITY - 1) + 1),
     ),
     "events are forgotten early": (
         held_events,
@@ -82,12 +91,12 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
     "events begin where they began": (
         held_events,
         "_cut",
-        lambda events, watermark: events.take(np.flatnonzero(~_lies_before(events.lasts, watermark))),
+        lambda events, watermark: events.take(np.flatnonzero(~_ends_before(events.high, watermark))),
     ),
-    "infinite values are subtracted": (Edges, "running_odd", lambda self, values: self.running(values)),
+    "infinite values are subtracted": (batch_values, "_running_odd", lambda deltas, some: deltas.sums(some)),
     "other keys are added": (
         Edges,
-        "running",
+        "sums",
         lambda self, values: np.cumsum(
             np.concatenate([values[self._begun], np.negative(values[self._ended])])[self._order], axis=0
         )[self._upto],
@@ -127,14 +136,20 @@ def test_an_event_that_ended_leaves_its_edge_to_the_open_snapshot(is_kept: bool)
     found: list[tuple[int, int, int]] = []
     for event, watermark in ((Event(0, 100, 1), 10), (Event(50, 60, 2), 70), (None, 200)):
         rows = [] if event is None else [KeyedChange("a", Insertion(1, event))]
-        blobs = [blob.blob for blob in lift_rows(Fusing(1), forms, rows_of(rows))]
+        blobs = [blob.blob for blob in lift_each(Fusing(1), rows_of(rows), forms)]
         kept = kept if is_kept else KeptStores()
         bucket = FusedBucket(
-            (), lambda: EdgeStore(forms, at_end=False), cells, Codec(), Compatibility({}), kept, "bucket"
+            (),
+            lambda: SessionStore(FormEntries(forms), at_end=False, is_cut=True),
+            cells,
+            Codec(),
+            Compatibility({}),
+            kept,
+            "bucket",
         )
         for complete in bucket.process(blobs, Progress(watermark, watermark, watermark)).output:
-            windows, ends, _ = complete.output
-            found += zip(windows.windows.tolist(), ends.tolist(), windows.rows.tolist(), strict=True)
+            windows = complete.windows
+            found += zip(windows.low.tolist(), windows.high.tolist(), windows.weight.tolist(), strict=True)
     assert found == [(0, 50, 1), (50, 60, 2), (60, 100, 1)]
 
 
@@ -143,9 +158,10 @@ def test_snapshots_are_sums_of_the_events_that_overlap_them() -> None:
         random = np.random.default_rng(seed)
         count = seed % 25
         keys, starts = random.integers(0, 3, count), random.integers(0, 30, count)
-        ends, values = starts + random.integers(1, 12, count), random.integers(-9, 10, count)
-        whole = Part(0, "whole", Component.sum("int64"))
-        events = Partials(starts, keys, np.ones(count, np.int8), {whole: values}, ends)
+        ends, numbers = starts + random.integers(1, 12, count), random.integers(-9, 10, count)
+        whole = Part(0, "whole")
+        parts = {whole: Dense(Component.sum("int64"), numbers)}
+        events = StretchTable(keys, starts, ends, np.ones(count, np.int8), parts)
         first, last = sorted(random.integers(0, 45, 2).tolist())
         expected = []
         for key in range(3):
@@ -153,8 +169,7 @@ def test_snapshots_are_sums_of_the_events_that_overlap_them() -> None:
             for low, high in pairwise(np.unique(np.concatenate([starts[own], ends[own]])).tolist()):
                 over = own & (starts < high) & (ends > low)
                 if over.any() and first <= high < last:
-                    expected.append((key, low, high, over.sum(), values[over].sum()))
+                    expected.append((key, low, high, over.sum(), numbers[over].sum()))
         found = snapshots_of(events, first, last)
-        sums = found.parts[whole]
-        assert isinstance(sums, np.ndarray)
-        assert list(zip(found.keys, found.slices, ends_of(found), found.rows, sums, strict=True)) == expected
+        columns = (found.keys, found.low, found.high, found.weight, found.parts[whole].array)
+        assert list(zip(*columns, strict=True)) == expected

@@ -44,7 +44,7 @@ def test_nobody_asks_which_evaluator_it_is(file: Path) -> None:
         "match plan.choice.evaluator:\n    case 'general': pass",
         "from muntin_engine.evaluators.general.evaluator import GeneralEvaluator",
         "def late():\n    from muntin_engine.evaluators.slices import processing",
-        "from muntin_engine.evaluators import columnar",
+        "from muntin_engine.evaluators import arrays",
     ],
 )
 def test_whoever_asks_is_found(source: str) -> None:
@@ -61,7 +61,14 @@ def test_what_micro_batches_need_is_loaded_before_workers_are_forked_and_not_whi
     program = (
         "import sys; from muntin_engine.evaluators.registry import EVALUATORS as all; print('numpy' in sys.modules)"
     )
-    needed = ("columnar.store", "slices.states", "general.bucket", "ordered.run", "joins.bucket", "fused.store")
+    needed = (
+        "arrays.grid_store",
+        "slices.states",
+        "general.bucket",
+        "ordered.run",
+        "joins.bucket",
+        "pairing.pair_store",
+    )
     names = {f"muntin_engine.evaluators.{name}" for name in needed}
     program += f"; [one.load() for one in all]; print({names} <= set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", program], text=True).split() == ["False", "True"]

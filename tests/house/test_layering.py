@@ -52,20 +52,18 @@ PLAIN = (*SDK, *PLANNING, "muntin_engine.core", "muntin_engine.progress", "munti
 MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_engine.monitoring")
 ARRAYS = ("muntin_engine.exchange", "numpy", "pyarrow")
 KEYED = "muntin_engine.evaluators.keyed"
-OVER_SLICES = "muntin_engine.evaluators.over_slices"
+ON_ARRAYS = "muntin_engine.evaluators.arrays"
 SLICES = "muntin_engine.evaluators.slices"
 WITH_ARRAYS = (
     f"{KEYED}.result_tables",
-    *(f"{OVER_SLICES}.{name}" for name in ("processing", "window_tables")),
-    f"{OVER_SLICES}.module_results",
     *(f"{SLICES}.{name}" for name in ("lifting", "result_tables")),
 )
 ASKED_WHILE_PLANNING = (
-    "muntin_engine.evaluators.columnar.evaluator",
+    "muntin_engine.evaluators.arrays.evaluator",
     "muntin_engine.evaluators.evaluator",
     "muntin_engine.evaluators.general.evaluator",
-    "muntin_engine.evaluators.over_slices.bucket_blob",
-    "muntin_engine.evaluators.over_slices.contract",
+    "muntin_engine.evaluators.arrays.bucket_blob",
+    "muntin_engine.evaluators.arrays.contract",
     "muntin_engine.evaluators.joins.evaluator",
     "muntin_engine.evaluators.keyed.keyed_evaluator",
     "muntin_engine.evaluators.ordered.evaluator",
@@ -111,9 +109,8 @@ LAYERS = (
         )
         for name in ("general", "joins", "ordered")
     ),
-    Layer(OVER_SLICES, (*PLAIN, OVER_SLICES), never=TESTING),
-    Layer(SLICES, (*PLAIN, OVER_SLICES, SLICES), never=TESTING),
-    Layer("muntin_engine.evaluators.columnar", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
+    Layer(SLICES, (*PLAIN, ON_ARRAYS, SLICES), never=TESTING),
+    Layer(ON_ARRAYS, (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
     Layer("muntin_engine.evaluators.pairing", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
     Layer("muntin_engine.evaluators.revised", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING) for name in WITH_ARRAYS),
@@ -320,10 +317,10 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.evaluators.anything", "import pyspark"),
         ("muntin_engine.evaluators.anything", "from muntin_engine.spark import distributor"),
         ("muntin_engine.evaluators.registry", "import numpy"),
-        ("muntin_engine.evaluators.columnar.anything", "from pyspark.sql import functions"),
+        ("muntin_engine.evaluators.arrays.anything", "from pyspark.sql import functions"),
         ("muntin_engine.evaluators.general.anything", "import numpy"),
         ("muntin_engine.evaluators.slices.anything", "import pyarrow"),
-        ("muntin_engine.exchange.anything", "from muntin_engine.evaluators.columnar import store"),
+        ("muntin_engine.exchange.anything", "from muntin_engine.evaluators.arrays import store"),
         ("muntin_engine.testing.anything", "from muntin_engine.spark import task"),
         ("muntin_engine.testing.anything", "def late():\n    import pyspark"),
         ("muntin_engine.core.anything", "from muntin_engine.testing import crash_everywhere"),
@@ -357,7 +354,7 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin.windows", "import dataclasses, typing_extensions"),
         ("muntin.testing.laws", "from muntin import Aggregate\nimport hypothesis.strategies"),
         ("muntin_engine.core.anything", "import msgpack\nfrom sortedcontainers import SortedDict"),
-        ("muntin_engine.evaluators.columnar.anything", "import numpy\nfrom muntin_engine.core import anything"),
+        ("muntin_engine.evaluators.arrays.anything", "import numpy\nfrom muntin_engine.core import anything"),
         ("muntin_engine.spark.anything", "from muntin_engine.api.planned_query import PlannedQuery"),
         ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.exchange import anything"),
         ("muntin_engine.api.query", "def late():\n    from muntin_engine.spark.session import local"),

@@ -16,7 +16,7 @@ from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Key, Progress
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
@@ -203,7 +203,7 @@ class Feed:
         newest = max((row.tick for row in rows), default=EARLIEST)
         known = max(newest + 1, watermark if watermark < INFINITY else EARLIEST) if rows else EARLIEST
         result = self.run(given, Progress(watermark, known, newest))
-        self.output += [Answer(*row, place) for place, runs in result.output for row in runs.rows()]
+        self.output += [Answer(*row, runs.place) for runs in result.output for row in runs.rows()]
         self.late += result.late
         self.accepted += result.accepted
 

@@ -16,11 +16,11 @@ from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.columnar.lifting import Rows
-from muntin_engine.evaluators.fused.bucket import FusedBucket
-from muntin_engine.evaluators.fused.lifting import Fusing
-from muntin_engine.evaluators.fused.session_rows import blobs_of_rows
-from muntin_engine.evaluators.fused.state_store import StateSessionStore
+from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
+from muntin_engine.evaluators.arrays.lifting import Rows
+from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.session_store import SessionStore
+from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -65,8 +65,8 @@ class Sessions:
         """Return key, start, end and values of the sessions that a batch completes."""
         bindings = [Binding(module, itemgetter(0)) for module in self.modules]
 
-        def store() -> StateSessionStore:
-            return StateSessionStore(bindings, Codec(), Axis.TICKS, at_end=False)
+        def store() -> SessionStore:
+            return SessionStore(StateEntries(bindings, 1, Codec(), Axis.TICKS), at_end=False)
 
         compatibility = Compatibility(identity_of(self.modules), self.modules)
         bucket = FusedBucket((), store, self.cells, Codec(), compatibility, self.kept, "bucket")
@@ -77,16 +77,16 @@ class Sessions:
             [pa.array([key for key, _, _ in rows], pa.string())],
             [pa.array([payload for *_, payload in rows], pa.int64())],
         )
-        blobs = [blob.blob for blob in blobs_of_rows(Fusing(GAP), lifted, Codec())]
+        blobs = [blob.blob for blob in lift_each(Fusing(GAP), lifted)]
         result = bucket.process(blobs, Progress(watermark))
         return [
             row
-            for _, closed in result.output
+            for closed in result.output
             for row in zip(
                 closed.keys.column("k0").to_pylist(),
-                closed.starts.tolist(),
-                closed.ends.tolist(),
-                *closed.values,
+                closed.windows.low.tolist(),
+                closed.windows.high.tolist(),
+                *(closed.values or ()),
                 strict=True,
             )
         ]

@@ -11,7 +11,7 @@ from muntin import EARLIEST, hopping
 from muntin.progress import ProgressPolicy, bounded_delay, bounded_disorder, punctuate_every
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.window_grid import grid_of, settled
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.progress import ProgressTracker
@@ -50,7 +50,7 @@ class TrackedFeed(Feed):
         arrived = Progress(max(marks, default=EARLIEST), horizon, newest, clock_of([said]))
         observed = seen_by_tasks(self._policy, said, self._random)
         result = bucket.process(blobs_of(self.query, rows, self._random), arrived, observed)
-        self.output += [Answer(*row) for _, runs in result.output for row in runs.rows()]
+        self.output += [Answer(*row) for runs in result.output for row in runs.rows()]
         self.late += result.late
         return result
 

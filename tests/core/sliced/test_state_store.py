@@ -12,7 +12,7 @@ from muntin import EARLIEST, INFINITY, hopping, tumbling
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.evaluators.slices.states import Delta, StateStore
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.log import MOST_BYTES, StoredEntry

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from muntin.errors import PolicyError
-from muntin_engine.evaluators.columnar.evaluator import ColumnarEvaluator
+from muntin_engine.evaluators.arrays.evaluator import ColumnarEvaluator
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.evaluators.joins.evaluator import JoinEvaluator

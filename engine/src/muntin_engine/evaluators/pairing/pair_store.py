@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.columnar.key_table import KeyTable
+from muntin_engine.evaluators.arrays.key_table import KeyTable
 from muntin_engine.evaluators.pairing.kept_rows import KeptRows
 from muntin_engine.evaluators.pairing.row_blobs import SideRows, from_blob, joined_rows, to_blob
 from muntin_engine.exchange.intake import tuples_of

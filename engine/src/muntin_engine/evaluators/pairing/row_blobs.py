@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.evaluators.columnar.coding import encode
-from muntin_engine.evaluators.columnar.lifting import key_rows
-from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.coding import encode
+from muntin_engine.evaluators.arrays.lifting import key_rows
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
 from muntin_engine.exchange.task_payload import TaskPayload

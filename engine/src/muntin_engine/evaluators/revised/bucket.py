@@ -11,7 +11,7 @@ from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy
 from muntin_engine.core.changes import Key, OutputChange, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import RangeGrid
-from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.revised.revised_grid import RevisedGrid
 from muntin_engine.evaluators.revised.revised_snapshots import RevisedSnapshots
 from muntin_engine.evaluators.revised.speculation import Corrections
@@ -48,7 +48,7 @@ class RevisedResult:
         held: The sizes of the bucket's state now.
     """
 
-    closed: Sequence[ClosedSessions] = ()
+    closed: Sequence[Closed] = ()
     changes: Sequence[tuple[Key, OutputChange]] = ()
     rejections: Sequence[tuple[Key, Rejection]] = ()
     accepted: int = 0
@@ -114,7 +114,7 @@ class RevisedBucket:
             return self._result(state, RevisedResult(progress=now))
         store = state.open(lambda entries: self._restored(entries, before))
         taken = store.take(blobs, before, after)
-        serial, closed, emitted = state.log.serial + 1, list[ClosedSessions](), Corrections((), {}, metadata.serial)
+        serial, closed, emitted = state.log.serial + 1, list[Closed](), Corrections((), {}, metadata.serial)
         if is_final:
             closed = store.close(before, now)
         else:

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import Array, BoolArray, IntArray
-from muntin_engine.evaluators.columnar.partials import Partials, concat
-from muntin_engine.evaluators.fused.held_sessions import ends_of
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat
 from muntin_engine.evaluators.revised.identities import HashArray, are_same, hashes_of, ids_of
 
 
@@ -67,7 +66,7 @@ class LiveEvents:
     """
 
     def __init__(self) -> None:
-        self._partials: Partials | None = None
+        self._partials: StretchTable | None = None
         self._starts = self._places = self._order = np.empty(0, np.int64)
         self._ids: Array = self._starts
         self._hashes: HashArray = np.empty(0, np.uint64)
@@ -77,11 +76,11 @@ class LiveEvents:
         return len(self._starts)
 
     @property
-    def members(self) -> Partials | None:
+    def members(self) -> StretchTable | None:
         """The partial states of those that are members of windows; None if there are none."""
-        if self._partials is None or self._partials.rows.all():
+        if self._partials is None or self._partials.weight.all():
             return self._partials
-        places = np.flatnonzero(self._partials.rows)
+        places = np.flatnonzero(self._partials.weight)
         return self._partials.take(places) if len(places) else None
 
     @property
@@ -92,17 +91,17 @@ class LiveEvents:
     @property
     def are_members(self) -> BoolArray:
         """For each whether it is a member of windows."""
-        return np.zeros(0, np.bool_) if self._partials is None else self._partials.rows > 0
+        return np.zeros(0, np.bool_) if self._partials is None else self._partials.weight > 0
 
     @property
     def since(self) -> IntArray:
         """The starts of their partial states."""
-        return np.empty(0, np.int64) if self._partials is None else self._partials.slices
+        return np.empty(0, np.int64) if self._partials is None else self._partials.low
 
     @property
     def ends(self) -> IntArray:
         """Their ends."""
-        return np.empty(0, np.int64) if self._partials is None else ends_of(self._partials)
+        return np.empty(0, np.int64) if self._partials is None else self._partials.high
 
     @property
     def id_type(self) -> np.dtype[Any]:
@@ -115,7 +114,7 @@ class LiveEvents:
         rows: int = sum(table.nbytes for table in self._rows)
         return rows + (0 if self._partials is None else self._partials.nbytes + 32 * len(self))
 
-    def add(self, events: Events, partials: Partials) -> None:
+    def add(self, events: Events, partials: StretchTable) -> None:
         """Add events, of which none is here, with their partial states."""
         before, ids = len(self), ids_of(events.rows.column("id"))
         rows = sum(map(len, self._rows))
@@ -156,9 +155,9 @@ class LiveEvents:
         assert self._partials is not None, "there are events"
         changed = self.ends.copy()
         changed[places] = ends
-        self._partials = replace(self._partials, lasts=changed)
+        self._partials = replace(self._partials, high=changed)
 
-    def partials(self, places: IntArray) -> Partials:
+    def partials(self, places: IntArray) -> StretchTable:
         """Return the partial states of some events; there are events."""
         assert self._partials is not None, "there are events"
         return self._partials.take(places)
@@ -166,7 +165,7 @@ class LiveEvents:
     def begin_at(self, since: IntArray) -> None:
         """Let their partial states start elsewhere; there are events."""
         assert self._partials is not None, "there are events"
-        self._partials = replace(self._partials, slices=since)
+        self._partials = replace(self._partials, low=since)
 
     def keep(self, is_kept: BoolArray) -> None:
         """Drop all events but some."""

@@ -14,8 +14,8 @@ from muntin_engine.core.changes import Key, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.columnar.lifting import NO_KEYS
+from muntin_engine.evaluators.arrays.key_table import KeyTable
+from muntin_engine.evaluators.arrays.lifting import NO_KEYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.intake import tuples_of

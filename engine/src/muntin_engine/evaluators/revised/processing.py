@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from muntin import EmitPolicy
 from muntin_engine.core.changes import OutputKind
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
-from muntin_engine.evaluators.fused.result_tables import session_tables
 from muntin_engine.evaluators.keyed.result_tables import result_tables
-from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.revised.bucket import RevisedBucket
 from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -55,5 +54,5 @@ def process(task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) ->
         metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for _, change in result.changes)
         tables = result_tables(task, ((key, (change,)) for key, change in result.changes))
         return Evaluated(tables, result.accepted, result.watermark, result.progress, metrics, result.rejections)
-    tables = (table for closed in result.closed for table in session_tables(task, Complete(0, closed)))
+    tables = (table for closed in result.closed for table in closed_tables(task, closed))
     return Evaluated(tables, result.accepted, result.watermark, result.progress, metrics, result.rejections)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from muntin_engine.core.changes import InputChange, Key, Rejection, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.columnar.lifting import NO_KEYS
+from muntin_engine.evaluators.arrays.key_table import KeyTable
+from muntin_engine.evaluators.arrays.lifting import NO_KEYS
 from muntin_engine.evaluators.keyed.admission import Admission
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents

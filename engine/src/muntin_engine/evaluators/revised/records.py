@@ -14,7 +14,7 @@ import numpy as np
 
 from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.columnar.key_table import KeyTable
+from muntin_engine.evaluators.arrays.key_table import KeyTable
 from muntin_engine.evaluators.revised.events import Events, joined
 from muntin_engine.evaluators.revised.identities import are_same, hashes_of, ids_of
 from muntin_engine.exchange import shuffle

@@ -15,14 +15,11 @@ from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import RangeGrid
-from muntin_engine.evaluators.columnar.held_partials import HeldPartials
-from muntin_engine.evaluators.columnar.lifting import ranges_of
-from muntin_engine.evaluators.columnar.partials import Partials, merge_alike
-from muntin_engine.evaluators.edges.snapshots import lies_before
-from muntin_engine.evaluators.fused.held_sessions import ends_of
+from muntin_engine.evaluators.arrays.held_partials import HeldPartials
+from muntin_engine.evaluators.arrays.lifting import ranges_of
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable, ends_before, merge_alike
 from muntin_engine.evaluators.revised.events import Events, LiveEvents
-from muntin_engine.evaluators.revised.windows import Extents, RevisedWindows
-from muntin_engine.exchange.counting import ticks_of
+from muntin_engine.evaluators.revised.windows import RevisedWindows
 
 
 class RevisedGrid(RevisedWindows):
@@ -37,7 +34,7 @@ class RevisedGrid(RevisedWindows):
         self._grid, self._at_end = grid, at_end
         self._ended = HeldPartials([grid])
 
-    def close(self, live: LiveEvents, before: int, now: Progress) -> Iterator[Extents]:
+    def close(self, live: LiveEvents, before: int, now: Progress) -> Iterator[StretchTable]:
         """Yield the windows that end after the watermark before the batch, and not after the one after it.
 
         Once the stream is closed, windows that begin at the horizon or later have no end to wait for, and no result.
@@ -46,7 +43,9 @@ class RevisedGrid(RevisedWindows):
         first, last = windows.first_open(before), windows.first_open(now.watermark)
         yield from self._between(live, first, min(last, windows.first_unbegun(now.horizon)))
 
-    def visible(self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray) -> Iterator[Extents]:
+    def visible(
+        self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray
+    ) -> Iterator[StretchTable]:
         """Yield the windows with members that are shown for the first time, and those of touched keys."""
         windows = self._grid.windows
         first, known = windows.first_open(before.watermark), windows.first_open(before.max_event_time)
@@ -55,26 +54,24 @@ class RevisedGrid(RevisedWindows):
         if are_touched.any():
             yield from self._between(live, first, min(known, last), are_touched)
 
-    def _between(self, live: LiveEvents, first: int, last: int, of_keys: BoolArray | None = None) -> Iterator[Extents]:
+    def _between(
+        self, live: LiveEvents, first: int, last: int, of_keys: BoolArray | None = None
+    ) -> Iterator[StretchTable]:
         """Yield the windows with members from `first` up to but not including `last`."""
         if last <= first:
             return
-        windows, members = self._grid.windows, live.members
+        members = live.members
         more = [] if members is None else [self._ranged(members, first, last)]
-        counted = windows.counted
-        for found in self._ended.close(0, first, last, more, of_keys):
-            starts = counted.start(found.windows)
-            begins, ends = (ticks_of(windows.periods, some) for some in (starts, starts + counted.size))
-            yield Extents(replace(found, windows=begins), ends)
+        yield from self._ended.close(0, first, last, more, of_keys)
 
     def forget(self, live: LiveEvents, watermark: int) -> None:
         """Merge the events that end before a watermark, and drop what is a member of no open window."""
-        first, is_over = self._grid.windows.first_open(watermark), lies_before(live.ends, watermark)
+        first, is_over = self._grid.windows.first_open(watermark), ends_before(live.ends, watermark)
         if is_over.any():
             members = live.partials(np.flatnonzero(is_over & live.are_members))
             ended = self._ranged(members, first, INFINITY)
             if len(ended):
-                self._ended.add(merge_alike(replace(ended, slices=np.maximum(ended.slices, first))))
+                self._ended.add(merge_alike(replace(ended, low=np.maximum(ended.low, first))))
             live.keep(~is_over)
         self._ended.forget(first)
 
@@ -82,14 +79,14 @@ class RevisedGrid(RevisedWindows):
         """Return the events that are live, or members of an open window."""
         firsts, lasts = ranges_of(self._grid, events.starts, events.ends)
         is_in_open = is_member & (lasts >= np.maximum(firsts, self._grid.windows.first_open(watermark)))
-        return events.take(np.flatnonzero(~lies_before(events.ends, watermark) | is_in_open))
+        return events.take(np.flatnonzero(~ends_before(events.ends, watermark) | is_in_open))
 
     def are_over(self, events: Events, live: LiveEvents, watermark: int) -> BoolArray:
         """Return for each event whether it has ended, and is a member of no open window."""
         del live
         firsts, lasts = ranges_of(self._grid, events.starts, events.ends)
         is_in_open = lasts >= np.maximum(firsts, self._grid.windows.first_open(watermark))
-        found: BoolArray = lies_before(events.ends, watermark) & ~is_in_open
+        found: BoolArray = ends_before(events.ends, watermark) & ~is_in_open
         return found
 
     def first_start(self, live: LiveEvents) -> int:
@@ -123,9 +120,8 @@ class RevisedGrid(RevisedWindows):
         """Give each key its new code."""
         self._ended.renumber(places)
 
-    def _ranged(self, events: Partials, first: int, last: int) -> Partials:
+    def _ranged(self, events: StretchTable, first: int, last: int) -> StretchTable:
         """Return events as ranges of windows, without those that overlap none from `first` up to but not `last`."""
-        firsts, lasts = ranges_of(self._grid, events.slices, ends_of(events))
-        some = np.flatnonzero((lasts >= np.maximum(firsts, first)) & (firsts < last))
-        found = replace(events, slices=firsts, lasts=lasts)
-        return found if len(some) == len(found) else found.take(some)
+        firsts, lasts = ranges_of(self._grid, events.low, events.high)
+        is_in = (lasts >= np.maximum(firsts, first)) & (firsts < last)
+        return events.moved(firsts, lasts).where(is_in)

@@ -13,11 +13,11 @@ from muntin.columnar.results import python_values
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key, OutputChange, OutputKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.columnar.failing import failing_window
-from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.arrays.failing import failing_window
+from muntin_engine.evaluators.arrays.key_table import KeyTable
+from muntin_engine.evaluators.arrays.results import form_results
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.evaluators.revised.live_results import KeptResult, LiveResults, Place, named_keys
-from muntin_engine.evaluators.revised.windows import Extents
 from muntin_engine.exchange.bound_form import BoundForm
 
 
@@ -48,7 +48,7 @@ def corrected(
     forms: Sequence[BoundForm],
     keys: KeyTable,
     live: LiveResults,
-    found: Iterable[Extents],
+    found: Iterable[StretchTable],
     touched: IntArray,
     serials: tuple[int, int],
 ) -> Corrections:
@@ -71,7 +71,7 @@ def corrected(
         ModuleFailedError: A module raised an exception.
     """
     batch, serial = serials
-    results = [result for extents in found for result in _results(forms, keys, extents)]
+    results = [result for windows in found for result in _results(forms, keys, windows)]
     present = {(code, window.start) for code, window, _ in results}
     changed: dict[Place, KeptResult] = {}
     output: list[tuple[int, OutputChange]] = []
@@ -106,9 +106,8 @@ def _left(live: LiveResults, touched: IntArray, present: Set[Place]) -> Iterator
                 yield code, start, old
 
 
-def _results(forms: Sequence[BoundForm], keys: KeyTable, extents: Extents) -> Iterator[_Found]:
+def _results(forms: Sequence[BoundForm], keys: KeyTable, windows: StretchTable) -> Iterator[_Found]:
     """Yield the results of windows."""
-    windows, ends = extents
     columns = []
     for place, form in enumerate(forms):
         try:
@@ -118,9 +117,9 @@ def _results(forms: Sequence[BoundForm], keys: KeyTable, extents: Extents) -> It
             if row is None:
                 raise
             (key,) = named_keys(keys, windows.keys[row : row + 1])
-            raise failure.at(key, Window(int(windows.windows[row]), int(ends[row]))) from failure.__cause__
-    starts, codes = windows.windows.tolist(), windows.keys.tolist()
-    for code, start, end, *values in zip(codes, starts, ends.tolist(), *columns, strict=True):
+            raise failure.at(key, Window(int(windows.low[row]), int(windows.high[row]))) from failure.__cause__
+    starts, codes = windows.low.tolist(), windows.keys.tolist()
+    for code, start, end, *values in zip(codes, starts, windows.high.tolist(), *columns, strict=True):
         yield _Found(code, Window(start, end), tuple(values))
 
 

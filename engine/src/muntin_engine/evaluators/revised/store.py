@@ -14,13 +14,13 @@ from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.columnar.coding import encode
-from muntin_engine.evaluators.columnar.entries import ENTRY_BYTES
-from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.columnar.lifting import NO_KEYS, Rows, key_rows
-from muntin_engine.evaluators.columnar.partials import Partials
-from muntin_engine.evaluators.fused.lifting import Fusing, row_parts
-from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.arrays.coding import encode
+from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES
+from muntin_engine.evaluators.arrays.key_table import KeyTable
+from muntin_engine.evaluators.arrays.lifting import NO_KEYS, Rows, key_rows
+from muntin_engine.evaluators.arrays.results import Closed
+from muntin_engine.evaluators.arrays.row_lifting import Fusing, row_parts
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.evaluators.keyed.admission import Filter
 from muntin_engine.evaluators.revised import rare, records
 from muntin_engine.evaluators.revised.brought import NOTHING, Brought, Plain, sort_out
@@ -189,10 +189,10 @@ class RevisedStore:
         accepted = waited + rows - left_out - len(rejections) - self._filter.count(self._waiting.rows)
         return TakenRows(joined(changed) if changed else None, is_stored, rejections, accepted, keys)
 
-    def close(self, before: int, now: Progress) -> list[ClosedSessions]:
+    def close(self, before: int, now: Progress) -> list[Closed]:
         """Return the windows that are complete now, and were not at the watermark before."""
         closed = self._windows.close(self._live, before, now)
-        return [ClosedSessions(windows, ends, self._keys.take(windows.keys)) for windows, ends in closed]
+        return [Closed(0, windows, self._keys.take(windows.keys)) for windows in closed]
 
     def correct(self, taken: TakenRows, before: Progress, now: Progress, serials: tuple[int, int]) -> Corrections:
         """Return the changes from the results that were emitted early to those of now.
@@ -314,7 +314,7 @@ class RevisedStore:
         rows = Rows(order, events.starts, events.ends, columns, inputs)
         parts = row_parts(_AS_THEY_LAST, self._forms, rows, order)
         is_member = self._are_members(events).astype(np.int8)
-        partials = Partials(events.since, events.codes, is_member, parts, events.ends)
+        partials = StretchTable(events.codes, events.since, events.ends, is_member, parts)
         self._live.add(events, partials)
 
     def _needed(self, events: Events, watermark: int) -> Events:

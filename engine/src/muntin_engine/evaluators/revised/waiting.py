@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import InputChange
-from muntin_engine.evaluators.columnar.key_table import KeyTable
+from muntin_engine.evaluators.arrays.key_table import KeyTable
 from muntin_engine.evaluators.keyed.key_events import Identity
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.revised.identities import HashArray, hashes_of

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.columnar.window_closing import Windows
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.evaluators.revised.events import Events, LiveEvents
-
-
-class Extents(NamedTuple):
-    """Complete windows.
-
-    Attributes:
-        windows: Their merged states; the number of a window is its start.
-        ends: Their ends.
-    """
-
-    windows: Windows
-    ends: IntArray
 
 
 class RevisedWindows(ABC):
@@ -32,8 +19,8 @@ class RevisedWindows(ABC):
     """
 
     @abstractmethod
-    def close(self, live: LiveEvents, before: int, now: Progress) -> Iterator[Extents]:
-        """Yield the windows with members that a batch completes, before `forget`.
+    def close(self, live: LiveEvents, before: int, now: Progress) -> Iterator[StretchTable]:
+        """Yield the windows with members that a batch completes, from start to end in ticks, before `forget`.
 
         Args:
             live: The events that were live at the watermark before, with the rows of the batch.
@@ -41,7 +28,9 @@ class RevisedWindows(ABC):
             now: The progress after it.
         """
 
-    def visible(self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray) -> Iterator[Extents]:
+    def visible(
+        self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray
+    ) -> Iterator[StretchTable]:
         """Yield the windows with members whose results may differ from what was emitted early, before `forget`.
 
         These are the windows that are shown for the first time, and those of touched keys that were shown before. A

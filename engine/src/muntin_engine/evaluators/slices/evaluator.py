@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from muntin import TimestampPolicy
 from muntin.modules import SupportsCombine, SupportsDeduct
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.contract import OverSlices, without_inverse
 from muntin_engine.evaluators.evaluator import InMemory
-from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.contract import OverSlices, without_inverse
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -63,43 +64,46 @@ class SlicedEvaluator(OverSlices):
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows, or the rows of sessions, for each bucket that has any."""
-        from muntin_engine.evaluators.columnar.lifting import rows_to_lift
-        from muntin_engine.evaluators.fused.lifting import Fusing
-        from muntin_engine.evaluators.fused.session_rows import blobs_of_rows
+        from muntin_engine.evaluators.arrays.lifting import rows_to_lift
+        from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
         from muntin_engine.evaluators.slices.lifting import lift_states
 
         if (gap := task.plan.gap) is not None:
-            return blobs_of_rows(Fusing(gap), rows_to_lift(task, rows), task.codec)
+            return lift_each(Fusing(gap), rows_to_lift(task, rows))
         return lift_states(task, rows)
 
     def load(self) -> None:
         """Import what micro-batches need."""
-        import muntin_engine.evaluators.fused.processing
-        import muntin_engine.evaluators.over_slices.processing
+        import muntin_engine.evaluators.arrays.processing
+        import muntin_engine.evaluators.arrays.result_tables
+        import muntin_engine.evaluators.arrays.row_lifting
+        import muntin_engine.evaluators.arrays.session_store
+        import muntin_engine.evaluators.arrays.state_entries
         import muntin_engine.evaluators.slices.lifting
         import muntin_engine.evaluators.slices.result_tables
         import muntin_engine.evaluators.slices.states  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
-        from muntin_engine.evaluators.fused.processing import process_states
-        from muntin_engine.evaluators.over_slices.processing import process_slices
+        from muntin_engine.evaluators.arrays.processing import process_slices
+        from muntin_engine.evaluators.arrays.result_tables import closed_tables
+        from muntin_engine.evaluators.arrays.session_store import SessionStore
+        from muntin_engine.evaluators.arrays.state_entries import StateEntries
         from muntin_engine.evaluators.slices.lifting import sliced_query_of
         from muntin_engine.evaluators.slices.result_tables import run_tables
-        from muntin_engine.evaluators.slices.runs import WindowRuns
         from muntin_engine.evaluators.slices.states import StateStore
 
+        def make_sessions() -> SessionStore:
+            query = task.query
+            entries = StateEntries(query.bindings, len(task.input.columns.payload), task.codec, query.axis)
+            return SessionStore(entries, at_end=query.timestamps is TimestampPolicy.POINT_AT_END)
+
         if task.plan.gap is not None:
-            return process_states(task, bucket, cells, batch)
-
-        def make_store() -> StateStore:
-            return StateStore(task.once(sliced_query_of))
-
-        return process_slices(task, bucket, cells, batch, make_store, run_tables, WindowRuns.window_count)
+            return process_slices(task, bucket, cells, batch, make_sessions, closed_tables)
+        return process_slices(task, bucket, cells, batch, lambda: StateStore(task.once(sliced_query_of)), run_tables)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""
-        from muntin_engine.evaluators.fused.in_memory import StateSessionsInMemory
-        from muntin_engine.evaluators.slices.in_memory import StatesInMemory
+        from muntin_engine.evaluators.arrays.in_memory import sliced_in_memory
 
-        return StatesInMemory(plan, cells, codec) if plan.gap is None else StateSessionsInMemory(plan, cells, codec)
+        return sliced_in_memory(plan, cells, codec)

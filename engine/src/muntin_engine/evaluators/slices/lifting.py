@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.columnar.coding import stable_order
-from muntin_engine.evaluators.columnar.lifting import RowGroups, Rows, group_rows, rows_to_lift
-from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.coding import stable_order
+from muntin_engine.evaluators.arrays.lifting import RowGroups, Rows, group_rows, python_values, rows_to_lift
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -32,7 +32,7 @@ def lift_states(task: TaskPayload, table: pa.Table) -> Iterator[BucketBlob]:
         grouped = GroupedRows(
             _keys(rows, groups, bucket),
             groups.keys[start:stop].tolist(),
-            groups.slices[start:stop].tolist(),
+            groups.low[start:stop].tolist(),
             (bounds[start : stop + 1] - low).tolist(),
             [column[low:high] for column in columns],
         )
@@ -43,13 +43,6 @@ def _keys(rows: Rows, groups: RowGroups, bucket: int) -> list[tuple[Any, ...]]:
     places = groups.keys_of(bucket)
     columns = [python_values(key.take(pa.array(places))) for key in rows.keys]
     return list(zip(*columns, strict=True)) if columns else [()] * len(places)
-
-
-def python_values(column: pa.Array) -> list[object]:
-    """Return a column as Python values; numbers without nulls by way of NumPy, which is much faster."""
-    is_plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    values: list[Any] = column.to_numpy().tolist() if is_plain and not column.null_count else column.to_pylist()
-    return values
 
 
 def sliced_query_of(task: TaskPayload) -> SlicedQuery:

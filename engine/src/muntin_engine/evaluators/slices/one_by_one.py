@@ -41,7 +41,7 @@ class OneByOne:
 
     def close(self, first: int, last: int) -> WindowRuns:
         """Return the results of windows."""
-        grid, runs = self._query.grids[self._place], WindowRuns()
+        grid, runs = self._query.grids[self._place], WindowRuns(self._place)
         volumes: dict[Hashable, Volume] = {}
         for number in self._slices.numbers(grid, grid.start_of(first), grid.start_of(last)):
             self._slices.settle(number)

@@ -50,7 +50,7 @@ class Overlapping:
 
     def close(self, first: int, last: int) -> WindowRuns:
         """Return the results of the windows from `first` up to but not including `last` that have members."""
-        coming, queues, runs = self._coming(first, last), self._queues, WindowRuns()
+        coming, queues, runs = self._coming(first, last), self._queues, WindowRuns(self._place)
         volumes: list[Volume] = []
         for name in {**queues, **coming}:
             queue = queues.setdefault(name, _Queue())

@@ -10,21 +10,20 @@ import pyarrow as pa
 from muntin import Window
 from muntin.schemas import Field
 from muntin_engine.core.changes import Key
-from muntin_engine.evaluators.over_slices.module_results import ModuleResults, expanded
-from muntin_engine.evaluators.over_slices.slice_bucket import Complete
-from muntin_engine.evaluators.over_slices.window_tables import window_tables
+from muntin_engine.evaluators.arrays.coding import expanded
+from muntin_engine.evaluators.arrays.result_tables import ModuleResults, extent_tables
 from muntin_engine.evaluators.slices.runs import WindowRuns
+from muntin_engine.exchange.counting import ticks_of
 from muntin_engine.exchange.task_payload import TaskPayload
 
 
-def run_tables(task: TaskPayload, complete: Complete[WindowRuns]) -> Iterator[pa.Table]:
+def run_tables(task: TaskPayload, runs: WindowRuns) -> Iterator[pa.Table]:
     """Yield the windows of modules that keep Python states as tables of the query's result schema.
 
     Raises:
         ModuleContractError: A module's results are not of the type that its class declares.
     """
-    runs = complete.output
-    grid = task.grids[complete.place].windows
+    grid = task.grids[runs.place].windows
 
     def at(run: int) -> tuple[Key, Window]:
         return runs.keys[run], grid.window(runs.firsts[run])
@@ -44,4 +43,6 @@ def run_tables(task: TaskPayload, complete: Complete[WindowRuns]) -> Iterator[pa
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
         return results.column(place, field, arrow_type).take(taken)
 
-    yield from window_tables(task, complete.place, firsts[run_of_row] + number, keys, output)
+    starts = grid.counted.start(firsts[run_of_row] + number)
+    starts, ends = (ticks_of(grid.periods, counted) for counted in (starts, starts + grid.counted.size))
+    yield from extent_tables(task, runs.place, starts, ends, keys, output)

@@ -18,12 +18,14 @@ class WindowRuns:
     One entry covers neighbouring windows of a key that have the very same rows, and so the same results.
 
     Attributes:
+        place: The specification that the windows are of.
         names: The names of the keys; see `keys`.
         firsts: The number of the first window of each run.
         lasts: The number of the window after the last.
         values: By module, its results.
     """
 
+    place: int = 0
     names: list[Hashable] = field(default_factory=list)
     firsts: list[int] = field(default_factory=list)
     lasts: list[int] = field(default_factory=list)

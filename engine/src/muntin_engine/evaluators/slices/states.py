@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.over_slices.slice_store import Taken
+from muntin_engine.evaluators.arrays.slice_store import Taken
 from muntin_engine.evaluators.slices.adaptive import Monitor
 from muntin_engine.evaluators.slices.entry_writer import blobs_of, entry_of
 from muntin_engine.evaluators.slices.groups import Blob

@@ -1,0 +1,208 @@
+"""Windows of a grid from the stretches that they overlap, for all keys at once.
+
+A stretch is a run of neighbouring windows: those that overlap its event, or the slice of a point (the range tags of
+Li's thesis, section 6.1). What can be subtracted is added at the first window of its run and subtracted after the last
+one, and summed along the axis: a step for each stretch and one for each cell of a table of windows by keys. Minimum,
+maximum and merges of a module's own are scanned over slices, or brought down a tree over windows. Where the table would
+be mostly empty, and where each stretch has one window, it is merged into each of its windows instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from muntin import Component
+from muntin.columnar.arrays import Array, IntArray
+from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.evaluators.arrays.coding import (
+    compress,
+    distinct,
+    expanded,
+    first_places,
+    number,
+    product,
+    stable_order,
+)
+from muntin_engine.evaluators.arrays.reducing import reduce_codes
+from muntin_engine.evaluators.arrays.scans import cover, scan_windows
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable
+from muntin_engine.evaluators.arrays.values import Collected
+
+MOST_CELLS: Final = 1 << 21
+"""A table of windows, or slices, by keys has at most so many cells; more keys make more tables."""
+
+MOST_WINDOWS: Final = 1 << 16
+"""So many windows are made at a time."""
+
+_EXPANDING: Final = 6
+"""The cost of merging a stretch into a window, in cells of a table."""
+
+
+class _Runs(NamedTuple):
+    """Stretches as runs of windows.
+
+    Attributes:
+        batch: The stretches, from the first window to the last one.
+        slices: The slice of each; None where they are no points.
+        grid: What they lie on.
+    """
+
+    batch: StretchTable
+    slices: IntArray | None
+    grid: Grid
+
+    def take(self, places: IntArray) -> _Runs:
+        """Return some of them."""
+        slices = None if self.slices is None else self.slices[places]
+        return _Runs(self.batch.take(places), slices, self.grid)
+
+
+def close_windows(grid: Grid, held: StretchTable, first: int, last: int) -> Iterator[StretchTable]:
+    """Yield the windows from `first` up to but not including `last` that have rows, by number.
+
+    Stretches of the axis without rows cost nothing.
+
+    Args:
+        grid: The slices of points, or the ranges of windows of events.
+        held: Stretches of slices, or of windows, in any order; all end before the last window unless `last` is finite.
+        first: A window, or `-NEVER`.
+        last: A window, or `NEVER`.
+    """
+    low, high, slices = held.low, held.high, None
+    if isinstance(grid, SliceGrid):
+        low, high, slices = grid.runs.first_ending_after(low), grid.runs.last_starting_before(low + 1), low
+    low, high = np.maximum(low, first), np.minimum(high, last - 1)
+    runs, is_in = _Runs(held.moved(low, high), slices, grid), low <= high
+    if not is_in.all():
+        runs = runs.take(np.flatnonzero(is_in))
+    if not len(runs.batch):
+        return
+    yield from _close(runs)
+
+
+def _close(runs: _Runs) -> Iterator[StretchTable]:
+    """Yield windows, without a step for those that no stretch has: the axis is cut out between them."""
+    low, high = runs.batch.low, runs.batch.high
+    is_ordered = (low[1:] >= low[:-1]).all()
+    order = slice(None) if is_ordered else stable_order(*number(low))
+    ascending, reach = low[order], np.maximum.accumulate(high[order])
+    cuts = np.flatnonzero(ascending[1:] > reach[:-1] + 1) + 1
+    starts = ascending[[0, *cuts]]
+    lengths = reach[[*(cuts - 1), len(low) - 1]] + 1 - starts
+    places = np.cumsum(lengths) - lengths
+    moved = (starts - places)[np.searchsorted(starts, low, "right") - 1] if len(cuts) else starts[0]
+    low, high = low - moved, high - moved
+    if isinstance(runs.grid, SliceGrid) and runs.slices is not None:
+        runs = runs._replace(slices=runs.slices - runs.grid.runs.start(moved))
+    count = int(lengths.sum())
+    for begin in range(0, count, MOST_WINDOWS):
+        end = min(count, begin + MOST_WINDOWS)
+        is_in = (low < end) & (high >= begin)
+        some = np.flatnonzero(is_in)
+        part = runs if len(some) == len(low) else runs.take(some)
+        clipped = np.maximum(low[some], begin) - begin, np.minimum(high[some], end - 1) - begin
+        part = part._replace(batch=part.batch.moved(*clipped))
+        if begin and isinstance(runs.grid, SliceGrid) and part.slices is not None:
+            part = part._replace(slices=part.slices - begin * runs.grid.stride)
+        for found in _of_keys(part, end - begin):
+            at = found.low + begin
+            windows = at + (starts - places)[np.searchsorted(places, at, "right") - 1]
+            yield found.moved(windows, windows)
+
+
+def _of_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
+    """Yield the windows from 0 up to a count, so many keys at a time that tables stay small."""
+    batch = runs.batch
+    keys, places = distinct(batch.keys)
+    shares = int((batch.high - batch.low + 1).sum())
+    rows = count
+    if isinstance(runs.grid, SliceGrid) and not all(values.is_summed for values in batch.parts.values()):
+        rows = (count - 1) * runs.grid.stride + runs.grid.slices
+    cells = rows * len(keys)
+    expands = shares == len(batch) or cells > _EXPANDING * shares
+    expands = expands or any(isinstance(values, Collected) for values in batch.parts.values())
+    width = max(1, MOST_CELLS * len(keys) // max(shares if expands else cells, 1))
+    make = _expanded if expands else _summed
+    for start in range(0, len(keys), width):
+        names = keys[start : start + width]
+        if len(names) == len(keys):
+            some = runs._replace(batch=batch.with_keys(places))
+        else:
+            chosen = np.flatnonzero((places >= start) & (places < start + width))
+            some = runs.take(chosen)
+            some = some._replace(batch=some.batch.with_keys(places[chosen] - start))
+        yield make(some, names, count)
+
+
+def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
+    """Return windows by merging each stretch into each of its windows."""
+    batch = runs.batch
+    windows, whole = batch.low, batch
+    if not np.array_equal(batch.low, batch.high):
+        places, within = expanded(batch.high - batch.low + 1)
+        windows, whole = batch.low[places] + within, batch.take(places)
+    codes, size = compress(windows * len(keys) + whole.keys, product(count, len(keys)))
+    first = first_places(codes, size)
+    at = windows[first]
+    return whole.reduce(codes, keys[whole.keys[first]], at, at)
+
+
+def _summed(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
+    """Return windows from a table of all of them by keys."""
+    table = _Table(runs, len(keys), count)
+    parts = {
+        part: values.running(table) if values.is_summed else values.through(table.merged, table.most)
+        for part, values in runs.batch.parts.items()
+    }
+    places = table.places
+    at = places // len(keys)
+    return StretchTable(keys[places % len(keys)], at, at, table.weight, parts)
+
+
+class _Table:
+    """A table of windows by keys, of which those are wanted that have rows.
+
+    Attributes:
+        most: The greatest number of values in a sum.
+        places: The places of the wanted cells.
+        weight: Their numbers of rows.
+    """
+
+    def __init__(self, runs: _Runs, keys: int, count: int) -> None:
+        batch = runs.batch
+        self._runs, self._keys, self._count = runs, keys, count
+        self._first = batch.low * keys + batch.keys
+        self._ended = np.flatnonzero(batch.high < count - 1)
+        self._after = (batch.high[self._ended] + 1) * keys + batch.keys[self._ended]
+        self.most = int(np.bincount(batch.keys).max())
+        weight = self._running(batch.weight.astype(np.int64))
+        self.places: IntArray = np.flatnonzero(weight)
+        self.weight: IntArray = weight[self.places]
+
+    def sums(self, values: Array) -> Array:
+        """Return for each wanted cell the sum of the values whose stretches hold it."""
+        return self._running(values)[self.places]
+
+    def merged(self, component: Component, values: Array) -> Array:
+        """Return for each wanted cell the merge of the values whose stretches hold it; nothing is subtracted."""
+        (batch, slices, grid), keys, count = self._runs, self._keys, self._count
+        if slices is None or not isinstance(grid, SliceGrid):
+            table = cover(component, batch.low, batch.high, batch.keys, values, (count, keys))
+        else:
+            rows = (count - 1) * grid.stride + grid.slices
+            cells = reduce_codes(component, slices * keys + batch.keys, rows * keys, values)
+            table = scan_windows(
+                component, cells.reshape(rows, keys, *component.shape), grid.slices, grid.stride, count
+            )
+        return table.reshape(-1, *component.shape)[self.places]
+
+    def _running(self, values: Array) -> Array:
+        cells = np.zeros((self._count * self._keys, *values.shape[1:]), values.dtype)
+        np.add.at(cells, self._first, values)
+        np.subtract.at(cells, self._after, values[self._ended])
+        table = cells.reshape(self._count, self._keys, *values.shape[1:])
+        np.cumsum(table, axis=0, dtype=values.dtype, out=table)
+        return cells

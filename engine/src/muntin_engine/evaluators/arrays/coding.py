@@ -1,0 +1,159 @@
+"""Values as small integers: codes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.columnar.arrays import IntArray
+from muntin_engine.core.changes import canonical
+from muntin_engine.core.frozen_values import freeze
+
+DENSE: Final = 4
+"""Counting in a table is used where it has at most so many cells per value; above that, hashing."""
+
+_FEW: Final = 1 << 16
+"""Tables of up to so many cells are always used."""
+
+_MOST: Final = 2**62
+
+
+class Codes(NamedTuple):
+    """Values by number.
+
+    Attributes:
+        codes: For each value its code.
+        first: For each code the place of a value that has it.
+    """
+
+    codes: IntArray
+    first: IntArray
+
+    @property
+    def size(self) -> int:
+        """The number of codes."""
+        return len(self.first)
+
+
+def encode(columns: Sequence[pa.Array], length: int) -> Codes:
+    """Return a code for each row of some columns; equal rows have equal codes, and null equals null.
+
+    Cost: one pass per column with a hash table. Structs, lists and maps, which Arrow does not hash, go through Python.
+    """
+    if not columns:
+        return Codes(np.zeros(length, np.int64), np.zeros(min(length, 1), np.int64))
+    coded = [_encode_column(column) for column in columns]
+    codes, size = coded[0]
+    for more, count in coded[1:]:
+        codes, size = compress(codes * count + more, size * count)
+    return Codes(codes, first_places(codes, size))
+
+
+def compress(codes: IntArray, size: int) -> tuple[IntArray, int]:
+    """Return codes without gaps, in the order of those given, and how many there are.
+
+    Args:
+        codes: From 0 up to but not including `size`.
+        size: May be much larger than the number of codes.
+    """
+    if fits_table(size, len(codes)):
+        is_used = np.zeros(size, bool)
+        is_used[codes] = True
+        places = np.cumsum(is_used) - 1
+        return places[codes], int(is_used.sum())
+    encoded = pc.dictionary_encode(pa.array(codes))
+    distinct = encoded.dictionary.to_numpy()
+    order = np.argsort(distinct)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places[encoded.indices.to_numpy()], len(distinct)
+
+
+def number(values: IntArray) -> tuple[IntArray, int]:
+    """Return integers counted from the smallest one, and how many numbers that takes.
+
+    Where that would be more than a few per value, those that occur are numbered without gaps.
+    """
+    first, last = int(values.min()), int(values.max())
+    if last - first < max(DENSE * len(values), _FEW):
+        return values - first, last - first + 1
+    distinct, codes = np.unique(values, return_inverse=True)
+    return codes, len(distinct)
+
+
+def fits_table(size: int, values: int) -> bool:
+    """True if a table with a cell for each code pays off."""
+    return size <= max(DENSE * values, _FEW)
+
+
+def first_places(codes: IntArray, size: int) -> IntArray:
+    """Return for each code the place of the first value that has it; every code must be there."""
+    places = np.empty(size, np.int64)
+    places[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return places
+
+
+def stable_order(codes: IntArray, size: int) -> IntArray:
+    """Return the places of codes from the smallest to the largest, those of equal codes in their order.
+
+    Cost: NumPy sorts numbers of 16 bits by counting, an order of magnitude faster than larger ones; so codes of up to
+    32 bits are sorted by their lower halves and then by their upper ones.
+    """
+    if size > 1 << 32:
+        return np.argsort(codes, kind="stable")
+    order = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
+    if size <= 1 << 16:
+        return order
+    return order[np.argsort((codes >> 16).astype(np.uint16)[order], kind="stable")]
+
+
+def distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the codes that occur, ascending, and for each code its place among them.
+
+    Cost: a table up to the largest code, which is much cheaper than to sort them.
+    """
+    is_there = np.zeros(int(codes.max(initial=-1)) + 1, np.bool_)
+    is_there[codes] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[codes]
+
+
+def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
+    """Return, for each of some things in a row of groups, the place of its group and its place in that.
+
+    Example:
+        >>> owners, within = expanded(np.array([2, 0, 1]))
+        >>> owners.tolist(), within.tolist()
+        ([0, 0, 2], [0, 1, 0])
+    """
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return owners, np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def product(*sizes: int) -> int:
+    """Return the number of combinations of codes.
+
+    Raises:
+        OverflowError: They cannot be numbered with 64 bits.
+    """
+    total = 1
+    for size in sizes:
+        total *= size
+    if total > _MOST:
+        raise OverflowError(f"{sizes} codes cannot be combined in 64 bits")
+    return total
+
+
+def _encode_column(column: pa.Array) -> tuple[IntArray, int]:
+    if pa.types.is_nested(column.type):
+        column = _stand_ins(column)
+    encoded = pc.dictionary_encode(column, null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+
+
+def _stand_ins(column: pa.Array) -> pa.Array:
+    numbers: dict[Hashable, int] = {}
+    return pa.array([numbers.setdefault(freeze(canonical(value)), len(numbers)) for value in column.to_pylist()])

@@ -1,0 +1,102 @@
+"""The partial states of a bucket, in the pieces in which batches brought them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.arrays.closing import close_windows
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat, merge_alike
+from muntin_engine.exchange.counting import ticks_of
+
+_MOST_PIECES: Final = 8
+"""In how many pieces partial states may lie before some are merged."""
+
+
+class HeldPartials:
+    """The partial states of a bucket, each piece in the order of its slices, or of the first windows of its ranges.
+
+    Cost: adding a piece costs, amortised, a few times its length and the logarithm of the number of batches; there is
+    no cost per slice.
+    """
+
+    def __init__(self, grids: Sequence[Grid]) -> None:
+        self._grids = grids
+        self._pieces: list[StretchTable] = []
+
+    def add(self, piece: StretchTable) -> None:
+        """Add what a batch brought."""
+        self._pieces.append(piece)
+        while len(self._pieces) > _MOST_PIECES and 2 * len(self._pieces[-1]) >= len(self._pieces[-2]):
+            latest = self._pieces.pop()
+            self._pieces[-1] = merge_alike(concat([self._pieces[-1], latest]))
+
+    def close(
+        self, place: int, first: int, last: int, more: Sequence[StretchTable] = (), of_keys: BoolArray | None = None
+    ) -> Iterator[StretchTable]:
+        """Yield the windows from `first` up to but not including `last` that have rows, from start to end in ticks.
+
+        Args:
+            place: Which of the grids they are of.
+            first: A window, or `-NEVER`.
+            last: A window, or `NEVER`.
+            more: Ranges that overlap these windows and that are not held, in any order.
+            of_keys: For each code of a key whether its windows are wanted; None if all are. Not for slices.
+        """
+        grid = self._grids[place]
+        start, stop = (grid.start_of(first), grid.first_legal(last)) if isinstance(grid, SliceGrid) else (first, last)
+        some = [*(_between(piece, start, stop) for piece in self._pieces), *more]
+        if of_keys is not None:
+            some = [piece.where(of_keys[piece.keys]) for piece in some]
+        if not (present := [piece for piece in some if len(piece)]):
+            return
+        windows = grid.windows
+        for found in close_windows(grid, concat(present), first, last):
+            starts = windows.counted.start(found.low)
+            ends = starts + windows.counted.size
+            yield found.moved(ticks_of(windows.periods, starts), ticks_of(windows.periods, ends))
+
+    def forget(self, first_live: int) -> None:
+        """Drop what lies before a first slice, and ranges that end before a window."""
+        alive = [_alive(piece, first_live) for piece in self._pieces]
+        self._pieces = [piece for piece in alive if len(piece)]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that they are made of."""
+        return sum(int(piece.weight.sum()) for piece in self._pieces)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take."""
+        return sum(piece.nbytes for piece in self._pieces)
+
+    def keys(self) -> IntArray:
+        """Return the codes of all keys, ascending."""
+        codes = [piece.keys for piece in self._pieces]
+        return np.unique(np.concatenate(codes)) if codes else np.empty(0, np.int64)
+
+    def renumber(self, places: IntArray) -> None:
+        """Give each key its new code."""
+        self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
+
+
+def _between(piece: StretchTable, start: int, stop: int) -> StretchTable:
+    """Return the stretches of a piece that reach to a place or beyond it, and begin before another one."""
+    if not piece.are_points:
+        return piece.where((piece.high >= start) & (piece.low < stop))
+    low, high = np.searchsorted(piece.low, [start, stop]).tolist()
+    return piece if high - low == len(piece) else piece.take(slice(low, high))
+
+
+def _alive(piece: StretchTable, first_live: int) -> StretchTable:
+    """Return the live part of a piece; if it is small, as a copy, so that the rest can be freed."""
+    if not piece.are_points:
+        return piece.alive(first_live)
+    alive = _between(piece, first_live, NEVER + 1)
+    return alive.take(np.arange(len(alive))) if 2 * len(alive) < len(piece) else alive

@@ -1,0 +1,209 @@
+"""Evaluators on arrays in memory, for restart tests: keys and ids are integers, and each module reads one input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import TimestampPolicy, Window
+from muntin.columnar.results import python_values
+from muntin_engine.core.calls import Meter
+from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
+from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
+from muntin_engine.core.window_grid import grid_of, settled
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.column_arrays import column_of
+from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
+from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
+from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.session_store import SessionStore
+from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
+from muntin_engine.evaluators.arrays.slice_store import SliceStore
+from muntin_engine.evaluators.arrays.state_entries import StateEntries
+from muntin_engine.evaluators.revised.bucket import RevisedBucket
+from muntin_engine.evaluators.slices.runs import WindowRuns, rows_of_results
+from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
+from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
+from muntin_engine.evaluators.slices.states import StateStore
+from muntin_engine.exchange.bound_form import BoundForm, bound_forms
+from muntin_engine.exchange.shuffle import to_blob
+from muntin_engine.plan.identity import plan_compatibility
+from muntin_engine.plan.plan import Plan
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.kept_stores import KeptStores
+
+
+class ResultRow(NamedTuple):
+    """A result of a window of a key."""
+
+    key: Key
+    window: Window
+    value: tuple[Any, ...]
+
+
+class ArraysInMemory:
+    """A bucket around cells, which keeps decoded state between micro-batches, as a worker does.
+
+    Attributes:
+        evicted: Nothing: windows have no second output.
+    """
+
+    evicted: Sequence[tuple[Key, OutputChange]] = ()
+
+    def __init__(
+        self,
+        plan: Plan,
+        lift: Callable[[Key, InputChange], Iterable[bytes]],
+        run: Callable[[Sequence[bytes], Progress], tuple[Sequence[Any], Sequence[tuple[Key, OutputChange]]]],
+        rows: Callable[[Any], Iterable[ResultRow]],
+    ) -> None:
+        """Take the parts of an evaluator.
+
+        Args:
+            plan: The query.
+            lift: Returns a row as the map side sends it.
+            run: Evaluates a micro-batch, and returns what is complete and what corrects earlier results.
+            rows: Returns the results of what is complete.
+        """
+        self._lift, self._run, self._rows = lift, run, rows
+        self._steps = list(map(grid_of, plan.steps))
+        self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
+
+    def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+        """Evaluate a micro-batch, write the state and return the changes of the output."""
+        if self._steps:
+            arrived = replace(arrived, watermark=settled(self._steps, arrived.watermark))
+        complete, changes = self._run([blob for key, row in rows for blob in self._lift(key, row)], arrived)
+        return [*changes, *map(self._change, (row for some in complete for row in self._rows(some)))]
+
+    def _change(self, row: ResultRow) -> tuple[Key, OutputChange]:
+        key, window, value = row
+        start, end = (window.end, window.end + 1) if self._at_end else (window.start, window.end)
+        return key, OutputChange(OutputKind.INSERT, window.start, window, start, end, value)
+
+
+def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
+    """Return the columnar evaluator of a query as a new process has it."""
+    meters = [Meter() for _ in plan.modules]
+    forms, grids = bound_forms(plan, meters), grids_of(plan)
+    if plan.is_revised:
+        query, compatibility = plan.evaluator_query(meters), plan_compatibility(plan)
+        revised = RevisedBucket(query, forms, cells, codec, compatibility, KeptStores(), "bucket")
+
+        def correct(blobs: Sequence[bytes], arrived: Progress) -> Any:
+            result = revised.process(blobs, arrived)
+            return result.closed, result.changes
+
+        return ArraysInMemory(plan, lambda key, row: [_table_blob(plan, key, row)], correct, lambda c: _rows(forms, c))
+
+    def lift_one(key: Key, row: InputChange) -> Iterator[bytes]:
+        columns = (column_of(module.known[0], [value]) for module, value in zip(plan.modules, row.payload, strict=True))
+        rows = _rows_of(plan, key, row, list(columns))
+        return _bytes(
+            lift_rows(grids[0], forms, rows) if plan.gap is None else lift_each(Fusing(plan.gap), rows, forms)
+        )
+
+    def store() -> SliceStore[Any, Any]:
+        entries = FormEntries(forms)
+        return GridStore(grids, entries) if plan.gap is None else _session_store(plan, entries)
+
+    return ArraysInMemory(plan, lift_one, _runner(plan, store, cells, codec), lambda closed: _rows(forms, closed))
+
+
+def sliced_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
+    """Return the sliced evaluator of a query as a new process has it; a payload is of any type, and travels packed."""
+    bindings, inputs = plan.evaluator_query([Meter() for _ in plan.modules]).bindings, len(plan.input.columns.payload)
+    if plan.gap is not None:
+        fusing = Fusing(plan.gap)
+
+        def lift_row(key: Key, row: InputChange) -> Iterator[bytes]:
+            columns = [pa.array([codec.pack(value)], pa.binary()) for value in row.payload]
+            return _bytes(lift_each(fusing, _rows_of(plan, key, row, columns)))
+
+        def unpacked(column: pa.Array) -> list[Any]:
+            return list(map(codec.unpack, column.to_pylist()))
+
+        def sessions() -> SliceStore[Any, Any]:
+            return _session_store(plan, StateEntries(bindings, inputs, codec, values_of=unpacked))
+
+        def rows(closed: Closed) -> Iterator[ResultRow]:
+            return _each_row(closed, zip(*closed.values or (), strict=True), is_operator=plan.is_operator)
+
+        return ArraysInMemory(plan, lift_row, _runner(plan, sessions, cells, codec), rows)
+    slices = [grid for grid in grids_of(plan) if isinstance(grid, SliceGrid)]
+    query = SlicedQuery.of(slices, bindings, inputs, codec)
+
+    def lift_one(key: Key, row: InputChange) -> list[bytes]:
+        number = query.grids[0].slice_at(row.start)
+        return [lift(query, GroupedRows([key], [0], [number], [0, 1], [[value] for value in row.payload]))]
+
+    def of_runs(runs: WindowRuns) -> Iterator[ResultRow]:
+        for key, number, results in runs.rows():
+            for row in rows_of_results(results, is_operator=plan.is_operator):
+                yield ResultRow(key, slices[0].windows.window(number), row)
+
+    return ArraysInMemory(plan, lift_one, _runner(plan, lambda: StateStore(query), cells, codec), of_runs)
+
+
+def grids_of(plan: Plan) -> Sequence[Grid]:
+    """Return the slices of a query, or its ranges of windows."""
+    if plan.input.lifetimes == "point" and plan.steps:
+        return SliceGrid.shared(plan.steps)
+    return tuple(map(RangeGrid.of, plan.steps))
+
+
+def _runner(plan: Plan, store: Callable[[], SliceStore[Any, Any]], cells: Cells, codec: Codec) -> Callable[..., Any]:
+    kind: type[SliceBucket[Any]] = SliceBucket if plan.gap is None else FusedBucket
+    bucket = kind(grids_of(plan), store, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
+    return lambda blobs, arrived: (bucket.process(blobs, arrived).output, ())
+
+
+def _session_store(plan: Plan, entries: FormEntries | StateEntries) -> SessionStore:
+    at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
+    return SessionStore(entries, at_end=at_end, is_cut=plan.is_cut_at_edges)
+
+
+def _bytes(blobs: Iterable[BucketBlob]) -> Iterator[bytes]:
+    return (blob.blob for blob in blobs)
+
+
+def _rows_of(plan: Plan, key: Key, row: InputChange, inputs: Sequence[pa.Array]) -> Rows:
+    """Return one row as arrays."""
+    return Rows(
+        np.zeros(1, np.int32),
+        np.array([row.start], np.int64),
+        None if plan.input.is_point else np.array([row.end], np.int64),
+        [pa.array([part], pa.int64()) for part in key],
+        inputs,
+    )
+
+
+def _table_blob(plan: Plan, key: Key, row: InputChange) -> bytes:
+    """Return a row of an event with an id as the map side sends it."""
+    times = {"start": row.start, "end": row.end, "new_end": row.new_end, "id": row.id}
+    columns = {f"k{place}": pa.array([part], pa.int64()) for place, part in enumerate(key)}
+    columns |= {name: pa.array([value], pa.int64()) for name, value in times.items()}
+    inputs = zip(plan.modules, row.payload, strict=True)
+    columns |= {f"i{place}": column_of(module.known[0], [value]) for place, (module, value) in enumerate(inputs)}
+    return to_blob(pa.table(columns))
+
+
+def _rows(forms: Sequence[BoundForm], closed: Closed) -> Iterator[ResultRow]:
+    results = [python_values(form_results(form, place, closed.windows)) for place, form in enumerate(forms)]
+    return _each_row(closed, zip(*results, strict=True), is_operator=False)
+
+
+def _each_row(closed: Closed, values: Iterable[tuple[Any, ...]], *, is_operator: bool) -> Iterator[ResultRow]:
+    names = zip(*(column.to_pylist() for column in closed.keys.columns), strict=True)
+    extents = zip(closed.windows.low.tolist(), closed.windows.high.tolist(), strict=True)
+    for key, extent, results in zip(names, extents, values, strict=True):
+        for row in rows_of_results(results, is_operator=is_operator):
+            yield ResultRow(key, Window(*extent), row)

@@ -1,0 +1,222 @@
+"""The map side: rows to partial states, where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import Window
+from muntin.columnar.arrays import IntArray
+from muntin.errors import ModuleFailedError
+from muntin_engine.core.changes import Key
+from muntin_engine.core.slice_grid import Grid, RangeGrid
+from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.coding import compress, encode, first_places, number, product
+from muntin_engine.evaluators.arrays.failing import failing_row
+from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
+from muntin_engine.evaluators.arrays.values import COUNTED, ComponentValues, Dense, lifted
+from muntin_engine.evaluators.arrays.wire import to_blob
+from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
+from muntin_engine.exchange.counting import numbers_at
+from muntin_engine.exchange.task_payload import TaskPayload
+
+NO_KEYS: Final = "none"
+"""The column that counts the keys of a query without key columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The good rows of a batch.
+
+    Attributes:
+        buckets: The number of each row's bucket.
+        starts: Where each row's lifetime starts, in ticks.
+        ends: Where it ends; not needed where all are points.
+        keys: The key columns.
+        inputs: The input columns.
+    """
+
+    buckets: IntArray
+    starts: IntArray
+    ends: IntArray | None
+    keys: Sequence[pa.Array]
+    inputs: Sequence[pa.Array]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def rows_to_lift(task: TaskPayload, table: pa.Table) -> Rows:
+    """Return the projected rows of a query as arrays."""
+    (given,), whole = task.inputs, table.combine_chunks()
+
+    def array(name: str) -> pa.Array:
+        column = whole.column(name)
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+    return Rows(
+        array("bucket").to_numpy(),
+        array("start").to_numpy(),
+        None if given.is_point else array("end").to_numpy(),
+        list(map(array, given.key_names)),
+        list(map(array, given.payload_names)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroups:
+    """Rows by bucket, slice and key.
+
+    Attributes:
+        codes: For each row the number of its group. Groups are in the order of buckets, then slices, then keys.
+        size: How many groups there are.
+        buckets: The bucket of each group.
+        low: The slice of each group, or the first window of its range.
+        high: The same slice, or the last window of its range.
+        keys: The key of each group: its place among the keys of its bucket.
+        first: For each key a row that has it, bucket by bucket.
+        ends: For each bucket where its keys start in `first`, and at last where all end.
+    """
+
+    codes: IntArray
+    size: int
+    buckets: IntArray
+    low: IntArray
+    high: IntArray
+    keys: IntArray
+    first: IntArray
+    ends: IntArray
+
+    def keys_of(self, bucket: int) -> IntArray:
+        """Return for each key of a bucket a row that has it."""
+        return self.first[self.ends[bucket] : self.ends[bucket + 1]]
+
+
+def group_rows(grid: Grid, rows: Rows) -> RowGroups:
+    """Return the groups of rows.
+
+    Cost: a few passes over the rows, and no sorting of them.
+    """
+    keyed = encode(rows.keys, len(rows))
+    bucket_of_key = rows.buckets[keyed.first]
+    order = np.argsort(bucket_of_key, kind="stable")
+    sizes = np.bincount(bucket_of_key)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    place = np.empty(keyed.size, np.int64)
+    place[order] = np.arange(keyed.size)
+    place -= ends[bucket_of_key]
+    if isinstance(grid, RangeGrid) and rows.ends is not None:
+        low, high = ranges_of(grid, rows.starts, rows.ends)
+    else:
+        low = high = grid.slices_at(numbers_at(grid.periods, rows.starts))
+    relative, span = number(low)
+    if high is not low:
+        more, lengths = number(high)
+        relative, span = compress(relative * lengths + more, product(span, lengths))
+    base = ends[bucket_of_key] * span + place
+    codes = base[keyed.codes] + relative * sizes[bucket_of_key][keyed.codes]
+    codes, size = compress(codes, product(keyed.size, span))
+    first = first_places(codes, size)
+    at = low[first]
+    return RowGroups(
+        codes,
+        size,
+        rows.buckets[first],
+        at,
+        at if high is low else high[first],
+        place[keyed.codes[first]],
+        keyed.first[order],
+        ends,
+    )
+
+
+def lift_rows(grid: Grid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[BucketBlob]:
+    """Yield the partial states of a batch of rows for each bucket that has any.
+
+    Cost: a few passes over the rows, whatever the windows are.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+    if not len(rows):
+        return
+    groups = group_rows(grid, rows)
+    batch = _merged(grid, forms, rows, groups)
+    buckets, starts = np.unique(groups.buckets, return_index=True)
+    for bucket, start, stop in zip(buckets, starts, [*starts[1:], len(batch)], strict=True):
+        places = pa.array(groups.keys_of(bucket))
+        keys = key_rows([key.take(places) for key in rows.keys], len(places))
+        yield BucketBlob(int(bucket), to_blob(keys, batch.take(slice(start, stop))))
+
+
+def ranges_of(grid: RangeGrid, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the first and the last windows of events; the last one lies before the first where there are none.
+
+    Of events that never end the last window lies after all others.
+    """
+    counted = np.minimum(ends, NEVER)
+    if grid.periods is not None:
+        counted = numbers_at(grid.periods, counted - 1) + 1
+    lasts: IntArray = np.minimum(grid.last_windows(counted), NEVER - 1)
+    return grid.slices_at(numbers_at(grid.periods, starts)), lasts
+
+
+def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
+    """Return keys as a table of `k0`, `k1` and so on; a query without keys has one of no meaning, to count rows by."""
+    named = {f"k{place}": column for place, column in enumerate(columns)}
+    return pa.table(named or {NO_KEYS: pa.nulls(length)})
+
+
+def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:
+    """Return the key of a row, and its slice; over ranges the first window that it is in."""
+    key = tuple(column[row].as_py() for column in rows.keys)
+    number = int(grid.slices_at(numbers_at(grid.periods, rows.starts[row : row + 1]))[0])
+    return key, grid.windows.window(number) if isinstance(grid, RangeGrid) else grid.extent(number)
+
+
+def lift_form(
+    place: int, form: BoundForm, rows: Rows, where: Callable[[int], tuple[Key, Window]]
+) -> tuple[dict[Part, ComponentValues], IntArray | None]:
+    """Return the components of a form for the rows that it does not leave out, and the places of these; None for all.
+
+    Args:
+        place: The place of the form among those of the query.
+        form: The form.
+        rows: The rows.
+        where: Returns the key and the window of a row, for messages.
+
+    Raises:
+        ModuleFailedError: The form raised an exception.
+        ModuleContractError: It returned something else than it declares.
+    """
+    try:
+        arrays, present = form.lift(rows.inputs, len(rows))
+    except ModuleFailedError as failure:
+        row = failing_row(form, rows.inputs, len(rows))
+        raise failure if row is None else failure.at(*where(row)) from failure.__cause__
+    return {Part(place, name): lifted(component, arrays[name]) for name, component in form.stored.items()}, present
+
+
+def _merged(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: RowGroups) -> StretchTable:
+    counts = np.bincount(groups.codes, minlength=groups.size)
+    parts: dict[Part, ComponentValues] = {}
+    for place, form in enumerate(forms):
+        values, present = lift_form(place, form, rows, lambda row: _whereabouts(grid, rows, row))
+        codes = groups.codes if present is None else groups.codes[present]
+        if present is not None:
+            parts[Part(place, PAYLOADS)] = Dense(COUNTED, np.bincount(codes, minlength=groups.size))
+        parts |= {part: some.reduce(codes, groups.size) for part, some in values.items()}
+    return StretchTable(groups.keys, groups.low, groups.high, counts, parts)
+
+
+def python_values(column: pa.Array) -> list[Any]:
+    """Return a column as Python values; numbers without nulls by way of NumPy, which is much faster."""
+    is_plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    values: list[Any] = column.to_numpy().tolist() if is_plain and not column.null_count else column.to_pylist()
+    return values

@@ -1,0 +1,175 @@
+"""Complete windows as typed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY, TimestampPolicy, Window
+from muntin.columnar.arrays import Array, IntArray
+from muntin.errors import ModuleFailedError
+from muntin.schemas import Field, Scalar, ScalarKind, Struct, spell
+from muntin_engine.core.changes import Key
+from muntin_engine.evaluators.arrays.coding import expanded
+from muntin_engine.evaluators.arrays.failing import failing_window
+from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable
+from muntin_engine.exchange.arrays import Source
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.times import as_times, extents
+
+At: TypeAlias = Callable[[int], tuple[Key, Window]]
+"""Returns the key and the window of a result, for messages."""
+
+Output: TypeAlias = Callable[[int, Field, pa.DataType], pa.Array]
+"""Returns the result column of a module, by its place."""
+
+MOST_ROWS: Final = 250_000
+"""Most rows of a blob of results."""
+
+_LARGEST: Final = np.iinfo(np.int64).max
+
+_FITTING: Final[Mapping[ScalarKind, str]] = {
+    ScalarKind.BOOLEAN: "b",
+    ScalarKind.INTEGER: "iu",
+    ScalarKind.FLOAT: "fiu",
+    ScalarKind.TIMESTAMP: "M",
+    ScalarKind.DATE: "M",
+    ScalarKind.INTERVAL: "m",
+    ScalarKind.INSTANT: "iu",
+}
+"""The NumPy kinds of array that a type of result may come in; any type may come as objects."""
+
+
+def closed_tables(task: TaskPayload, closed: Closed) -> Iterator[pa.Table]:
+    """Yield complete windows as tables of the query's result schema; the end of one that never ends is null.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+        ModuleContractError: A module's results are not of the type that its class declares.
+    """
+    place, windows, keys, values = closed
+
+    def at(row: int) -> tuple[Key, Window]:
+        key = tuple(keys.column(name)[row].as_py() for name in task.key_names)
+        return key, Window(int(windows.low[row]), int(windows.high[row]))
+
+    starts, ends = windows.low, windows.high
+    if values is None:
+        output = form_columns(task, windows, at)
+    else:
+        results = ModuleResults(task, values, at)
+        output = results.column
+        if results.counts is not None:
+            of_row, _ = expanded(results.counts)
+            starts, ends, keys = starts[of_row], ends[of_row], keys.take(pa.array(of_row))
+    columns = [keys.column(name) for name in task.key_names]
+    yield from extent_tables(task, place, starts, ends, columns, output)
+
+
+def form_columns(task: TaskPayload, windows: StretchTable, at: At) -> Output:
+    """Return the function that makes the result column of a module, by its place.
+
+    Args:
+        task: The query.
+        windows: The merged states.
+        at: Returns the key and the window of a row, for messages.
+    """
+
+    def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        form = task.forms[place]
+        try:
+            results = form_results(form, place, windows)
+        except ModuleFailedError as failure:
+            row = failing_window(form, place, windows)
+            raise failure if row is None else failure.at(*at(row)) from failure.__cause__
+        return _column(results, field, arrow_type, Source(task, form.label, at))
+
+    return output
+
+
+def _column(results: Array, output: Field, arrow_type: pa.DataType, source: Source) -> pa.Array:
+    data, is_null = np.ma.getdata(results), np.ma.getmaskarray(results)
+    kind = output.type.kind if isinstance(output.type, Scalar) else None
+    if data.dtype == object or kind is None or kind not in _FITTING:
+        values = [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]
+        return source.column(values, output, arrow_type)
+    if data.dtype.kind not in _FITTING[kind]:
+        raise source.contract_error(f"{output.name!r} is an array of {data.dtype}, declared {spell(output)}")
+    if kind is ScalarKind.INSTANT:
+        is_null = is_null | (data >= INFINITY)
+    if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT:
+        is_null = is_null | (data > _LARGEST)  # as `to_arrow` has it: what the column cannot hold is null
+    column = pa.array(data, mask=is_null if is_null.any() else None)
+    return as_times(column, arrow_type) if kind is ScalarKind.INSTANT else column.cast(arrow_type)
+
+
+class ModuleResults:
+    """Results as columns.
+
+    Attributes:
+        counts: How many rows an operator has for each window; None of aggregates, which have one.
+    """
+
+    def __init__(self, task: TaskPayload, values: Sequence[list[Any]], at: At) -> None:
+        """Take results.
+
+        Args:
+            task: The query.
+            values: By module, its results; of an operator, the list of rows of each window.
+            at: Returns the key and the window of a result.
+        """
+        self._task, self._values, self._at = task, values, at
+        self._row: Field | None = None
+        self.counts: IntArray | None = None
+        if task.query.is_operator:
+            self._row = task.query.bindings[0].module.result_field()
+            counts = np.fromiter(map(len, values[0]), np.int64, len(values[0]))
+            owners, _ = expanded(counts)
+            self._values, self._at = [list(chain.from_iterable(values[0]))], lambda row: at(int(owners[row]))
+            self.counts = counts
+
+    def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        """Return a result column: of an aggregate, or of a field of an operator's rows.
+
+        Raises:
+            ModuleContractError: A result is not of the type that the module's class declares.
+        """
+        module = self._task.query.bindings[0 if self._row is not None else place].module
+        source = Source(self._task, f"{module.name} {module.version}", self._at)
+        if self._row is None:
+            return source.column(self._values[place], field, arrow_type)
+        (rows,) = self._values
+        parts = source.parts(rows, self._row.type, place) if isinstance(self._row.type, Struct) else rows
+        return source.column(parts, field, arrow_type)
+
+
+def extent_tables(  # what a row is made of
+    task: TaskPayload, place: int, starts: IntArray, ends: IntArray, keys: Sequence[pa.Array], output: Output
+) -> Iterator[pa.Table]:
+    """Yield windows as tables of the query's result schema.
+
+    Args:
+        task: The query.
+        place: Which of its specifications the windows are of.
+        starts: Where the windows start.
+        ends: Where they end; `INFINITY` where they do not.
+        keys: The key columns.
+        output: Returns the results of a module, by its place.
+    """
+    ends = np.ma.masked_equal(ends, INFINITY)
+    fields = list(task.results)
+    columns = {field.name: column for field, column in zip(fields, keys, strict=False)}
+    columns["window"] = extents(task, starts, ends)
+    if task.query.timestamps is TimestampPolicy.POINT_AT_END:
+        columns["lifetime"] = extents(task, ends, ends + 1)
+    if names := list(task.plan.named_windows):
+        columns["window_name"] = pa.repeat(pa.scalar(names[place], pa.string()), len(starts))
+    for number, field in enumerate(fields[len(fields) - len(task.outputs) :]):
+        columns[field.name] = output(number, task.outputs[number], field.type)
+    table = pa.table([columns[name] for name in task.results.names], schema=task.results)
+    yield from (table.slice(start, MOST_ROWS) for start in range(0, table.num_rows, MOST_ROWS))

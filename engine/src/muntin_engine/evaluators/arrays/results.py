@@ -1,0 +1,67 @@
+"""Results of whole windows from their merged states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.columnar.arrays import Array, IntArray
+from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
+from muntin_engine.exchange.bound_form import BoundForm
+
+
+class Closed(NamedTuple):
+    """Complete windows.
+
+    Attributes:
+        place: The specification of the query that they are of.
+        windows: They, from their starts to their ends in ticks, with their merged states.
+        keys: A row of keys for each.
+        values: The results of modules that keep Python states, module by module; None of forms.
+    """
+
+    place: int
+    windows: StretchTable
+    keys: pa.Table
+    values: Sequence[list[Any]] | None = None
+
+    def window_count(self) -> int:
+        """Return the number of windows of keys."""
+        return len(self.windows)
+
+
+def form_results(form: BoundForm, place: int, windows: StretchTable) -> Array:
+    """Return a form's result for each window as an array, whose masked entries are null.
+
+    A window all of whose payloads were left out has the form's `empty_result`, and the form does not see it.
+
+    Args:
+        form: The form.
+        place: Its place among those of the query.
+        windows: The merged states of all forms.
+
+    Raises:
+        ModuleFailedError: The form raised an exception.
+        ModuleContractError: It returned something else than one result per window.
+    """
+    payloads = windows.payloads(place)
+    held = np.flatnonzero(payloads)
+    if not len(held):
+        empty = form.empty_result
+        return np.ma.MaskedArray(np.full(len(payloads), empty, object), empty is None)
+    some = windows if len(held) == len(payloads) else windows.take(held)
+    results = form.results({name: some.parts[Part(place, name)].merged for name in form.stored}, payloads[held])
+    return results if some is windows else _spread(results, held, len(payloads), form.empty_result)
+
+
+def _spread(some: Array, places: IntArray, length: int, empty: object) -> Array:
+    """Return results at their places, and between them what empty windows have."""
+    data = np.ma.getdata(some)
+    results = np.zeros(length, data.dtype) if empty is None else np.full(length, empty, data.dtype)
+    is_null = np.full(length, empty is None)
+    results[places] = data
+    is_null[places] = np.ma.getmaskarray(some)
+    return np.ma.MaskedArray(results, is_null)

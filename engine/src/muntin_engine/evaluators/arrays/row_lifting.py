@@ -1,0 +1,102 @@
+"""The map side of sessions: each row becomes a partial state of its own.
+
+Rows are not merged here, since which of them are late is known only where the state is: merged with a late row, a row
+that is in time would be lost with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY, Window
+from muntin.columnar.arrays import IntArray
+from muntin_engine.core.changes import Key
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.coding import distinct, encode, stable_order
+from muntin_engine.evaluators.arrays.lifting import Rows, key_rows, lift_form
+from muntin_engine.evaluators.arrays.stretch_table import INPUT, Part, StretchTable
+from muntin_engine.evaluators.arrays.values import COUNTED, Column, Dense, Values
+from muntin_engine.evaluators.arrays.wire import to_blob
+from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
+
+
+@dataclass(frozen=True, slots=True)
+class Fusing:
+    """The way in which the windows of a query fuse.
+
+    Attributes:
+        gap: An event counts until so many ticks after its last one.
+    """
+
+    gap: int
+
+    def until(self, starts: IntArray, ends: IntArray | None) -> IntArray:
+        """Return the ends of the stretches of events; without ends these are points."""
+        if ends is None:
+            return starts + self.gap
+        until: IntArray = np.where(ends == INFINITY, INFINITY, np.minimum(ends, INFINITY - self.gap) - 1 + self.gap)
+        return until
+
+
+def lift_each(fusing: Fusing, rows: Rows, forms: Sequence[BoundForm] | None = None) -> Iterator[BucketBlob]:
+    """Yield the rows of a batch for each bucket that has any: as partial states, or as they are.
+
+    Cost: a few passes over the rows.
+
+    Args:
+        fusing: The way in which windows fuse.
+        rows: The rows.
+        forms: The forms of the query; None where its modules keep Python states, and are called in the bucket.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+    if not len(rows):
+        return
+    order = stable_order(rows.buckets, int(rows.buckets.max()) + 1)
+    parts: Mapping[Part, Values]
+    if forms is None:
+        parts = {Part(place, INPUT): Column(column).take(order) for place, column in enumerate(rows.inputs)}
+    else:
+        parts = row_parts(fusing, forms, rows, order)
+    until = fusing.until(rows.starts, rows.ends)[order]
+    keyed, weight = encode(rows.keys, len(rows)), np.ones(len(order), np.int8)
+    whole = StretchTable(keyed.codes[order], rows.starts[order], until, weight, parts)
+    buckets, firsts = np.unique(rows.buckets[order], return_index=True)
+    for bucket, first, stop in zip(buckets, firsts, [*firsts[1:], len(order)], strict=True):
+        some = whole.take(slice(first, stop))
+        codes, numbers = distinct(some.keys)
+        keys = key_rows([key.take(pa.array(keyed.first[codes])) for key in rows.keys], len(codes))
+        yield BucketBlob(int(bucket), to_blob(keys, some.with_keys(numbers)))
+
+
+def row_parts(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows, order: IntArray) -> dict[Part, Values]:
+    """Return the components of each row, in some order.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+    place_of = np.empty(len(order), np.int64)
+    place_of[order] = np.arange(len(order))
+    parts: dict[Part, Values] = {}
+    for place, form in enumerate(forms):
+        values, present = lift_form(place, form, rows, lambda row: _whereabouts(fusing, rows, row))
+        codes = place_of if present is None else place_of[present]
+        if present is not None:
+            parts[Part(place, PAYLOADS)] = Dense(COUNTED, np.bincount(codes, minlength=len(order)))
+        for part, some in values.items():
+            parts[part] = some.take(order) if present is None else some.reduce(codes, len(order))
+    return parts
+
+
+def _whereabouts(fusing: Fusing, rows: Rows, row: int) -> tuple[Key, Window]:
+    """Return the key of a row, and the stretch on which it counts."""
+    key = tuple(column[row].as_py() for column in rows.keys)
+    until = fusing.until(rows.starts, rows.ends)
+    return key, Window(int(rows.starts[row]), int(until[row]))

@@ -1,0 +1,76 @@
+"""Batches as bytes: how they cross the shuffle, and how they lie in a checkpoint.
+
+A blob has a table of keys and a table of partial states that number them, each as an Arrow stream. Whole numbers take
+as few bytes as they need. What is no column, such as Python states, comes packed after the two tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgpack
+import numpy as np
+import pyarrow as pa
+
+from muntin import Component
+from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
+from muntin_engine.evaluators.arrays.values import Column, Dense, from_arrow
+from muntin_engine.exchange import shuffle
+from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
+
+
+class Unpacked(NamedTuple):
+    """A blob.
+
+    Attributes:
+        keys: Its keys, each once.
+        batch: Its stretches, whose keys are places among these.
+        packed: What comes after the tables.
+    """
+
+    keys: pa.Table
+    batch: StretchTable
+    packed: Sequence[bytes]
+
+
+def to_blob(keys: pa.Table, batch: StretchTable, packed: Sequence[bytes] = ()) -> bytes:
+    """Return a batch, and the keys that its codes number, as bytes."""
+    numbers = {"low": batch.low, "weight": batch.weight}
+    if not batch.are_points:
+        numbers["length"] = batch.high - batch.low  # the same number for all points with a gap
+    columns = {"key": codes_array(batch.keys, len(keys))}
+    for part, values in batch.parts.items():
+        if isinstance(values, Dense) and values.array.dtype == np.int64 and not values.component.shape:
+            numbers[_name(part)] = values.array
+        else:
+            columns[_name(part)] = values.to_arrow()
+    blob: bytes = msgpack.packb([*map(shuffle.to_blob, (keys, narrow_table(numbers, columns))), *packed])
+    return blob
+
+
+def from_blob(blob: bytes, parts: Mapping[Part, Component | None]) -> Unpacked:
+    """Undo `to_blob`.
+
+    Args:
+        blob: The bytes.
+        parts: The parts of the query's partial states: components, and None for columns of rows.
+    """
+    keys_blob, table_blob, *packed = msgpack.unpackb(blob)
+    keys, table = map(shuffle.from_blob, (keys_blob, table_blob))
+    numbers, found = numbers_of(table), dict[Part, object]()
+    for part, component in parts.items():
+        name = _name(part)
+        if component is None:
+            found[part] = Column(table.column(name).combine_chunks())
+        elif name in numbers:
+            found[part] = Dense(component, numbers[name].view(component.dtype))
+        elif name in table.column_names:
+            found[part] = from_arrow(component, table.column(name))
+    low, codes = numbers["low"], table.column("key").to_numpy().astype(np.int64)
+    high = low + numbers["length"] if "length" in numbers else low
+    return Unpacked(keys, StretchTable(codes, low, high, numbers["weight"], found), packed)
+
+
+def _name(part: Part) -> str:
+    return f"{part.form} {part.name}"

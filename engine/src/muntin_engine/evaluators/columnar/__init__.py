@@ -1,1 +1,0 @@
-"""The columnar evaluator: arrays of components per key and slice, or range of windows."""

@@ -1,1 +1,0 @@
-"""Evaluation over slices: what the evaluators that merge partial states have in common."""
