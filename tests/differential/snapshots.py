@@ -7,6 +7,7 @@ from typing import Any
 
 from muntin import ColumnarAggregate, snapshot
 from muntin.testing.scripts import Script
+from muntin.windows import SnapshotWindows
 from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.row_lifting import Fusing
 from muntin_engine.evaluators.arrays.session_store import SessionStore

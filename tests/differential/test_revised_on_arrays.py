@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from muntin_engine.evaluators.arrays.stretches import ends_before
 
 from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, snapshot, tumbling
 from muntin.testing import Computation, WindowedQuery, random_stream
@@ -26,6 +25,7 @@ from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.arrays import closing, coding, key_table
+from muntin_engine.evaluators.arrays.stretch_table import ends_before
 from muntin_engine.evaluators.revised import (
     bucket,
     identities,
