@@ -68,7 +68,7 @@ class KeyState(KeyEvents):
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return super().is_empty and not (self.windows or self.assigner.outlives_events)
+        return not (self.events.size or self.windows or self.assigner.outlives_events) and super().is_empty
 
     @property
     def plain_count(self) -> int:
@@ -146,11 +146,12 @@ class KeyState(KeyEvents):
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
         """Return the state that `to_data` wrote, with the `changes` after it, or records of a few events among them."""
-        if any(len(record) == FEW_EVENTS_PARTS for record in stored):
+        has_few = any(len(record) == FEW_EVENTS_PARTS for record in stored)
+        if has_few:
             stored = _numbered(stored, serializer.schema_version)
         state = cls(query)
         state.assigner.restore(stored[-1][3])
-        state.restore(query, [events for *_, events in stored])
+        state.restore(query, [record[4] for record in stored], is_ordered=len(stored) == 1 and not has_few)
         state.assigner.add(state.events)
         for windows, packed, schema_version, *_ in stored:
             if not windows:

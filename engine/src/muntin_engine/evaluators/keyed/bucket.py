@@ -120,7 +120,8 @@ class KeyedRun(ABC):
         """
         self.result = BatchResult(progress=start.now.least)
         self.query, self.metadata = query, start.metadata
-        self.codec, self._serial, self._held = start.codec, start.metadata.serial, start.metadata.held
+        self.codec, self._serial = start.codec, start.metadata.serial
+        _, self._keys_held, self._events_held, self._windows_held = start.metadata.held
         self._sides, self._reported = query.sides, (start.before, start.now.inputs)
         self._patterns = start.patterns
         self.before, self.now = (
@@ -179,7 +180,7 @@ class KeyedRun(ABC):
             of_key = work.get(name) or Work(tuple(self.codec.unpack(name)))
             if output := self.process_key(store, name, of_key):
                 self.result.output.append((of_key.key, output))
-        self.metadata.held = self._held
+        self.metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
 
     def process_key(self, store: KeyStore[Any], name: bytes, work: Work) -> list[OutputChange]:
         """Evaluate a key: admit its rows, take them in, emit, and write its state; return the changes of its output."""
@@ -188,15 +189,17 @@ class KeyedRun(ABC):
         stored = store.get(name, decode)
         state = self.state_class(self.query, self._serial) if stored is None else stored
         self.hold(-(stored is not None), -state.held_count, -state.held_windows)
-        nets, before, now = list[NetChanges](), list[Progress](), list[Progress]()
+        nets: list[NetChanges] = []
+        before: list[Progress] = []
+        now: list[Progress] = []
         for side, of_side in enumerate(state.sides):
             since, until = self._progress_of(side, of_side, work)
             nets.append(self._admit(key, side, of_side, work.rows, since.watermark, until.watermark))
             before.append(since)
             now.append(until)
         output = self.evaluate(key, state, nets, before, now)
-        for of_side, reached in zip(state.sides, self.now, strict=True):
-            if of_side.key_watermark <= reached.watermark:
+        for side, of_side in enumerate(state.sides):
+            if of_side.key_watermark <= self.now[side].watermark:
                 of_side.key_watermark = EARLIEST
         if state.is_empty:
             self.forget_key(store, name, state.serial)
@@ -214,8 +217,9 @@ class KeyedRun(ABC):
 
     def hold(self, keys: int, events: int, windows: int = 0) -> None:
         """Count what is held, or with negative numbers what no longer is."""
-        held = self._held
-        self._held = HeldState(0, held.keys + keys, held.events + events, held.windows + windows)
+        self._keys_held += keys
+        self._events_held += events
+        self._windows_held += windows
 
     def forget_key(self, store: KeyStore[Any], name: bytes, serial: int) -> None:
         """Forget a key of which nothing is left but its last serial number."""
@@ -245,6 +249,8 @@ class KeyedRun(ABC):
         """Return the progress of an input before the batch and after it, with the key's own watermark."""
         before, now = self.before[side], self.now[side]
         since, until = self._reported[0][side], self._reported[1][side]
+        if self._patterns is None and max(state.key_watermark, work.key_watermark) == EARLIEST:
+            return before, now
         told_before, told = self._by_patterns(work.key)
         if (own := max(state.key_watermark, told_before)) > EARLIEST:
             before = effective(self._sides[side], for_key(since, own))

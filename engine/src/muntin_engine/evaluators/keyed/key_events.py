@@ -234,12 +234,13 @@ class KeyEvents:
         state.restore(query, stored)
         return state
 
-    def restore(self, query: EvaluatorQuery, stored: Sequence[list[Any]]) -> None:
+    def restore(self, query: EvaluatorQuery, stored: Sequence[list[Any]], *, is_ordered: bool = False) -> None:
         """Take in the events and the waiting rows of records.
 
         Args:
             query: The query.
             stored: As for `from_data`. What the memberships of events depend on is restored already.
+            is_ordered: True if the events are in the order of an index.
         """
         self.serial, *_, pending, self.key_watermark = stored[-1]
         ids, starts, ends, payloads = _events_of(stored, has_ids=self._has_ids)
@@ -247,7 +248,8 @@ class KeyEvents:
         events = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         if (keeps := query.keeps) is not None:
             events = [event if keeps(event.payload) else event.filtered() for event in events]
-        events.sort(key=in_order)
+        if not is_ordered:
+            events.sort(key=in_order)
         self.events = EventIndex(events)
         if self.samples is not None:
             self.samples = Samples((event.start, event.id) for event in events)
