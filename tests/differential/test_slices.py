@@ -92,11 +92,21 @@ def test_what_is_done_only_with_much_makes_no_difference(
 ) -> None:
     for (module, name), value in SMALL.items():
         monkeypatch.setattr(module, name, value)
-    case = SliceCase((WINDOWS[window],), "all", is_point)
-    check(case, case.stream, run)
+    for forms in ("all", "statistics", "hostile"):
+        case = SliceCase((WINDOWS[window],), forms, is_point)
+        check(case, case.stream, run)
+
+
+_running = closing._Table._running
+
+
+def _never_subtracted(table: Any, values: Any) -> Any:
+    table._ended, table._after = table._ended[:0], table._after[:0]
+    return _running(table, values)
 
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "what ended is not subtracted": (closing._Table, "_running", _never_subtracted),
     "windows close a slice early": (SliceGrid, "first_legal", lambda self, first_open: self.start_of(first_open)),
     "slices are forgotten early": (SliceGrid, "first_live", lambda self, first_open: self.start_of(first_open) + 1),
     "the last slice is left out": (SliceGrid, "slices_at", lambda self, ticks: (ticks - self.offset - 1) // self.width),
@@ -112,6 +122,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_evaluation_over_slices_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = [SliceCase((WINDOWS[window],), "all", True, number) for window in WINDOWS for number in range(3)]
+    forms = "hostile" if fault == "what ended is not subtracted" else "all"  # collected values have no table
+    cases = [SliceCase((WINDOWS[window],), forms, True, number) for window in WINDOWS for number in range(3)]
     monkeypatch.setattr(*FAULTS[fault])
     assert any(failure(case, case.stream, run) for case in cases)
