@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from muntin import INFINITY, Module
-from muntin.testing import Bar, Computation, Look, OutputEvent, Script, WindowedQuery
+from muntin.drawings import Bar, Look
+from muntin.testing import Computation, OutputEvent, Script, WindowedQuery
 from muntin.windows import WindowKind
 
 

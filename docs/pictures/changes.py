@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from docs.pictures.picture import Picture
-from muntin.testing import Bar, Look
+from muntin.drawings import Bar, Look
 
 
 def pictures() -> Iterator[Picture]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from docs.pictures.modules import Seen
 from docs.pictures.picture import Picture
 from muntin import ClipPolicy, Lifetime, TimestampPolicy, hopping
-from muntin.testing import Bar, Computation, Look, Script, WindowedQuery
+from muntin.drawings import Bar, Look
+from muntin.testing import Computation, Script, WindowedQuery
 
 
 def pictures() -> Iterator[Picture]:

@@ -8,7 +8,8 @@ from typing import Final
 from docs.pictures.picture import Picture
 from docs.pictures.runs import first_column, inputs, outputs, play
 from muntin import Refinement, early, tumbling
-from muntin.testing import Bar, Script
+from muntin.drawings import Bar
+from muntin.testing import Script
 from muntin.triggers import every_count
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_stats import Sum

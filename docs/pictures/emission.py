@@ -10,7 +10,8 @@ from typing import Final
 from docs.pictures.picture import Picture
 from docs.pictures.runs import by_kind, inputs, output_bar, outputs, play
 from muntin import INFINITY, EmitPolicy, snapshot, tumbling
-from muntin.testing import Bar, Boundary, Script
+from muntin.drawings import Bar
+from muntin.testing import Boundary, Script
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_stats import Count
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from docs.pictures.bars import lifetimes
 from docs.pictures.picture import Picture
 from muntin import INFINITY, Event
-from muntin.testing import Bar, Script
+from muntin.drawings import Bar
+from muntin.testing import Script
 
 
 def pictures() -> Iterator[Picture]:

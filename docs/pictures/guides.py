@@ -8,7 +8,8 @@ from docs.pictures.bars import counted, lifetimes, pane, result
 from docs.pictures.modules import Pauses, Range
 from docs.pictures.picture import Picture
 from muntin import ClipPolicy, Event, TimestampPolicy, hopping, tumbling
-from muntin.testing import Bar, Computation, Look, Script, WindowedQuery, evaluate
+from muntin.drawings import Bar, Look
+from muntin.testing import Computation, Script, WindowedQuery, evaluate
 from muntin_patterns import FollowedBy, Silence, Step
 from muntin_stats import Average, Count, Max, Ranked, Sum, TopBy
 

@@ -8,7 +8,8 @@ from typing import Final
 from docs.pictures.picture import Picture
 from docs.pictures.runs import by_kind, output_bar
 from muntin import EARLIEST, Event, JoinKind, Lifetime, tumbling
-from muntin.testing import Bar, Look, join
+from muntin.drawings import Bar, Look
+from muntin.testing import join
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.batch import InputReport

@@ -19,7 +19,8 @@ from muntin import (
     correct,
     tumbling,
 )
-from muntin.testing import Bar, Script
+from muntin.drawings import Bar
+from muntin.testing import Script
 from muntin_engine.core.changes import OutputKind
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.keyed.bucket import BatchResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from muntin.testing import Bar, Drawing
+from muntin.drawings import Bar, Drawing
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Final
 from docs.pictures.picture import Picture
 from docs.pictures.runs import output_bar
 from muntin import EARLIEST, tumbling
+from muntin.drawings import Bar
 from muntin.progress import bounded_delay, ordered
-from muntin.testing import Bar
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import Bucket

@@ -8,8 +8,9 @@ from typing import Any, Final
 from docs.pictures.bars import lifetimes, pane
 from docs.pictures.modules import Names
 from docs.pictures.picture import Picture
+from muntin.drawings import Bar
 from muntin.rows import RowWindows, batch, between, last
-from muntin.testing import Bar, Computation, Script, WindowedQuery
+from muntin.testing import Computation, Script, WindowedQuery
 
 TIMES: Final = {"a": 1, "b": 3, "c": 4, "d": 8, "e": 9, "f": 13, "g": 15}
 """Rows, and when they are: the distance from one to the next means nothing to windows that count rows."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from muntin import INFINITY, Lifetime
 from muntin.changes import Insertion
-from muntin.testing import Bar, Batch, Boundary, KeyedChange, Look, Script
+from muntin.drawings import Bar, Look
+from muntin.testing import Batch, Boundary, KeyedChange, Script
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import Bucket

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from docs.pictures.bars import bare, counted, lifetimes
 from docs.pictures.picture import Picture
 from muntin import hopping, tumbling
-from muntin.testing import Bar, Script
+from muntin.drawings import Bar
+from muntin.testing import Script
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_stats import Count
 

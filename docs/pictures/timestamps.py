@@ -9,7 +9,8 @@ from docs.pictures.modules import Alarm
 from docs.pictures.picture import Picture
 from docs.pictures.runs import inputs, outputs, play
 from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy, tumbling
-from muntin.testing import Bar, Computation, Script, WindowedQuery
+from muntin.drawings import Bar
+from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_stats import Count
 

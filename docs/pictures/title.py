@@ -9,7 +9,8 @@ from docs.pictures.bars import counted
 from docs.pictures.modules import Range
 from docs.pictures.picture import Picture
 from muntin import snapshot
-from muntin.testing import Bar, Script
+from muntin.drawings import Bar
+from muntin.testing import Script
 
 RIDES: Final = Script().insert("ride 1", 0, 20, 3.0).insert("ride 2", 5, 15, 1.5).insert("ride 3", 10, 30, 4.0).close()
 

@@ -27,7 +27,8 @@ from muntin import (
     trailing,
     tumbling,
 )
-from muntin.testing import Bar, Computation, Script, WindowedQuery
+from muntin.drawings import Bar
+from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import CalendarWindows, WindowKind
 from muntin_stats import Count, TimeWeightedAverage
 

@@ -32,7 +32,7 @@ from muntin.errors import MuntinError
 from muntin.rows import batch, last
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowSpecification
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.plan import NamedColumn
 from muntin_engine.testing.following import Mishap, follow
 from muntin_engine.testing.query_under_test import QueryUnderTest

@@ -16,9 +16,9 @@ from docs.pictures.diagram import Diagram
 from docs.pictures.panels import Panels
 from docs.pictures.picture import Picture
 from muntin import ClipPolicy, EmitPolicy, LatePolicy, Refinement, TimestampPolicy, windows
+from muntin.drawings import Bar, Look
 from muntin.named_windows import OWN_KINDS
 from muntin.rows import batch, between, last
-from muntin.testing import Bar, Look
 from muntin.windows import WindowKind
 from tests.docs.pages import DOCS, PAGES, name_of
 

@@ -16,6 +16,7 @@ PACKAGES = (
     "muntin",
     "muntin.catalog",
     "muntin.changes",
+    "muntin.drawings",
     "muntin.errors",
     "muntin.modules",
     "muntin.progress",

@@ -271,14 +271,14 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 @pytest.mark.parametrize(
     "back",
     [
-        "from muntin.triggers.view import TriggerView",
-        "def late():\n    import muntin.triggers.view",
-        "if TYPE_CHECKING:\n    from muntin.triggers import view",
+        "from muntin.triggers.trigger import TriggerView",
+        "def late():\n    import muntin.triggers.trigger",
+        "if TYPE_CHECKING:\n    from muntin.triggers import trigger",
     ],
 )
 def test_a_circle_is_found_wherever_its_imports_are(back: str) -> None:
     sources = {
-        "muntin.triggers.view": "from muntin.windows import kind",
+        "muntin.triggers.trigger": "from muntin.windows import kind",
         "muntin.windows.kind": "from muntin.axis import Axis",
         "muntin.axis": back,
     }

@@ -11,7 +11,7 @@ from muntin import Axis, ClipPolicy, EmitPolicy, JoinKind, TimestampPolicy, corr
 from muntin.errors import PolicyError, QueryError
 from muntin.progress import bounded_delay
 from muntin.schemas import describe
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.core.lifetimes import SetDuration, Shift, ToEdges
 from muntin_engine.evaluators.joins.evaluator import join_query
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from muntin import EARLIEST, INFINITY, Axis, ClipPolicy, EmitPolicy, Event, StreamOperator, TimestampPolicy
 from muntin.schemas import describe
 from muntin.testing import WindowedQuery, evaluate
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, OutputKind, Progress
 from muntin_engine.evaluators.ordered.run import StreamBucket

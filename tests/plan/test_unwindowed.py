@@ -9,7 +9,7 @@ import pytest
 from muntin import StreamOperator, tumbling
 from muntin.errors import QueryError
 from muntin.named_windows import from_dict, to_dict
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.api.query_text import text_of
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from muntin import ColumnarAggregate
-from muntin.columnar.observed import observed
+from muntin.columnar.payloads import observed
 from muntin.schemas import describe
 from muntin.testing import columns
 

@@ -22,7 +22,7 @@ from muntin.rows import (
     Row,
     RowPolicy,
 )
-from muntin.rows.open_batches import OpenBatches
+from muntin.rows.row_batches import OpenBatches
 from tests.rows.tracing import Computed
 
 

@@ -25,7 +25,7 @@ from muntin.rows import batch, between, delta, elapsed, last, marker, on_row
 from muntin.testing import KeyedChange, Script, random_stream
 from muntin.testing.batches import Step
 from muntin.windows import CumulateWindows, LandmarkWindows, WindowKind, WindowSpecification
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from tests.differential.calendars import LASTING as LASTING_CALENDARS
 from tests.differential.calendars import SCALES, SLICED, spread
 from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS, until_closed

@@ -19,7 +19,7 @@ from muntin.rows import RowWindows
 from muntin.schemas import Field, Struct, Variable, describe
 from muntin.testing import Computation, WindowedQuery
 from muntin.windows import WindowSpecification
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.registry import EVALUATORS
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan

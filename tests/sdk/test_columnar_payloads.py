@@ -13,7 +13,7 @@ import pytest
 
 from muntin import Instant
 from muntin.columnar import payload_arrays
-from muntin.columnar.observed import observed
+from muntin.columnar.payloads import observed
 from muntin.columnar.results import python_values
 from muntin.schemas import describe, spell
 

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from muntin import INFINITY, Lifetime
-from muntin.testing import Bar, Drawing, Look, Script, random_stream
+from muntin.drawings import Bar, Drawing, Look
+from muntin.testing import Script, random_stream
 
 WIDTH = 400
 

@@ -6,7 +6,8 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, Window, cumulate, global_windows, instant, landmark, ticks
 from muntin.axis import moment
-from muntin.testing import Bar, Computation, Script, WindowedQuery, timeline
+from muntin.drawings import Bar, timeline
+from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import Stretches
 from muntin_stats import Count, Sum
 

@@ -16,7 +16,7 @@ from muntin.errors import WindowError
 from muntin.named_windows import continues_windows
 from muntin.testing import WindowKindLaws, laws_of
 from muntin.windows import ScheduledWindows, Stretches
-from muntin.windows.settling import next_frontier
+from muntin.windows.kind import next_frontier
 from tests.docs.pages import DOCS, blocks
 
 NOTHING = Stretches()

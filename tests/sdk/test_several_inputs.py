@@ -12,7 +12,7 @@ from typing_extensions import TypeAliasType
 
 from muntin import Aggregate, ColumnarAggregate, IncrementalAggregate, Module, Operator, TimeSensitiveOperator, hopping
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.described_inputs import describe_input
+from muntin.modules.declared_types import describe_input
 from muntin.schemas import describe, spell
 from muntin.testing import (
     AggregateLaws,

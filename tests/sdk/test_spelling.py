@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from muntin.modules.spelling import spell
+from muntin.modules.parameters import spell
 
 
 class Colour(Enum):
@@ -58,7 +58,7 @@ def test_functions_without_a_name_to_import_are_told_apart_by_what_they_do() -> 
 def test_a_function_of_a_script_is_spelled_the_same_in_every_process(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from muntin.modules.spelling import spell\n"
+        "from muntin.modules.parameters import spell\n"
         "labels = object()\n"
         "def known(value, held={'b', 'a', 'c'}):\n"
         "    return labels if value in {'x', 'y', 'z', 'v'} else (lambda: held)\n"

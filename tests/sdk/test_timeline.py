@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from muntin import INFINITY, Event, Window
-from muntin.testing import Bar, draw_windows, random_stream, timeline
+from muntin.drawings import Bar, draw_windows, timeline
+from muntin.testing import random_stream
 
 
 def lines(*expected: str) -> str:

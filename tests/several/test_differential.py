@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.state.cells import MemoryCells
 from tests.differential.lifetimes import Row
 from tests.several.drive import batch, check, emitted, task

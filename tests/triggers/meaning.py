@@ -13,16 +13,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.triggers import Decision, Trigger, TriggerView
-from muntin.triggers.all_of import AllOf
-from muntin.triggers.any_of import AnyOf
 from muntin.triggers.count import AfterCount
-from muntin.triggers.each import Each
+from muntin.triggers.in_turn import Each, Repeat, Until
 from muntin.triggers.on_signal import OnSignal
+from muntin.triggers.parallel import AllOf, AnyOf
 from muntin.triggers.past import Past
 from muntin.triggers.percentile import Percentile
-from muntin.triggers.repeat import Repeat
 from muntin.triggers.timer import Timer
-from muntin.triggers.until import Until
 from muntin.triggers.when import When
 
 Views = Sequence[TriggerView]

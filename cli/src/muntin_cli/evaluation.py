@@ -14,7 +14,7 @@ from muntin.errors import MuntinError
 from muntin.modules.needs_of import clip_of
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
 from muntin.windows import WindowSpecification
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_cli.windows import example_windows
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from muntin import EmitPolicy
 from muntin.rows import RowWindows
 from muntin.testing import Script, WindowedQuery
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.output import counted
 

@@ -105,7 +105,8 @@ def draw_kind(kind: WindowSpecification) -> str:
 
     Windows that follow rows have their starts; none are drawn if they read what the events hold.
     """
-    from muntin.testing import Bar, Computation, Look, Script, WindowedQuery, timeline
+    from muntin.drawings import Bar, Look, timeline
+    from muntin.testing import Computation, Script, WindowedQuery
 
     events = {"a": (1, 6), "b": (4, 9), "c": (12, 14)}
     if isinstance(kind, RowWindows):

@@ -20,9 +20,8 @@ from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
 from muntin.windows.session import SessionWindows
 from muntin.windows.snapshot import SnapshotWindows
-from muntin.windows.specification import WindowSpecification
+from muntin.windows.specification import Unwindowed, WindowSpecification
 from muntin.windows.trailing import TrailingWindows
-from muntin.windows.unwindowed import Unwindowed
 
 OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
     kind.name: kind

@@ -19,7 +19,7 @@ from muntin.rows import RowWindows
 from muntin.safe_text import safe_repr
 from muntin.windows import WindowSpecification
 from muntin.windows.extent import Window
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 
 LONGEST_WINDOW: Final = 2**60
 """The length of the longest window, in ticks."""

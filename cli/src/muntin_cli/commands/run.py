@@ -56,7 +56,7 @@ def run(
 
 
 def _windows_for(module: Module, window: str) -> WindowSpecification:
-    from muntin.windows.unwindowed import Unwindowed
+    from muntin.windows.specification import Unwindowed
     from muntin_cli.running import parse_window
 
     return Unwindowed() if isinstance(module, StreamOperator) and not window else parse_window(window or "tumbling 10")

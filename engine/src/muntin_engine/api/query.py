@@ -11,7 +11,7 @@ from muntin.axis import ticks
 from muntin.errors import QueryError
 from muntin.policies import parse_policy
 from muntin.windows import WindowSpecification
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.api.arguments import (
     check_call,
     check_column,

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from muntin import Component, Merge
 from muntin.columnar import Ragged, Sums, identities
 from muntin.columnar.arrays import Array, IntArray, PayloadArrays
-from muntin.columnar.contributions import contributions
+from muntin.columnar.merging import contributions
 from muntin.columnar.payloads import DTYPES
 from muntin.columnar.sums import finished
 from muntin.components import ColumnarState

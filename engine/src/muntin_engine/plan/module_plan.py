@@ -13,8 +13,7 @@ from muntin.axis import lengths_read_by
 from muntin.errors import ParameterError, QueryError
 from muntin.modules import SupportsColumns
 from muntin.modules.columnar_aggregate import Form
-from muntin.modules.parameters import check_types
-from muntin.modules.spelling import spell
+from muntin.modules.parameters import check_types, spell
 from muntin.schemas import Field, Struct, Variable
 from muntin_engine.core.skipping import forbids_null
 from muntin_engine.plan.input_binding import bind_inputs

@@ -10,8 +10,7 @@ from typing import Any
 
 from muntin import Function
 from muntin.errors import ModuleContractError, ModuleError, ParameterError
-from muntin.modules.parameters import check_types
-from muntin.modules.spelling import spell
+from muntin.modules.parameters import check_types, spell
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, Struct, describe
 from muntin_engine.core.calls import RUNNING

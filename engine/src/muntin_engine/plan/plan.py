@@ -14,7 +14,7 @@ from muntin.rows import RowWindows
 from muntin.schemas import Field, Struct
 from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.regular import RegularWindows
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice

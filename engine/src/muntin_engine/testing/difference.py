@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from muntin import EarlyEmission
-from muntin.testing import Bar, Boundary, draw_steps, equal
+from muntin.drawings import Bar
+from muntin.testing import Boundary, draw_steps, equal
 from muntin.testing.batches import Step
 from muntin.testing.timeline import spell_value
 from muntin_engine.core.changes import Timing

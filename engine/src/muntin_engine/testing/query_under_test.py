@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from muntin import Axis, EarlyEmission, EmitPolicy, Module
 from muntin.changes import Insertion, Punctuation, Revision
-from muntin.columnar.observed import observed
+from muntin.columnar.payloads import observed
 from muntin.errors import ModuleContractError, PolicyError, QueryError, StreamError
 from muntin.modules import SupportsColumns
 from muntin.rows import RowWindows
@@ -19,7 +19,7 @@ from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, KeyPunctuation, Script, WindowedQuery
 from muntin.testing.fitting import misfit
 from muntin.testing.row_reference import value_read
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan

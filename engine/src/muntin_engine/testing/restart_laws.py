@@ -29,7 +29,7 @@ from muntin.testing.laws.law import Law, law, named
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.triggers import every_count
 from muntin.windows import WindowKind, WindowSpecification
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.testing.restart_trial import RestartTrial
 
 _REMEDY: Final = "keep all that a result depends on in the state, as plain data"

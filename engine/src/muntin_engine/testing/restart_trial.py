@@ -14,7 +14,7 @@ from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law, labelled
 from muntin.testing.laws.trial import Trial
 from muntin.windows import WindowKind, WindowSpecification
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.testing.difference import OutputDifference
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_engine.testing.searching import Search

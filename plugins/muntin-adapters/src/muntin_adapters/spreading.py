@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
-from muntin.modules.described_inputs import describe_input
+from muntin.modules.declared_types import describe_input
 from muntin.modules.signatures import taken_by
 from muntin.schemas import Struct
 

@@ -1,9 +1,9 @@
 """Arrays for columnar aggregates. Needs NumPy; `import muntin` alone does not import it."""
 
-from muntin.columnar import needed  # noqa: F401 - first, for the error that it raises
+from muntin.columnar.arrays import Array
 from muntin.columnar.merging import fold_rows, identities, inverter, merge, merger
 from muntin.columnar.payloads import payload_arrays
-from muntin.columnar.ragged import Ragged
+from muntin.columnar.results import Ragged
 from muntin.columnar.sums import Sums
 
-__all__ = ["Ragged", "Sums", "fold_rows", "identities", "inverter", "merge", "merger", "payload_arrays"]
+__all__ = ["Array", "Ragged", "Sums", "fold_rows", "identities", "inverter", "merge", "merger", "payload_arrays"]

@@ -1,12 +1,18 @@
-"""The types of arrays, for annotations."""
+"""Types of arrays; and NumPy, or what to do where there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+try:
+    import numpy as np
+    from numpy.typing import NDArray
+except ImportError as error:
+    raise ImportError(
+        "columnar aggregates need NumPy, which is not installed\n  to do: pip install 'muntin[columnar]'", name="numpy"
+    ) from error
+
 
 Array: TypeAlias = NDArray[Any]
 """Of a type that a module or a query chooses."""

@@ -1,15 +1,68 @@
-"""Components as array functions."""
+"""Components of many groups at once: added, cast and merged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import repeat
 
 import numpy as np
 
-from muntin.columnar.arrays import Array
-from muntin.columnar.casting import as_component
+from muntin.columnar.arrays import Array, PayloadArrays
+from muntin.columnar.results import OnArrays
 from muntin.components import Component, Merge
+from muntin.errors import ModuleContractError
+
+
+def as_component(component: Component, returned: object, count: int, whence: str) -> Array:
+    """Cast the result of a function to an array of n values of a component.
+
+    A type may become a wider one, or a narrower one of the same kind, as in NumPy's `same_kind`; Python objects become
+    anything.
+
+    Args:
+        component: The component that the values are of.
+        returned: The value that the function returned.
+        count: The expected number of values.
+        whence: Which values they are, for errors.
+
+    Raises:
+        ModuleContractError: They have another shape or type, or some are masked.
+    """
+    if np.ma.is_masked(returned):
+        raise ModuleContractError(
+            f"{whence} has masked entries\n  expected: a value for each payload, such as payloads.filled(0)"
+        )
+    array, shape = np.asarray(returned), (count, *component.shape)
+    if array.shape != shape:
+        raise ModuleContractError(f"{whence} has the shape {array.shape}\n  expected: {shape}")
+    if array.size and array.dtype != object and not np.can_cast(array.dtype, component.dtype, "same_kind"):
+        raise ModuleContractError(f"{whence} is of type {array.dtype}\n  expected: {component.dtype}, or cast to it")
+    return array.astype(component.dtype, copy=False)
+
+
+def contributions(module: OnArrays, payloads: PayloadArrays, count: int) -> dict[str, Array]:
+    """Call `lift` for n payloads and return their contributions, in the types of the components.
+
+    Args:
+        module: The module.
+        payloads: Arrays, as `payload_arrays` makes them.
+        count: The number of payloads.
+
+    Returns:
+        By the name of each component that is lifted, an array of n values. Where there is none, `lift` is not called.
+
+    Raises:
+        ModuleContractError: It returned something else than `components` declares.
+    """
+    parts = {name: part for name, part in module.components().items() if part.is_lifted}
+    if not parts:
+        return {}
+    with np.errstate(all="ignore"):
+        lifted: object = module.lift(payloads)
+    if not isinstance(lifted, Mapping) or lifted.keys() != parts.keys():
+        returned = sorted(map(str, lifted)) if isinstance(lifted, Mapping) else repr(lifted)
+        raise ModuleContractError(f"lift returned {returned}\n  expected: an array for each of {sorted(parts)}")
+    return {name: as_component(part, lifted[name], count, f"{name!r} from lift") for name, part in parts.items()}
 
 
 def merger(component: Component) -> Callable[[Array, Array], Array]:

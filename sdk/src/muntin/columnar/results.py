@@ -1,16 +1,81 @@
-"""Results of windows as Python values."""
+"""Arrays that a columnar aggregate gets and returns: of lists, of results, and what it may do with them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from muntin.axis import moment
-from muntin.columnar.arrays import Array
-from muntin.columnar.on_arrays import OnArrays
-from muntin.columnar.ragged import Ragged
+from muntin.columnar.arrays import Array, IntArray, PayloadArrays
+from muntin.components import Component
 from muntin.errors import ModuleContractError
+from muntin.schemas import Field
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ragged:
+    """The collected values of n groups, one group after the other.
+
+    Attributes:
+        values: All values; those of a group are in ascending order, NaN last.
+        offsets: n + 1 places: group i is `values[offsets[i]:offsets[i + 1]]`.
+
+    Example:
+        >>> import numpy as np
+        >>> Ragged(np.array([1.0, 2.0, 5.0]), np.array([0, 2, 3])).counts.tolist()
+        [2, 1]
+    """
+
+    values: Array
+    offsets: IntArray
+
+    @classmethod
+    def of(cls, groups: Sequence[Array]) -> Ragged:
+        """Return groups, at least one, as arrays of values in any order.
+
+        Example:
+            >>> import numpy as np
+            >>> Ragged.of([np.array([5, 1]), np.array([2])]).values.tolist()
+            [1, 5, 2]
+        """
+        return cls(np.concatenate([np.sort(group) for group in groups]), np.cumsum([0, *map(len, groups)]))
+
+    @property
+    def counts(self) -> IntArray:
+        """The number of values of each group."""
+        return np.diff(self.offsets)
+
+    @property
+    def groups(self) -> IntArray:
+        """For each value the number of its group."""
+        return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
+
+
+class OnArrays(Protocol):
+    """A columnar aggregate, as `ColumnarAggregate` describes it."""
+
+    skips_nulls: ClassVar[bool]
+    empty_result: ClassVar[Any]
+
+    @classmethod
+    def input_field(cls) -> Field:
+        """Return the description of a payload."""
+        ...
+
+    def components(self) -> Mapping[str, Component]:
+        """Return the components, by name."""
+        ...
+
+    def lift(self, payloads: PayloadArrays) -> Mapping[str, Array]:
+        """Return the contribution of each payload to each component."""
+        ...
+
+    def compute_results(self, components: Mapping[str, Array | Ragged]) -> Array:
+        """Return the results of n windows."""
+        ...
 
 
 def results_of(module: OnArrays, components: Mapping[str, Array | Ragged], count: int) -> list[object]:

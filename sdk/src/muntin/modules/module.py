@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.described_inputs import describe_input
-from muntin.modules.generics import type_arguments
-from muntin.modules.methods import check_methods
-from muntin.modules.misspelt import undefined_methods
+from muntin.modules.declared_types import describe_input, type_arguments
+from muntin.modules.methods import check_methods, undefined_methods
 from muntin.modules.names import check_aliases, check_name
 from muntin.modules.needs import Needs
 from muntin.modules.signatures import signature_of

@@ -1,14 +1,18 @@
-"""Check the parameters of a module against the annotations of its constructor."""
+"""Parameters of modules: checked against annotations, and as text that a checkpoint can keep."""
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
+import sys
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from enum import Enum
 from numbers import Integral, Real
-from types import NoneType, UnionType
+from types import CodeType, FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 _TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
@@ -74,3 +78,65 @@ def _remedy(name: str, value: object, annotation: object) -> str:
     except (ValueError, SyntaxError):
         return ""
     return f"; write {name}={meant!r}" if meant is not None and _fits(meant, annotation) else ""
+
+
+_PLAIN: Final = (bool, int, float, str, bytes, type(None))
+
+
+def spell(value: object) -> str:
+    """Return a parameter as text that is the same in every process, without addresses or the order of a set.
+
+    A function that can be imported goes by its name. Any other, such as one of a script or a lambda, goes by its name
+    and a hash of its code and of what it refers to, so that another one is spelled otherwise.
+
+    Example:
+        >>> spell({"labels": {"b", "a"}, "of": len})
+        "{'labels': {'a', 'b'}, 'of': <builtins.len>}"
+    """
+    if isinstance(value, Enum):
+        return str(value)
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    parts = _spell_parts(value)
+    if parts is not None:
+        return parts
+    if isinstance(value, FunctionType) and not _can_be_imported(value):
+        return f"<{value.__qualname__.rpartition('.')[2]} {_hash_of(value)}>"
+    named = value if hasattr(value, "__qualname__") else type(value)
+    shows_address = named is value or object.__repr__ is getattr(type(value), "__repr__")  # noqa: B009
+    if not shows_address:
+        return repr(value)
+    module = getattr(named, "__module__", None)  # methods of built-in types have none
+    return f"<{module}.{named.__qualname__}>" if module else f"<{named.__qualname__}>"
+
+
+def _spell_parts(value: object) -> str | None:
+    """Return a collection or a dataclass as text; None if the value is one whole."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{spell(name)}: {spell(part)}' for name, part in value.items())}}}"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(spell, value)))}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(spell, value))}]"
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = ", ".join(f"{field.name}={spell(getattr(value, field.name))}" for field in fields(value))
+        return f"{type(value).__qualname__}({parts})"
+    return None
+
+
+def _can_be_imported(function: FunctionType) -> bool:
+    found: Any = None if function.__module__ == "__main__" else sys.modules.get(function.__module__)
+    for name in function.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is function
+
+
+def _hash_of(function: FunctionType) -> str:
+    held = [cell.cell_contents for cell in function.__closure__ or ()]
+    known = [*held, *(function.__defaults__ or ()), function.__kwdefaults__ or {}]
+    return hashlib.sha256(f"{_of_code(function.__code__)} {spell(known)}".encode()).hexdigest()[:8]
+
+
+def _of_code(code: CodeType) -> str:
+    constants = [_of_code(part) if isinstance(part, CodeType) else spell(part) for part in code.co_consts]
+    return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames}"

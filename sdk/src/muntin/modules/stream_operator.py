@@ -14,7 +14,7 @@ from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.safe_text import safe_repr
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 
 In = TypeVar("In")
 State = TypeVar("State")

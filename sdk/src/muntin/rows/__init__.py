@@ -5,7 +5,6 @@ computed by count, by time of the axis, by the difference of an attribute, or wh
 ends a batch or triggers a window.
 """
 
-from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.last_rows import LastRows, last
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.partitions import Partitions, PartitionView
@@ -24,7 +23,7 @@ from muntin.rows.policies import (
 from muntin.rows.row_batches import RowBatches, batch
 from muntin.rows.row_windows import RowWindows
 from muntin.rows.rows_between import RowsBetween, between
-from muntin.rows.view import MemberRow, RowsInWindow
+from muntin.rows.view import Action, ActionKind, MemberRow, Row, RowsInWindow
 
 __all__ = [
     "Action",

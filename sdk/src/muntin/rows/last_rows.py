@@ -9,7 +9,6 @@ from typing import ClassVar, Final
 
 from muntin.axis import Axis
 from muntin.errors import WindowError
-from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.policies import (
     ConditionPolicy,
@@ -21,8 +20,9 @@ from muntin.rows.policies import (
     policy_of,
 )
 from muntin.rows.subwindows import Expiring, Member, Subwindow, Subwindows
-from muntin.windows.context import WindowContext
+from muntin.rows.view import Action, ActionKind, Row
 from muntin.windows.extent import Window
+from muntin.windows.specification import WindowContext
 
 _EVERY_ROW: Final = CountPolicy(1)
 

@@ -9,7 +9,6 @@ from typing import Any, Final, Generic, Self
 
 from muntin.axis import INFINITY, Axis, Duration, ticks
 from muntin.errors import WindowError
-from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitions import Partitions, PartitionView
 from muntin.rows.policies import (
     ConditionPolicy,
@@ -23,6 +22,7 @@ from muntin.rows.policies import (
 )
 from muntin.rows.row_windows import RowWindows
 from muntin.rows.subwindows import Subwindow, Subwindows, W
+from muntin.rows.view import Action, ActionKind, Row
 
 _NAMED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "evicts": policy_of,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from muntin.axis import EARLIEST, INFINITY, Axis
-from muntin.rows.action import Action, Row
+from muntin.rows.view import Action, Row
 from muntin.windows.specification import WindowSpecification
 
 

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from muntin.axis import Axis, Duration, ticks
 from muntin.errors import WindowError
-from muntin.rows.action import Action, ActionKind, Row
-from muntin.rows.open_batches import OpenBatches
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.policies import ElapsedPolicy, MarkerPolicy, RowPolicy, check_expression
+from muntin.rows.row_batches import OpenBatches
 from muntin.rows.subwindows import OpenBatch, Subwindows
-from muntin.windows.context import WindowContext
+from muntin.rows.view import Action, ActionKind, Row
 from muntin.windows.extent import Window
+from muntin.windows.specification import WindowContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,6 @@ but not what they mean, and `Script.run` says what the output must fold to.
 
 from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation
 from muntin.testing.disorder import band_disorder, block_disorder, disordered, source_skew
-from muntin.testing.drawings import Bar, Drawing, Look
 from muntin.testing.equality import equal, same_bag
 from muntin.testing.joining import JoinedEvent, join
 from muntin.testing.key_patterns import KeyRange
@@ -81,16 +80,14 @@ from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, ev
 from muntin.testing.scripts import Script
 from muntin.testing.shrinking import smallest_failing
 from muntin.testing.streams import random_stream, shuffle, split
-from muntin.testing.timeline import draw_steps, draw_windows, timeline
+from muntin.testing.timeline import draw_steps
 
 __all__ = [
     "AggregateLaws",
-    "Bar",
     "Batch",
     "Boundary",
     "ColumnarAggregateLaws",
     "Computation",
-    "Drawing",
     "FunctionLaws",
     "IncrementalAggregateLaws",
     "IncrementalOperatorLaws",
@@ -99,7 +96,6 @@ __all__ = [
     "KeyRange",
     "KeyedChange",
     "LawError",
-    "Look",
     "OldState",
     "OperatorLaws",
     "Outcome",
@@ -122,7 +118,6 @@ __all__ = [
     "block_disorder",
     "disordered",
     "draw_steps",
-    "draw_windows",
     "equal",
     "evaluate",
     "evaluate_evicted",
@@ -139,7 +134,6 @@ __all__ = [
     "smallest_failing",
     "source_skew",
     "split",
-    "timeline",
     "try_laws",
     "wrong_share",
 ]

@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from muntin.columnar.contributions import contributions
-from muntin.columnar.merging import fold_rows
+from muntin.columnar.merging import contributions, fold_rows
 from muntin.columnar.payloads import has_null, payload_arrays
-from muntin.columnar.ragged import Ragged
-from muntin.columnar.results import results_of
+from muntin.columnar.results import Ragged, results_of
 from muntin.components import Component, Merge
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.schemas import Field

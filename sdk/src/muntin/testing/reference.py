@@ -24,13 +24,12 @@ from muntin.rows import RowWindows
 from muntin.testing.declared import check_declared, check_evicted
 from muntin.testing.equality import equal
 from muntin.testing.lives import Life, lives_of
-from muntin.testing.row_operator_run import Given
-from muntin.testing.row_reference import operator_rows, row_windows
+from muntin.testing.row_reference import Given, operator_rows, row_windows
 from muntin.testing.stream_operator_run import stream_rows
 from muntin.testing.window_meaning import meaning_of
 from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.extent import Window
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.changes import Identity, Insertion, Punctuation, Revision, fold, retraction
+from muntin.drawings import Drawing
 from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.progress import ProgressPolicy, SourceProgress
 from muntin.rows import RowWindows
 from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation, Step
-from muntin.testing.drawings import Drawing
 from muntin.testing.key_patterns import matches
 from muntin.testing.reference import OutputEvent, WindowedQuery, evaluate, horizon_of
 from muntin.testing.stream_history import StreamHistory

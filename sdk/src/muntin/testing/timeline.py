@@ -1,4 +1,4 @@
-"""Time lines in ASCII: what a test prints, and what a reader of its failure sees."""
+"""Streams and output as drawings: what a test prints, and what a reader of its failure sees."""
 
 from __future__ import annotations
 
@@ -7,42 +7,11 @@ from typing import Any
 
 from muntin.axis import INFINITY
 from muntin.changes import Insertion, Punctuation
+from muntin.drawings import Bar, Look, timeline
 from muntin.events import Event
 from muntin.testing.batches import Boundary, KeyedChange, KeyPunctuation, Step
-from muntin.testing.drawings import Bar, Drawing, Look
 from muntin.testing.key_patterns import spell_pattern
 from muntin.testing.reference import OutputEvent, WindowedQuery
-from muntin.windows.extent import Window
-
-
-def timeline(rows: Iterable[Bar | str]) -> str:
-    """Return lifetimes drawn below a ruler of ticks, `[` at each start and `)` at each end; text stays as it is.
-
-    A column is one tick, or several if the drawing would get too wide.
-
-    Example:
-        >>> print(timeline([Bar("window", 0, 10), Bar("a", 2, 5, "1.5"), Bar("b", 4, INFINITY), Bar("now", 7, 7)]))
-                0         10
-        window  [---------)
-        a         [--)        1.5
-        b           [----->
-        now            !
-    """
-    return str(Drawing(tuple(rows)))
-
-
-def draw_windows(windows: Iterable[Window], events: Iterable[Event[object]] = ()) -> str:
-    """Return windows as a drawing, with the events they were cut from above them.
-
-    Example:
-        >>> print(draw_windows([Window(0, 4), Window(4, 8)], [Event(1, 6, "a")]))
-                0
-        event    [----)     'a'
-        window  [---)
-        window      [---)
-    """
-    above = [Bar("event", event.start, event.end, repr(event.payload)) for event in events]
-    return timeline([*above, *(Bar("window", window.start, window.end, look=Look.WINDOW) for window in windows)])
 
 
 def draw_steps(steps: Iterable[Step], below: Iterable[Bar | str] = ()) -> str:

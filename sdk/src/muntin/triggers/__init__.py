@@ -5,23 +5,17 @@ A plain trigger fires once and is finished; `repeat` starts it anew, and `every`
 and OrFinally do.
 """
 
-from muntin.triggers.all_of import all_of
-from muntin.triggers.any_of import any_of
 from muntin.triggers.count import after_count, every_count
-from muntin.triggers.decision import Decision
 from muntin.triggers.description import to_dict
-from muntin.triggers.each import each
+from muntin.triggers.in_turn import each, repeat, until
 from muntin.triggers.named import named
 from muntin.triggers.on_signal import on_signal
+from muntin.triggers.parallel import all_of, any_of
 from muntin.triggers.past import past_end, past_part
 from muntin.triggers.percentile import percentile
-from muntin.triggers.reaches import reaches
-from muntin.triggers.repeat import repeat
 from muntin.triggers.timer import after, every
-from muntin.triggers.trigger import Trigger
-from muntin.triggers.until import until
-from muntin.triggers.view import TriggerView
-from muntin.triggers.when import when
+from muntin.triggers.trigger import Decision, Trigger, TriggerView
+from muntin.triggers.when import reaches, when
 
 __all__ = [
     "Decision",

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from muntin.errors import ModuleDefinitionError, PolicyError
-from muntin.modules.misspelt import undefined_methods
+from muntin.modules.methods import undefined_methods
 from muntin.modules.names import check_name
 from muntin.refining import ResultRefinement
 from muntin.triggers.trigger import Trigger

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muntin.triggers.decision import Decision
-from muntin.triggers.trigger import Trigger
-from muntin.triggers.view import TriggerView
+from muntin.triggers.trigger import Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 

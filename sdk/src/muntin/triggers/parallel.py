@@ -1,14 +1,13 @@
-"""The common part of all_of and any_of: several triggers that watch a window side by side."""
+"""Triggers that watch a window side by side: all of them, or any."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from muntin.axis import INFINITY
 from muntin.errors import PolicyError
-from muntin.triggers.decision import Decision
-from muntin.triggers.trigger import Trigger
-from muntin.triggers.view import TriggerView
+from muntin.triggers.trigger import Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 
@@ -64,3 +63,64 @@ class Parallel(Trigger):
 
     def _waiting(self, state: list[list[object]]) -> list[tuple[Trigger, object]]:
         return [(part, own) for part, (is_done, own) in zip(self.triggers, state, strict=True) if not is_done]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(Parallel):
+    """Fires once, when the last of its triggers has; made by `all_of`."""
+
+    name: ClassVar[str] = "all_of"
+
+    def step(self, state: list[list[object]], window: Window, view: TriggerView) -> tuple[list[list[object]], Decision]:
+        """Remember who has fired."""
+        state, decisions = self._ask(state, window, view)
+        if Decision.STOP in decisions:
+            return state, Decision.STOP
+        return state, Decision.FIRE_LAST if all(is_done for is_done, _ in state) else Decision.WAIT
+
+
+def all_of(*triggers: Trigger) -> Trigger:
+    """Return a trigger that fires once, when each of several has fired since it started (Beam's AfterAll).
+
+    A trigger that has fired is remembered and not called again. If one ends without firing, so does the whole.
+
+    Raises:
+        PolicyError: There is no trigger.
+
+    Example:
+        >>> from muntin.triggers import after_count, on_signal
+        >>> print(all_of(after_count(10), on_signal("open")))
+        all_of(after_count(10), on_signal('open'))
+    """
+    return AllOf(triggers)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(Parallel):
+    """Fires once, when the first of its triggers does; made by `any_of`."""
+
+    name: ClassVar[str] = "any_of"
+
+    def step(self, state: list[list[object]], window: Window, view: TriggerView) -> tuple[list[list[object]], Decision]:
+        """See whether one fires."""
+        state, decisions = self._ask(state, window, view)
+        if any(decision.fires for decision in decisions):
+            return state, Decision.FIRE_LAST
+        return state, Decision.STOP if all(is_done for is_done, _ in state) else Decision.WAIT
+
+
+def any_of(*triggers: Trigger) -> Trigger:
+    """Return a trigger that fires once, when the first of several fires (Beam's AfterFirst).
+
+    It is then finished, also if that one is not; `repeat(any_of(...))` starts all of them anew. One that ends without
+    firing drops out.
+
+    Raises:
+        PolicyError: There is no trigger.
+
+    Example:
+        >>> from muntin.triggers import after_count, on_signal
+        >>> print(any_of(after_count(10), on_signal("open")))
+        any_of(after_count(10), on_signal('open'))
+    """
+    return AnyOf(triggers)

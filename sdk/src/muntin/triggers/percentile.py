@@ -7,9 +7,7 @@ from typing import ClassVar
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.errors import PolicyError
-from muntin.triggers.decision import Decision
-from muntin.triggers.trigger import Trigger
-from muntin.triggers.view import TriggerView
+from muntin.triggers.trigger import Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 

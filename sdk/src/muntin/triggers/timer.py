@@ -7,10 +7,8 @@ from typing import ClassVar
 
 from muntin.axis import EARLIEST, INFINITY, BareClockLength, Duration, clock_ticks, spell_ticks
 from muntin.errors import PolicyError
-from muntin.triggers.decision import Decision
-from muntin.triggers.repeat import Repeat
-from muntin.triggers.trigger import Trigger
-from muntin.triggers.view import TriggerView
+from muntin.triggers.in_turn import Repeat
+from muntin.triggers.trigger import Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 _UNKNOWN = EARLIEST

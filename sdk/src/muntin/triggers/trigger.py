@@ -1,14 +1,71 @@
-"""The base class of triggers."""
+"""Triggers: rules for emitting the result of an open window early."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, ClassVar
 
-from muntin.axis import INFINITY
-from muntin.triggers.decision import Decision
-from muntin.triggers.view import TriggerView
+from muntin.axis import EARLIEST, INFINITY
 from muntin.windows.extent import Window
+
+
+class Decision(Enum):
+    """The decision of a trigger: wait, fire, or fire for the last time.
+
+    Example:
+        >>> Decision.FIRE_LAST.fires, Decision.FIRE_LAST.is_finished
+        (True, True)
+    """
+
+    WAIT = "wait"
+    """Nothing yet."""
+    FIRE = "fire"
+    """Emit the result so far; there may be more to come."""
+    FIRE_LAST = "fire last"
+    """Emit the result so far. The trigger is finished: it is not called for the window again."""
+    STOP = "stop"
+    """Emit nothing, now or later: the trigger is finished without firing."""
+
+    @property
+    def fires(self) -> bool:
+        """True if a result is to be emitted."""
+        return self in (Decision.FIRE, Decision.FIRE_LAST)
+
+    @property
+    def is_finished(self) -> bool:
+        """True if the trigger is not called for the window again."""
+        return self in (Decision.FIRE_LAST, Decision.STOP)
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerView:
+    """The changes of one window in one micro-batch, and the watermark and clock after it.
+
+    Attributes:
+        max_event_time: The larger of the watermark and the largest start seen, of all keys.
+        watermark: The tick below which the input is complete: no later change has a smaller sync time.
+        clock: The latest reading of a clock that the input brought, in microseconds since the epoch; `EARLIEST` while
+            it brought none. It is data and no wall clock, so a replay makes the same decisions.
+        came: The number of members that are new in the window.
+        left: The number of members that it lost.
+        newest: The largest start among the new members; `EARLIEST` if there is none.
+        signals: The names of the external events that the input brought.
+        values: By each expression in the trigger's `reads`, its values in the new members, ordered by their start.
+        results: By each name in the trigger's `reads_results`, the result that the whole window has now.
+    """
+
+    max_event_time: int = EARLIEST
+    watermark: int = EARLIEST
+    clock: int = EARLIEST
+    came: int = 0
+    left: int = 0
+    newest: int = EARLIEST
+    signals: frozenset[str] = frozenset()
+    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Trigger(ABC):

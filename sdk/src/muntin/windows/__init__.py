@@ -5,16 +5,15 @@ lifetime overlaps; count windows ask for its start or its end instead (StreamIns
 """
 
 from muntin.windows.calendar import CalendarWindows
-from muntin.windows.context import WindowContext
 from muntin.windows.count import CountWindows
 from muntin.windows.growing import CumulateWindows, GlobalWindows, LandmarkWindows
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
-from muntin.windows.periods import Periods, PeriodWindows
+from muntin.windows.regular import Periods, PeriodWindows
 from muntin.windows.scheduled import ScheduledWindows
 from muntin.windows.session import SessionWindows
 from muntin.windows.snapshot import SnapshotWindows
-from muntin.windows.specification import WindowSpecification
+from muntin.windows.specification import WindowContext, WindowSpecification
 from muntin.windows.stretches import Stretches
 from muntin.windows.trailing import TrailingWindows
 

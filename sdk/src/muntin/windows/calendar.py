@@ -16,8 +16,7 @@ from muntin.windows.calendar_text import read_size, read_start, spell_size, star
 from muntin.windows.extent import Window
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
-from muntin.windows.periods import PeriodWindows
-from muntin.windows.regular import RegularWindows
+from muntin.windows.regular import PeriodWindows, RegularWindows
 from muntin.windows.stretches import Stretches
 from muntin.windows.wall_clock import DAY, day_of, zone_named
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from muntin.windows.calendar_text import spell_size
-from muntin.windows.periods import Periods
+from muntin.windows.regular import Periods
 from muntin.windows.wall_clock import DAY, date_of, day_of, first_shown, shown_at, zone_named
 
 _FARTHEST: Final = 16 * 3600

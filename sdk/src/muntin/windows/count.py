@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 from muntin.axis import INFINITY, Axis
 from muntin.errors import WindowError
-from muntin.windows.context import WindowContext
 from muntin.windows.extent import Window
 from muntin.windows.kind import WindowKind
+from muntin.windows.specification import WindowContext
 from muntin.windows.stretches import Stretches
 
 

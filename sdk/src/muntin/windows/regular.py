@@ -1,10 +1,72 @@
-"""A regular grid of windows, as far as an engine needs it to keep slices."""
+"""Grids of windows: regular ones in ticks, and those of periods of any length."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Protocol
 
-from muntin.windows.periods import Periods
+
+class Periods(ABC):
+    """Stretches that cover the whole axis one after the other: period `n` is `[begins(n), begins(n + 1))`.
+
+    An engine cuts the axis into them and keeps a partial state per key and period, whatever their lengths. Subclass it
+    as a frozen dataclass: two that are equal are the same periods, so windows of both share their slices. State in a
+    checkpoint goes by the numbers, so these must not change their meaning while a version lasts.
+
+    Cost: an engine asks for the periods that a micro-batch brings rows of, not for each row.
+
+    Example:
+        Months of 30 days in years of 360, five of whose days lie between two years:
+
+        >>> @dataclass(frozen=True, slots=True)
+        ... class Months(Periods):
+        ...     def begins(self, number):
+        ...         return number // 12 * 365 + number % 12 * 30
+        ...     def number_at(self, tick):
+        ...         return tick // 365 * 12 + min(tick % 365 // 30, 11)
+        >>> Months().number_at(364), Months().begins(12)
+        (11, 365)
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def begins(self, number: int) -> int:
+        """Return the tick at which a period begins; never one before that of the period before it."""
+
+    @abstractmethod
+    def number_at(self, tick: int) -> int:
+        """Return the number of the period that a tick lies in: the last one that begins at the tick or before it."""
+
+    @property
+    def some_are_empty(self) -> bool:
+        """True if a period may begin where the next one does, though not where the one after that does.
+
+        A window of that period alone is none. Windows that overlap are no grid of such periods.
+        """
+        return False
+
+    def spell(self, count: int) -> str:
+        """Return the length of so many periods in words, for `explain()`."""
+        return f"{count} period{'s' * (count != 1)}"
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodWindows:
+    """Windows of `size` periods, every `hop` periods: what `grid()` returns for windows of unequal lengths.
+
+    Attributes:
+        periods: What `size`, `hop` and `offset` count.
+        size: How many periods a window has.
+        hop: How many periods lie between the starts of neighbours.
+        offset: The number of the period that one of the windows starts with.
+    """
+
+    periods: Periods
+    size: int
+    hop: int
+    offset: int = 0
 
 
 class RegularWindows(Protocol):

@@ -1,17 +1,32 @@
-"""WindowSpecification: what queries, checkpoints and messages need of windows of any family."""
+"""The common part of windows over time and windows over rows."""
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from muntin.axis import INFINITY, Axis, DecimalLength, ticks
 from muntin.errors import WindowError
 from muntin.versions import continues
-from muntin.windows.context import WindowContext
 from muntin.windows.regular import RegularWindows
+
+
+class WindowContext(StrEnum):
+    """The knowledge of other rows that tells the windows of a row (Li 2008, section 6.1.2).
+
+    The less of it, the earlier a row can be counted and forgotten: rows of context-free windows are counted as they
+    come, and where later rows matter they have to be kept.
+    """
+
+    FREE = "free"
+    """Nothing: the windows follow from the row alone."""
+    BACKWARD = "backward"
+    """Rows before it, such as how many there were."""
+    FORWARD = "forward"
+    """Rows after it too."""
 
 
 class WindowSpecification(ABC):
@@ -208,3 +223,28 @@ def _plain(value: Any) -> Any:
     if isinstance(value, DecimalLength):
         return value
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Unwindowed(WindowSpecification):
+    """The specification of a query that has no windows, such as one that applies a stream operator or joins streams.
+
+    It takes the place of windows in plans and checkpoints, and nobody writes it: the calls of an event stream that need
+    no windows do. Results have a column `lifetime` and none with the name `window`.
+    """
+
+    name: ClassVar[str] = "unwindowed"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "a stream without windows"
+    waits_for_events: ClassVar[bool] = False
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return the calls that make a query without windows."""
+        del reach, axis
+        return "events(...).apply(module(...)), without .window(...)"
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return words, as no call makes it."""
+        del axis
+        return "no windows"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from muntin.columnar.observed import part_of
+from muntin.columnar.payloads import part_of
 from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct
 
 _SCALARS: Final[Mapping[ScalarKind, pa.DataType]] = {

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from muntin.columnar.arrays import Array, PayloadArrays
-from muntin.columnar.ragged import Ragged
-from muntin.columnar.results import python_values
+from muntin.columnar.results import Ragged, python_values
 from muntin.components import Component
 from muntin.modules.columnar_aggregate import ColumnarAggregate, Form
 from muntin.schemas import Field

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from muntin.modules.module import Module
-from muntin.modules.spelling import spell
+from muntin.modules.parameters import spell
 from muntin_adapters.combinators.annotations import with_null
 from muntin_adapters.combinators.wrapping import Counting, module_class, types_of, wrap
 from muntin_adapters.made import maker

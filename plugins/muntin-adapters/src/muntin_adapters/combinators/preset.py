@@ -7,8 +7,7 @@ from typing import Any
 
 from muntin.errors import ParameterError
 from muntin.modules.module import Module
-from muntin.modules.parameters import check_types
-from muntin.modules.spelling import spell
+from muntin.modules.parameters import check_types, spell
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.wrapping import constructor_signature, module_class
 from muntin_adapters.made import Made, constructor, make_module, maker

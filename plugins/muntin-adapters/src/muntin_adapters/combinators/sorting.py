@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from muntin.modules.module import Module
-from muntin.modules.spelling import spell
+from muntin.modules.parameters import spell
 from muntin.value_order import sorted_by_value
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from muntin.modules.capabilities import SupportsColumns
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.module import Module
-from muntin.modules.spelling import spell
+from muntin.modules.parameters import spell
 from muntin.schemas import Field
 from muntin_adapters.combinators.annotations import without_null
 from muntin_adapters.combinators.wrapping import Delegating, module_class, types_of, wrap

@@ -3,27 +3,27 @@
 What they do not see is listed in docs/reference/laws.md.
 """
 
-from muntin.testing.laws.aggregate_laws import AggregateLaws, TimeSensitiveAggregateLaws
-from muntin.testing.laws.columnar_aggregate_laws import ColumnarAggregateLaws
+from muntin.testing.laws.aggregate_laws import (
+    AggregateLaws,
+    ColumnarAggregateLaws,
+    IncrementalAggregateLaws,
+    IncrementalOperatorLaws,
+    OperatorLaws,
+    TimeSensitiveAggregateLaws,
+    TimeSensitiveIncrementalAggregateLaws,
+    TimeSensitiveIncrementalOperatorLaws,
+    TimeSensitiveOperatorLaws,
+)
 from muntin.testing.laws.conformance import laws_of
 from muntin.testing.laws.error import LawError
 from muntin.testing.laws.function_laws import FunctionLaws
-from muntin.testing.laws.incremental_aggregate_laws import (
-    IncrementalAggregateLaws,
-    TimeSensitiveIncrementalAggregateLaws,
-)
-from muntin.testing.laws.incremental_operator_laws import (
-    IncrementalOperatorLaws,
-    TimeSensitiveIncrementalOperatorLaws,
-)
-from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.progress_policy_laws import ProgressPolicyLaws
 from muntin.testing.laws.result_refinement_laws import ResultRefinementLaws
 from muntin.testing.laws.row_operator_laws import RowOperatorLaws
 from muntin.testing.laws.row_window_laws import RowWindowLaws
+from muntin.testing.laws.states import OldState
 from muntin.testing.laws.stream_operator_laws import StreamOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
-from muntin.testing.laws.upgrading import OldState
 from muntin.testing.laws.verdicts import Outcome, Verdict, laws_applying_to, laws_for, try_laws
 from muntin.testing.laws.window_kind_laws import WindowKindLaws
 

@@ -14,8 +14,7 @@ from muntin.schemas import bind, spell, variables_in
 from muntin.testing import columns
 from muntin.testing.equality import alike, parts_of
 from muntin.testing.fitting import misfit
-from muntin.testing.laws.array_laws import ArrayLaws
-from muntin.testing.laws.array_subject import calling
+from muntin.testing.laws.array_laws import ArrayLaws, calling
 from muntin.testing.laws.law import lacks, law, named
 from muntin.testing.laws.module_trial import ModuleTrial
 

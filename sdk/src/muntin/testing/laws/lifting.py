@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from muntin.components import Component, Merge
 from muntin.testing import columns
 from muntin.testing.equality import equal
-from muntin.testing.laws.array_laws import ArrayLaws
-from muntin.testing.laws.array_subject import ArraySubject
+from muntin.testing.laws.array_laws import ArrayLaws, ArraySubject
 from muntin.testing.laws.law import law, named
 from muntin.testing.laws.module_trial import ModuleTrial
 

@@ -11,8 +11,7 @@ from muntin.columnar.merging import identities, inverter
 from muntin.components import Component, Merge
 from muntin.schemas import Scalar, ScalarKind
 from muntin.testing.equality import equal
-from muntin.testing.laws.array_laws import ArrayLaws
-from muntin.testing.laws.array_subject import calling
+from muntin.testing.laws.array_laws import ArrayLaws, calling
 from muntin.testing.laws.law import Reason, law, named
 from muntin.testing.laws.module_trial import ModuleTrial
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from muntin.axis import EARLIEST, INFINITY
+from muntin.drawings import Bar
 from muntin.events import Event
 from muntin.policies import ClipPolicy
 from muntin.testing import strategies
-from muntin.testing.drawings import Bar
 from muntin.testing.equality import same_bag
 from muntin.testing.laws.crowd import crowds, told
 from muntin.testing.laws.error import LawError

@@ -7,12 +7,10 @@ from typing import Any, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
-from muntin.testing.drawings import Bar
+from muntin.drawings import Bar, timeline
 from muntin.testing.equality import equal
-from muntin.testing.laws.error import LawError
+from muntin.testing.laws.error import LawError, shortened, told_apart
 from muntin.testing.laws.law import Law
-from muntin.testing.laws.telling import shortened, told_apart
-from muntin.testing.timeline import timeline
 
 T = TypeVar("T")
 

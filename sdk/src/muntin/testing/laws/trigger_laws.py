@@ -2,19 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
+from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from muntin.errors import PolicyError
+from muntin.axis import EARLIEST, INFINITY
+from muntin.errors import ModuleDefinitionError, PolicyError
 from muntin.testing.equality import equal
 from muntin.testing.laws.conformance import Conformance
 from muntin.testing.laws.law import Law, law
-from muntin.testing.laws.trigger_trial import TriggerTrial
+from muntin.testing.laws.trial import Trial
 from muntin.testing.plain_data import restored
 from muntin.triggers.description import to_dict
-from muntin.triggers.trigger import Trigger
+from muntin.triggers.trigger import Decision, Trigger, TriggerView
+from muntin.windows.extent import Window
+
+WINDOW: Final = Window(0, 60)
+"""The window that a trigger under test watches."""
+
+_JUMPS: Final = (0, 0, 1, 7, 30)
+_ANY_VIEW: Final = "make it work for the views above, or say with values = ... what may come"
+
+
+class TriggerTrial(Trial):
+    """Steps a trigger through what may happen to a window.
+
+    Attributes:
+        trigger: The trigger.
+    """
+
+    def __init__(
+        self, law: Law, trigger: Trigger, values: Mapping[str, SearchStrategy[object]], tolerance: float, data: object
+    ) -> None:
+        """Prepare an attempt."""
+        version = getattr(trigger, "version", "")
+        super().__init__(law, f"{getattr(trigger, 'name', type(trigger).__name__)} {version}", tolerance, data)
+        self.trigger = trigger
+        self._values = values
+
+    def create(self) -> Any:
+        """Return the state of a new window."""
+        return self._call("create_state", WINDOW)
+
+    def step(self, state: object, view: TriggerView) -> tuple[Any, Decision]:
+        """Step the trigger."""
+        answer = self._call("step", state, WINDOW, view)
+        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
+            return answer
+        raise self.broken(f"step returned {answer!r}", "return a pair of the state and a Decision")
+
+    def wake_ups(self, state: object) -> tuple[int, int]:
+        """Return the trigger's wake-ups: a reading of the clock and a max event time."""
+        return self._call("next_clock", state, WINDOW), self._call("next_event_time", state, WINDOW)
+
+    def stored(self, state: object) -> Any:
+        """Return a state as a checkpoint gives it back."""
+        try:
+            return restored(state)
+        except TypeError as error:
+            raise self.broken(f"the state {state!r} cannot be stored: {error}") from None
+
+    def views(self) -> list[TriggerView]:
+        """Draw the changes of a window; time often stops just before a wake-up of the trigger, or right at it."""
+        state, view, views = self.create(), TriggerView(max_event_time=WINDOW.start), list[TriggerView]()
+        for place in range(self.draw(st.integers(1, 8))):
+            view = self._next(view, self.wake_ups(state), is_first=not place)
+            views.append(view)
+            self.stream.append(_told(view))
+            state, decision = self.step(state, view)
+            if decision.is_finished:
+                break
+        return views
+
+    def decisions(self, views: Sequence[TriggerView], *, sleeps: bool) -> list[Decision]:
+        """Return the trigger's decision on each view, restoring its state from a checkpoint in between.
+
+        Args:
+            views: The changes of the window.
+            sleeps: True to call it only when members came or left, and at its wake-ups.
+        """
+        state, said = self.create(), list[Decision]()
+        for place, view in enumerate(views):
+            if sleeps and place and not self._is_awake(state, view):
+                said.append(Decision.WAIT)
+                continue
+            new, decision = self.step(state, view)
+            said.append(decision)
+            state = self.stored(new)
+            if decision.is_finished:
+                break
+        return said
+
+    def _is_awake(self, state: object, view: TriggerView) -> bool:
+        clock, max_event_time = self.wake_ups(state)
+        is_due = clock <= view.clock or max_event_time <= view.max_event_time
+        return is_due or bool(view.came or view.left) or bool(view.signals & self.trigger.signals)
+
+    def _next(self, view: TriggerView, wake_ups: tuple[int, int], *, is_first: bool) -> TriggerView:
+        came = self.draw(st.sampled_from([1, 2, 5] if is_first else [0, 0, 1, 3]))
+        names = sorted({*self.trigger.signals, "another signal"})
+        return TriggerView(
+            max_event_time=self._later(view.max_event_time, wake_ups[1]),
+            clock=self._later(view.clock, wake_ups[0]),
+            came=came,
+            left=0 if is_first else self.draw(st.sampled_from([0, 0, 0, 1])),
+            newest=self.draw(st.integers(WINDOW.start, WINDOW.end - 1)) if came else EARLIEST,
+            signals=frozenset(name for name in names if self.draw(st.integers(0, 5)) == 0),
+            values={name: [self.draw(self._value(name)) for _ in range(came)] for name in self.trigger.reads},
+            results={name: self.draw(self._value(name)) for name in self.trigger.reads_results},
+        )
+
+    def _later(self, time: int, wake_up: int) -> int:
+        """Return a time that is no earlier, which may be about a wake-up."""
+        start = max(time, 0)
+        about = [wake_up - 1, wake_up, wake_up + 1] if EARLIEST + 1 < wake_up < INFINITY - 1 else []
+        return max(time, self.draw(st.sampled_from([time, *(start + jump for jump in _JUMPS), *about])))
+
+    def _value(self, expression: str) -> SearchStrategy[object]:
+        if expression not in self._values:
+            raise ModuleDefinitionError(
+                f"{self.module} reads {expression!r}, and nothing says what its values may be\n"
+                f"  set the class attribute: values = {{{expression!r}: hypothesis.strategies. ...}}"
+            )
+        return self._values[expression]
+
+    def _call(self, name: str, *arguments: object) -> Any:
+        __tracebackhide__ = True
+        try:
+            return getattr(self.trigger, name)(*arguments)
+        except Exception as error:
+            raise self.broken(f"{name} raised {type(error).__name__}: {error}", _ANY_VIEW) from error
+
+
+def _told(view: TriggerView) -> str:
+    clock = "none" if view.clock == EARLIEST else view.clock
+    told = f"max event time {view.max_event_time}, clock {clock}, {view.came} came, {view.left} left"
+    told += f", newest {view.newest}" if view.came else ""
+    told += "".join(f", {name} {list(values)}" for name, values in view.values.items())
+    return told + (f", signals {', '.join(sorted(view.signals))}" if view.signals else "")
 
 
 class TriggerLaws(Conformance):

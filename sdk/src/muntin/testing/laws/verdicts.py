@@ -15,20 +15,20 @@ from muntin.modules.function import Function
 from muntin.modules.module import Module
 from muntin.progress import ProgressPolicy
 from muntin.refining import ResultRefinement
-from muntin.testing.laws.aggregate_laws import AggregateLaws, TimeSensitiveAggregateLaws
-from muntin.testing.laws.columnar_aggregate_laws import ColumnarAggregateLaws
+from muntin.testing.laws.aggregate_laws import (
+    AggregateLaws,
+    ColumnarAggregateLaws,
+    IncrementalAggregateLaws,
+    IncrementalOperatorLaws,
+    OperatorLaws,
+    TimeSensitiveAggregateLaws,
+    TimeSensitiveIncrementalAggregateLaws,
+    TimeSensitiveIncrementalOperatorLaws,
+    TimeSensitiveOperatorLaws,
+)
 from muntin.testing.laws.conformance import Conformance, laws_of
 from muntin.testing.laws.error import LawError
 from muntin.testing.laws.function_laws import FunctionLaws
-from muntin.testing.laws.incremental_aggregate_laws import (
-    IncrementalAggregateLaws,
-    TimeSensitiveIncrementalAggregateLaws,
-)
-from muntin.testing.laws.incremental_operator_laws import (
-    IncrementalOperatorLaws,
-    TimeSensitiveIncrementalOperatorLaws,
-)
-from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.progress_policy_laws import ProgressPolicyLaws
 from muntin.testing.laws.result_refinement_laws import ResultRefinementLaws
 from muntin.testing.laws.row_operator_laws import RowOperatorLaws

@@ -17,7 +17,7 @@ from muntin.testing.plain_data import restored
 from muntin.testing.window_meaning import members_defined
 from muntin.windows import Stretches, WindowContext, WindowKind
 from muntin.windows.extent import Window
-from muntin.windows.settling import next_frontier
+from muntin.windows.kind import next_frontier
 
 
 class WindowKindLaws(Conformance):

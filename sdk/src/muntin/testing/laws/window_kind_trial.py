@@ -10,7 +10,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from muntin.axis import INFINITY
-from muntin.testing.drawings import Bar
+from muntin.drawings import Bar
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
 from muntin.windows import Periods, Stretches, WindowKind

@@ -8,7 +8,7 @@ from typing import Any
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import Stretches, WindowKind
-from muntin.windows.settling import first_open_window, next_frontier
+from muntin.windows.kind import first_open_window, next_frontier
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent
 
