@@ -11,8 +11,8 @@ from muntin import (
     Duration,
     Event,
     Needs,
+    Operator,
     OutputContract,
-    TimeSensitiveOperator,
     TimestampPolicy,
     Window,
     ticks,
@@ -20,7 +20,7 @@ from muntin import (
 from muntin.windows import CountWindows
 
 
-class Interpolation(TimeSensitiveOperator[float | None, float]):
+class Interpolation(Operator[float | None, float]):
     """Read the line between two neighbouring samples at every multiple of a step.
 
         samples    *           *                 *        at any times
@@ -37,7 +37,7 @@ class Interpolation(TimeSensitiveOperator[float | None, float]):
     Nulls: a null is no sample, nor is NaN. A window with such a sample at one end has no rows: the line is broken.
     Infinities: the line from or to one is infinite or NaN.
 
-    Laws: those of `TimeSensitiveOperator`. Rows start in their window, so the output is as complete as the earliest
+    Laws: those of `Operator`. Rows start in their window, so the output is as complete as the earliest
         open window; `explain()` shows how far that is behind.
 
     Cost: a window of two samples, with its share of the index, for each sample, and a call of Python for each row.
@@ -49,6 +49,7 @@ class Interpolation(TimeSensitiveOperator[float | None, float]):
     """
 
     name, version = "tilt.interpolation", "1.0.0"
+    is_time_sensitive = True
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
     contract: ClassVar[OutputContract] = OutputContract.WINDOW_BASED
     needs: ClassVar[Needs] = Needs((CountWindows,), clip=ClipPolicy.RIGHT, timestamps=TimestampPolicy.UNCHANGED)

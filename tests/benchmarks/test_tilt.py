@@ -41,9 +41,9 @@ from muntin import Aggregate, ClipPolicy, Event, TimestampPolicy, Window, count_
 from muntin.testing import (
     ColumnarAggregateLaws,
     Computation,
+    OperatorLaws,
     Script,
     StreamOperatorLaws,
-    TimeSensitiveOperatorLaws,
     WindowedQuery,
     evaluate,
 )
@@ -68,7 +68,7 @@ class TestHeartBeats(StreamOperatorLaws):
     payloads = st.sampled_from([0.0, 1.0, 9.0])
 
 
-class TestInterpolation(TimeSensitiveOperatorLaws):
+class TestInterpolation(OperatorLaws):
     module = Interpolation(step=3)
     payloads = LEVELS
 

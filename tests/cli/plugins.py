@@ -9,9 +9,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Literal
 
-from muntin import (
-    Aggregate, ClipPolicy, IncrementalAggregate, Operator, TimeSensitiveAggregate, function, hookimpl
-)
+from muntin import (Aggregate, ClipPolicy, IncrementalAggregate, Operator, function, hookimpl,)
 from muntin.triggers import Decision, Trigger
 
 
@@ -61,10 +59,11 @@ class Average(IncrementalAggregate[float, list[float], float]):
         return sum(state) / len(state)
 
 
-class Above(TimeSensitiveAggregate[float, float]):
+class Above(Aggregate[float, float]):
     """Return the share of the window above a level."""
 
     name, version = "tides.above", "1.0.0"
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL})
 
     def __init__(self, level: float, way: Literal["strict", "loose"]) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -91,12 +92,12 @@ def test_every_module_has_a_test(weather: Path) -> None:
 
 def test_there_is_an_example_of_each_of_the_eight_shapes(weather_offers: list[type[Module]]) -> None:
     others = (Module, ColumnarAggregate, RowOperator, StreamOperator, IntervalOperator)  # not for all windows
-    shapes = {
+    bases = {
         cls for cls in vars(muntin).values() if isinstance(cls, type) and issubclass(cls, Module) and cls not in others
     }
-    shown = {base for offered in weather_offers for base in offered.__bases__}
-    assert len(shapes) == 8
-    assert shown == shapes
+    shown = {(base, offered.is_time_sensitive) for offered in weather_offers for base in offered.__bases__}
+    assert len(shown) == 8
+    assert shown == set(product(bases, (False, True)))
 
 
 def test_its_types_hold(weather: Path) -> None:

@@ -264,11 +264,12 @@ def test_a_script_imports_what_lies_beside_it_and_prints(
 
 
 EARLY = """
-from muntin import Event, StreamOperator, TimeSensitiveOperator
+from muntin import Event, StreamOperator, Operator
 from muntin.testing import Script
 
-class Around(TimeSensitiveOperator[float, float]):
+class Around(Operator[float, float]):
     name, version = "mine.around", "1.0.0"
+    is_time_sensitive = True
     def compute_result(self, events, window):
         return [Event(window.start - 1, window.end, event.payload) for event in events]
 
@@ -279,8 +280,9 @@ class Echoes(StreamOperator[float, list[float], float]):
     def on_event(self, state, payload, time):
         return [payload]
 
-class Spelt(TimeSensitiveOperator[float, float]):
+class Spelt(Operator[float, float]):
     name, version = "mine.spelt", "1.0.0"
+    is_time_sensitive = True
     def compute_result(self, events, window):
         return ["two"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from muntin import EARLIEST, INFINITY, Aggregate, IncrementalAggregate, Module, TimeSensitiveAggregate, Window, tumbling
+from muntin import EARLIEST, INFINITY, Aggregate, IncrementalAggregate, Module, Window, tumbling
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
@@ -62,8 +62,9 @@ class RunningTotal(IncrementalAggregate[int, int, int]):
         return state
 
 
-class Lengths(TimeSensitiveAggregate[int, tuple[int, ...]]):
+class Lengths(Aggregate[int, tuple[int, ...]]):
     name, version = "test.lengths", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Any], window: Window) -> tuple[int, ...]:
         return tuple(sorted(event.end - event.start for event in events))

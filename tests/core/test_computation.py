@@ -12,8 +12,8 @@ from muntin import (
     Axis,
     ClipPolicy,
     Event,
+    Operator,
     OutputContract,
-    TimeSensitiveOperator,
     TimestampPolicy,
     Window,
     tumbling,
@@ -67,10 +67,11 @@ def test_so_does_any_to_one_that_reads_no_times() -> None:
     assert not computation(Lengths()).looks_alike(before, after, W)
 
 
-class Rows(TimeSensitiveOperator[Any, Any]):
+class Rows(Operator[Any, Any]):
     """Returns what it was made with."""
 
     name, version = "test.rows", "3.0.0"
+    is_time_sensitive = True
 
     def __init__(self, *rows: Any) -> None:
         self._rows = rows

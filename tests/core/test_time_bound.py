@@ -13,8 +13,8 @@ from muntin import (
     Event,
     IncrementalAggregate,
     Module,
+    Operator,
     OutputContract,
-    TimeSensitiveOperator,
     TimestampPolicy,
     Window,
     count_by_start,
@@ -47,10 +47,11 @@ class RunningMembers(IncrementalAggregate[int, list[int], tuple[int, ...]]):
         return tuple(sorted(state))
 
 
-class Gathered(TimeSensitiveOperator[int, tuple[int, ...]]):
+class Gathered(Operator[int, tuple[int, ...]]):
     """Says all members for the whole window, which it must not if it is time-bound."""
 
     name, version = "test.gathered", "1.0.0"
+    is_time_sensitive = True
     contract = OutputContract.TIME_BOUND
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[tuple[int, ...]]]:

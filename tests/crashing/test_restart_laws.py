@@ -61,7 +61,7 @@ def test_the_smallest_stream_is_one_event_where_that_is_enough() -> None:
     assert broken.value.stream == ("           0\n+ 'E0'     [)   1\n\nwithout    [)   1\nrun again  [)   2")
 
 
-@pytest.mark.parametrize("module", [cls() for cls in HONEST.values()], ids=lambda module: module.name)
+@pytest.mark.parametrize("module", [cls() for cls in HONEST], ids=lambda module: module.name)
 def test_an_honest_module_of_every_shape_keeps_its_laws(module: Module) -> None:
     check("test_speculative_results_survive_restarts", module)
 
@@ -99,7 +99,7 @@ def test_row_windows_of_ones_own_are_tried_alone_and_none_is_skipped() -> None:
         check(ROWS, TotalOnSelf(), windows=(tumbling(5),))
 
 
-NOT_SLICED = [cls() for cls in HONEST.values() if cls.is_time_sensitive or not hasattr(cls, "combine")]
+NOT_SLICED = [cls() for cls in HONEST if cls.is_time_sensitive or not hasattr(cls, "combine")]
 
 
 @pytest.mark.parametrize("module", NOT_SLICED, ids=lambda module: module.name)

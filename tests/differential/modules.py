@@ -16,10 +16,6 @@ from muntin import (
     Module,
     Operator,
     OutputContract,
-    TimeSensitiveAggregate,
-    TimeSensitiveIncrementalAggregate,
-    TimeSensitiveIncrementalOperator,
-    TimeSensitiveOperator,
     Window,
 )
 
@@ -49,8 +45,9 @@ class Everything(Aggregate[int, str]):
         return str(sorted(payloads))
 
 
-class Lifetimes(TimeSensitiveAggregate[int, str]):
+class Lifetimes(Aggregate[int, str]):
     name, version = "test.lifetimes", "1"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> str:
         return str((window.start, window.end, *sorted(seen(events))))
@@ -85,8 +82,9 @@ class Range(Sliding):
         return f"{min(state) // 4} {max(state) // 4}"
 
 
-class GrowingLifetimes(TimeSensitiveIncrementalAggregate[int, list[Seen], str]):
+class GrowingLifetimes(IncrementalAggregate[int, list[Seen], str]):
     name, version = "test.growing_lifetimes", "1"
+    is_time_sensitive = True
 
     def create_state(self, window: Window) -> list[Seen]:
         return []
@@ -114,19 +112,21 @@ class Positive(Operator[int, int]):
         return (payload // 3 for payload in payloads if payload > 0)
 
 
-class Echo(TimeSensitiveOperator[int, int]):
+class Echo(Operator[int, int]):
     """Gives the events back as it sees them."""
 
     name, version = "test.echo", "1"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int] | int]:
         return [inside(event, window) for event in events]
 
 
-class Bounds(TimeSensitiveOperator[int, str]):
+class Bounds(Operator[int, str]):
     """A bare row for each window, and points where events start inside it: it writes times and reads some."""
 
     name, version = "test.bounds", "1"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[str] | str]:
         yield "window"
@@ -135,20 +135,22 @@ class Bounds(TimeSensitiveOperator[int, str]):
                 yield Event.point(event.start, f"{event.payload}")
 
 
-class Stamped(TimeSensitiveOperator[int, int]):
+class Stamped(Operator[int, int]):
     """Writes times but reads none, so its windows close early."""
 
     name, version = "test.stamped", "1"
+    is_time_sensitive = True
     reads_times = False
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int] | int]:
         return [Event(window.start + 1, window.start + 2 + abs(event.payload), event.payload) for event in events]
 
 
-class Early(TimeSensitiveOperator[int, int]):
+class Early(Operator[int, int]):
     """Says what happened before its window, which needs a contract without restriction."""
 
     name, version = "test.early", "1"
+    is_time_sensitive = True
     contract = OutputContract.UNRESTRICTED
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int] | int]:
@@ -175,8 +177,9 @@ class SlidingRows(GrowingRows):
         return without(state, payloads)
 
 
-class GrowingEcho(TimeSensitiveIncrementalOperator[int, list[Seen], int]):
+class GrowingEcho(IncrementalOperator[int, list[Seen], int]):
     name, version = "test.growing_echo", "1"
+    is_time_sensitive = True
 
     def create_state(self, window: Window) -> list[Seen]:
         return []
@@ -214,7 +217,7 @@ SHAPES: dict[str, tuple[Module, ...]] = {
     "time-sensitive incremental operator": (GrowingEcho(),),
     "time-sensitive incremental operator that removes": (SlidingEcho(),),
 }
-"""The eight base classes, incremental ones with and without `remove_events`, operators with and without own times."""
+"""The base classes, time-sensitive or not, with and without `remove_events` and own times."""
 
 OWN_TIMES = (
     "time-sensitive operator",

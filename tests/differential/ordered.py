@@ -9,7 +9,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any, Final
 
-from muntin import Aggregate, Event, Module, TimeSensitiveAggregate, TimeSensitiveIncrementalOperator, Window
+from muntin import Aggregate, Event, IncrementalOperator, Module, Window
 from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
@@ -31,10 +31,11 @@ class Joined(Aggregate[int, str]):
         return ",".join(map(str, payloads))
 
 
-class Spelled(TimeSensitiveAggregate[int, str]):
+class Spelled(Aggregate[int, str]):
     """The events in their order, as text."""
 
     name, version = "test.spelled", "1"
+    is_time_sensitive = True
     reads_order = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> str:
@@ -55,10 +56,11 @@ class Ranks(TopBy[int, int]):
         return [(row.rank, row.value, row.by) for row in super().compute_result(state)]
 
 
-class Followed(TimeSensitiveIncrementalOperator[int, list[int], int]):
+class Followed(IncrementalOperator[int, list[int], int]):
     """The differences from each payload to the next; what it removes are the oldest."""
 
     name, version = "test.followed", "1"
+    is_time_sensitive = True
     reads_order = True
 
     def create_state(self, window: Window) -> list[int]:

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from muntin import (
+    Aggregate,
     Axis,
     ClipPolicy,
     EmitPolicy,
     Event,
     Module,
+    Operator,
     OutputContract,
     StreamOperator,
-    TimeSensitiveAggregate,
-    TimeSensitiveOperator,
     TimestampPolicy,
     Window,
     count_by_start,
@@ -43,10 +43,11 @@ from tests.spark.modules import Count
 QUERIES = 1_000
 
 
-class Pairs(TimeSensitiveOperator[int, int]):
+class Pairs(Operator[int, int]):
     """Each event with the next, over both; it needs to see where they started."""
 
     name, version = "test.pairs", "1.0.0"
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int] | int]:
@@ -62,10 +63,11 @@ class PairsAnywhere(Pairs):
     contract = OutputContract.UNRESTRICTED
 
 
-class Coverage(TimeSensitiveAggregate[int, int]):
+class Coverage(Aggregate[int, int]):
     """The ticks that events cover of a window."""
 
     name, version = "test.coverage", "1.0.0"
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL})
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> int:

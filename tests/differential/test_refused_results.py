@@ -24,7 +24,6 @@ from muntin import (
     Operator,
     RowOperator,
     StreamOperator,
-    TimeSensitiveOperator,
     tumbling,
 )
 from muntin.errors import ModuleContractError
@@ -33,7 +32,7 @@ from muntin.rows import MemberRow, RowsInWindow, last
 from muntin.schemas import describe
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowSpecification
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
 from muntin_engine.testing.following import LiveResult, Mishap, follow
@@ -125,8 +124,9 @@ def operator(annotation: Any, value: Any) -> Module:
 
 
 def operator_of_events(annotation: Any, value: Any) -> Module:
-    class Returns(TimeSensitiveOperator[int, annotation]):
+    class Returns(Operator[int, annotation]):
         name, version = "test.returns", "1"
+        is_time_sensitive = True
 
         def compute_result(self, events: Sequence[Event[int]], window: Any) -> list[Any]:
             return [Event(window.start, window.end, value)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -110,7 +110,7 @@ def _closed(task: TaskPayload, events: dict[tuple[Key, int, Any], list[Any]], be
     for place, data_type in enumerate(task.keys):
         columns[task.results.names[place]] = pa.array([key[place] for (key, _), _ in rows], data_type)
     for planned in task.plan.modules:
-        module = cast("Aggregate[Any, Any]", planned.module)
+        module: Any = planned.module
         own = [members[planned.side] for _, members in rows]
         values = [module.compute_result(list(map(planned.select, members))) for members in own]
         columns[planned.output] = pa.array(values, task.results.field(planned.output).type)

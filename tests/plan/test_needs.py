@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import pytest
 
 from muntin import (
+    Aggregate,
     Axis,
     ClipPolicy,
     Event,
     Module,
     Needs,
-    TimeSensitiveAggregate,
-    TimeSensitiveOperator,
+    Operator,
     TimestampPolicy,
     Window,
     count_by_start,
@@ -24,7 +24,7 @@ from muntin import (
 )
 from muntin.errors import PolicyError
 from muntin.modules.needs_of import clip_of, timestamps_of
-from muntin.testing import Computation, LawError, Script, TimeSensitiveOperatorLaws, WindowedQuery
+from muntin.testing import Computation, LawError, OperatorLaws, Script, WindowedQuery
 from muntin.windows import CountWindows, HoppingWindows, WindowKind
 from muntin_adapters.combinators import all_of, preset, with_default
 from muntin_engine.plan import plan_module
@@ -51,10 +51,11 @@ TOO_LITTLE: list[tuple[WindowKind, str]] = [
 ]
 
 
-class Weighs(TimeSensitiveAggregate[int, int]):
+class Weighs(Aggregate[int, int]):
     """Is made for a clip, and right under all."""
 
     name, version = "needs.weighs", "1.0.0"
+    is_time_sensitive = True
     needs: ClassVar[Needs] = Needs(clip=ClipPolicy.RIGHT)
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> int:
@@ -169,15 +170,16 @@ def test_combinators_need_what_the_modules_in_them_need() -> None:
 
 
 def test_the_laws_refuse_needs_that_contradict_the_module() -> None:
-    class Contradicts(TimeSensitiveOperator[int, int]):
+    class Contradicts(Operator[int, int]):
         name, version = "needs.contradicts", "1.0.0"
+        is_time_sensitive = True
         accepted_clips = frozenset({ClipPolicy.FULL})
         needs: ClassVar[Needs] = Needs(clip=ClipPolicy.LEFT)
 
         def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[int]:
             return []
 
-    suite = type("TestContradicts", (TimeSensitiveOperatorLaws,), {"module": Contradicts()})
+    suite = type("TestContradicts", (OperatorLaws,), {"module": Contradicts()})
     with pytest.raises(LawError, match="made for clip='left', which is not among its accepted_clips"):
         suite().test_definition_is_complete()
 

@@ -16,7 +16,6 @@ from muntin import (
     Event,
     Operator,
     OutputContract,
-    TimeSensitiveOperator,
     TimestampPolicy,
     Window,
     correct,
@@ -62,8 +61,9 @@ class Spans(Operator[int, Span]):
         return []
 
 
-class Bound(TimeSensitiveOperator[int, int]):
+class Bound(Operator[int, int]):
     name, version = "show.bound", "1.0.0"
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL, ClipPolicy.RIGHT})
     contract = OutputContract.TIME_BOUND
 

@@ -66,7 +66,7 @@ class Numbered(Spread):
 class Windowed(Aggregate[float, float]):
     name, version = "show.windowed", "1.0.0"
 
-    def compute_result(self, payloads: Any, window: Any) -> float:  # type: ignore[override]  # that is the point
+    def compute_result(self, payloads: Any, window: Any) -> float:
         return 0.0
 
 
@@ -205,7 +205,7 @@ CALLS = (
     ("module(len)", "is not a module class"),
     ("module(Nameless, 'v')", "Nameless has no name", "name = '<plugin>.<module>'"),
     ("module(Numbered, 'v')", "show.spread has the version 1, which is no text", "version = '1.0.0'"),
-    ("module(Windowed, 'v')", "compute_result(payloads, window) is called with (payloads)", "TimeSensitiveAggregate"),
+    ("module(Windowed, 'v')", "compute_result(payloads, window) is called with (payloads)", "is_time_sensitive = True"),
     ("module(Aggregate)", "Aggregate has no name"),
     (
         "module(Misspelt)",

@@ -13,9 +13,6 @@ from muntin import (
     Event,
     IncrementalAggregate,
     Operator,
-    TimeSensitiveAggregate,
-    TimeSensitiveIncrementalAggregate,
-    TimeSensitiveOperator,
     Window,
 )
 
@@ -94,8 +91,9 @@ class Largest(Aggregate[T, T]):
         return max(payloads)
 
 
-class Coverage(TimeSensitiveAggregate[int, float]):
+class Coverage(Aggregate[int, float]):
     name, version = "demo.coverage", "1.0.0"
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL})
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> float:
@@ -103,8 +101,9 @@ class Coverage(TimeSensitiveAggregate[int, float]):
         return sum(event.duration for event in events) / window.duration
 
 
-class Busy(TimeSensitiveIncrementalAggregate[int, int, float]):
+class Busy(IncrementalAggregate[int, int, float]):
     name, version = "demo.busy", "1.0.0"
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})
 
     def create_state(self, window: Window) -> int:
@@ -128,8 +127,9 @@ class Distinct(Operator[int, int]):
         return sorted(set(payloads))
 
 
-class Starts(TimeSensitiveOperator[int, int]):
+class Starts(Operator[int, int]):
     name, version = "demo.starts", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[Event[int]]:
         inside = [event for event in events if event.start >= window.start]

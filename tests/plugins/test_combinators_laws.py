@@ -10,9 +10,6 @@ from muntin.testing import (
     AggregateLaws,
     IncrementalAggregateLaws,
     OperatorLaws,
-    TimeSensitiveAggregateLaws,
-    TimeSensitiveIncrementalAggregateLaws,
-    TimeSensitiveOperatorLaws,
 )
 from muntin_adapters.combinators import (
     all_of,
@@ -41,11 +38,11 @@ class TestFiltering(IncrementalAggregateLaws):
     module = filtering(Values, is_even)()
 
 
-class TestFilteringTimes(TimeSensitiveIncrementalAggregateLaws):
+class TestFilteringTimes(IncrementalAggregateLaws):
     module = filtering(Busy, is_even)()
 
 
-class TestFilteringAnOperator(TimeSensitiveOperatorLaws):
+class TestFilteringAnOperator(OperatorLaws):
     module = filtering(Starts, is_even)()
 
 
@@ -53,7 +50,7 @@ class TestMapping(IncrementalAggregateLaws):
     module = mapping(Total, len, input=str)(times=2)
 
 
-class TestMappingTimes(TimeSensitiveAggregateLaws):
+class TestMappingTimes(AggregateLaws):
     module = mapping(Coverage, str, input=float)()
 
 
@@ -70,7 +67,7 @@ class TestFlatMappingAndDeducting(IncrementalAggregateLaws):
     module = flat_mapping(Total, parts)(times=2)
 
 
-class TestFlatMappingTimes(TimeSensitiveIncrementalAggregateLaws):
+class TestFlatMappingTimes(IncrementalAggregateLaws):
     module = flat_mapping(Busy, parts)()
 
 
@@ -96,7 +93,7 @@ class TestSortingAnOperator(OperatorLaws):
     module = sorting(Distinct, abs)()
 
 
-class TestSortingTimes(TimeSensitiveAggregateLaws):
+class TestSortingTimes(AggregateLaws):
     module = sorting(Busy, abs)()
 
 
@@ -139,7 +136,7 @@ class TestGroupingByAndDeducting(IncrementalAggregateLaws):
     payloads = GROUPED
 
 
-class TestGroupingByWithTimes(TimeSensitiveIncrementalAggregateLaws):
+class TestGroupingByWithTimes(IncrementalAggregateLaws):
     module = grouping_by(Busy)()
 
 
@@ -156,9 +153,9 @@ class TestAllOfOnArrays(IncrementalAggregateLaws):
     module = all_of(mean=Mean, present=skipping_nulls(Mean))()
 
 
-class TestAllOfWhereOneSeesTimes(TimeSensitiveAggregateLaws):
+class TestAllOfWhereOneSeesTimes(AggregateLaws):
     module = all_of(largest=Largest, total=Total, coverage=Coverage, busy=Busy)()
 
 
-class TestAllOfWithTimesAndStates(TimeSensitiveIncrementalAggregateLaws):
+class TestAllOfWithTimesAndStates(IncrementalAggregateLaws):
     module = all_of(total=Total, busy=Busy)()

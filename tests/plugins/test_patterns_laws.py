@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from muntin.testing import StreamOperatorLaws, TimeSensitiveOperatorLaws
+from muntin.testing import OperatorLaws, StreamOperatorLaws
 from muntin_patterns import (
     ConsecutiveRise,
     FollowedBy,
@@ -24,16 +24,16 @@ LEVELS = st.sampled_from([1.0, 2.0, 3.0, 4.0, inf, nan, None])
 """Few enough that runs, crossings and level shoulders are common."""
 
 
-class TestConsecutiveRise(TimeSensitiveOperatorLaws):
+class TestConsecutiveRise(OperatorLaws):
     module = ConsecutiveRise(2)
     payloads = LEVELS
 
 
-class TestFollowedBy(TimeSensitiveOperatorLaws):
+class TestFollowedBy(OperatorLaws):
     module = FollowedBy[Any](within=5)
 
 
-class TestFollowedByWithLabelsAlone(TimeSensitiveOperatorLaws):
+class TestFollowedByWithLabelsAlone(OperatorLaws):
     module = FollowedBy[Any](within=0)
     payloads = st.builds(Step, st.sampled_from("ab"))
 
@@ -43,7 +43,7 @@ class TestFollowedWithout(StreamOperatorLaws):
     payloads = st.builds(Part, st.sampled_from("ab"), st.booleans(), st.booleans(), st.booleans())
 
 
-class TestHeadAndShoulders(TimeSensitiveOperatorLaws):
+class TestHeadAndShoulders(OperatorLaws):
     module = HeadAndShoulders(tolerance=0.5)
     payloads = LEVELS
 
@@ -60,11 +60,11 @@ class TestStateMachine(StreamOperatorLaws):
     payloads = st.sampled_from(["open", "close", "knock"])
 
 
-class TestThresholdCrossing(TimeSensitiveOperatorLaws):
+class TestThresholdCrossing(OperatorLaws):
     module = ThresholdCrossing(2.0)
     payloads = LEVELS
 
 
-class TestThresholdCrossingUpward(TimeSensitiveOperatorLaws):
+class TestThresholdCrossingUpward(OperatorLaws):
     module = ThresholdCrossing(2.0, direction="up")
     payloads = LEVELS

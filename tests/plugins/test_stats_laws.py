@@ -10,11 +10,10 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from muntin.testing import (
+    AggregateLaws,
     FunctionLaws,
     IncrementalAggregateLaws,
     IncrementalOperatorLaws,
-    TimeSensitiveAggregateLaws,
-    TimeSensitiveIncrementalAggregateLaws,
 )
 from muntin_stats import (
     Average,
@@ -99,12 +98,12 @@ class TestCovariance(IncrementalAggregateLaws):
     tolerance = EXACTLY
 
 
-class TestExponentiallyWeightedAverage(TimeSensitiveAggregateLaws):
+class TestExponentiallyWeightedAverage(AggregateLaws):
     module = ExponentiallyWeightedAverage(half_life=5)
     tolerance = EXACTLY
 
 
-class TestExponentiallyWeightedAverageOfHardFloats(TimeSensitiveAggregateLaws):
+class TestExponentiallyWeightedAverageOfHardFloats(AggregateLaws):
     module = ExponentiallyWeightedAverage(alpha=0.25)
     payloads = HARD
     tolerance = EXACTLY
@@ -219,7 +218,7 @@ class TestSum(IncrementalAggregateLaws):
     tolerance = EXACTLY
 
 
-class TestTimeWeightedAverage(TimeSensitiveIncrementalAggregateLaws):
+class TestTimeWeightedAverage(IncrementalAggregateLaws):
     module = TimeWeightedAverage()
     payloads = MIXED
     tolerance = EXACTLY

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveOperator, Window
+from muntin import Aggregate, Event, IncrementalAggregate, Operator, Window
 
 
 class Listed(Aggregate[int, list[int]]):
@@ -59,10 +59,11 @@ class Kept(IncrementalAggregate[int, list[int], list[int]]):
         return list(state)
 
 
-class Changes(TimeSensitiveOperator[int, int]):
+class Changes(Operator[int, int]):
     """Each change from a row to the next, at the time of the later one."""
 
     name, version = "rows.changes", "1.0.0"
+    is_time_sensitive = True
     reads_order = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveAggregate, TimeSensitiveOperator, Window
+from muntin import Aggregate, Event, IncrementalAggregate, Operator, Window
 
 
 class Names(Aggregate[str, str]):
@@ -32,28 +32,31 @@ class Count(IncrementalAggregate[Any, int, int]):
         return state
 
 
-class TimeWeightedAverage(TimeSensitiveAggregate[float, float]):
+class TimeWeightedAverage(Aggregate[float, float]):
     """The paper's example (SI-61)."""
 
     name, version = "show.time_weighted_average", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[float]], window: Window) -> float:
         return sum(event.payload * event.duration for event in events) / window.duration
 
 
-class Seen(TimeSensitiveOperator[Any, tuple[int, int]]):
+class Seen(Operator[Any, tuple[int, int]]):
     """The lifetimes as the module sees them, in rows without lifetimes of their own."""
 
     name, version = "show.seen", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[Any]], window: Window) -> Iterable[tuple[int, int]]:
         return sorted((event.start, event.end) for event in events)
 
 
-class Echo(TimeSensitiveOperator[Any, Any]):
+class Echo(Operator[Any, Any]):
     """The events themselves."""
 
     name, version = "show.echo", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[Any]], window: Window) -> Iterable[Event[Any]]:
         return sorted(events, key=lambda event: event.start)

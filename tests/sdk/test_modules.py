@@ -16,8 +16,6 @@ from muntin import (
     IncrementalAggregate,
     Module,
     Operator,
-    TimeSensitiveAggregate,
-    TimeSensitiveOperator,
     Window,
 )
 from muntin.errors import ModuleDefinitionError
@@ -82,28 +80,32 @@ def test_types_are_found_behind_a_mixin() -> None:
 
 
 SHAPES = [
-    ("Aggregate", False, False, False),
-    ("Operator", False, True, False),
-    ("IncrementalAggregate", True, False, False),
-    ("ColumnarAggregate", True, False, False),
-    ("IncrementalOperator", True, True, False),
-    ("RowOperator", False, True, False),
-    ("StreamOperator", False, True, False),
-    ("IntervalOperator", False, True, False),
-    ("TimeSensitiveAggregate", False, False, True),
-    ("TimeSensitiveOperator", False, True, True),
-    ("TimeSensitiveIncrementalAggregate", True, False, True),
-    ("TimeSensitiveIncrementalOperator", True, True, True),
+    ("Aggregate", False, False),
+    ("Operator", False, True),
+    ("IncrementalAggregate", True, False),
+    ("ColumnarAggregate", True, False),
+    ("IncrementalOperator", True, True),
+    ("RowOperator", False, True),
+    ("StreamOperator", False, True),
+    ("IntervalOperator", False, True),
 ]
 
 
-@pytest.mark.parametrize(("name", "is_incremental", "is_operator", "is_time_sensitive"), SHAPES)
-def test_each_base_class_says_its_shape(
-    name: str, is_incremental: bool, is_operator: bool, is_time_sensitive: bool
-) -> None:
+@pytest.mark.parametrize(("name", "is_incremental", "is_operator"), SHAPES)
+def test_each_base_class_says_its_shape(name: str, is_incremental: bool, is_operator: bool) -> None:
     base: type[Module] = getattr(muntin, name)
     assert (base.is_incremental, base.is_operator) == (is_incremental, is_operator)
-    assert base.is_time_sensitive == base.reads_times == is_time_sensitive
+    assert not base.is_time_sensitive
+    assert not base.reads_times
+
+
+def test_a_class_that_is_time_sensitive_reads_times_unless_it_says_that_it_does_not() -> None:
+    timed: Any = type("Timed", (Aggregate,), {"is_time_sensitive": True})
+    writes_alone: Any = type("WritesAlone", (timed,), {"reads_times": False})
+    assert (timed.reads_times, writes_alone.reads_times) == (True, False)
+    again: Any = type("Again", (writes_alone,), {})
+    untimed: Any = type("Untimed", (timed,), {"is_time_sensitive": False})
+    assert (again.reads_times, untimed.reads_times) == (False, False)
 
 
 def test_these_base_classes_are_all_there_are() -> None:
@@ -171,11 +173,18 @@ class Counting(IncrementalAggregate[int, int, int]):
         (
             module(Aggregate[int, int], compute_result=lambda self, payloads, window: 0),
             "demo.broken: compute_result(payloads, window) is called with (payloads)\n"
-            "  define it as compute_result(self, payloads), or subclass TimeSensitiveAggregate",
+            "  define it as compute_result(self, payloads), or say is_time_sensitive = True, to be given events with "
+            "lifetimes and the window",
         ),
         (
-            module(TimeSensitiveAggregate[int, int], compute_result=lambda self, events: 0),
-            "compute_result(events) is called with (events, window)\n  define it as compute_result(self, events",
+            module(Aggregate[int, int], is_time_sensitive=True, compute_result=lambda self, events: 0),
+            "compute_result(events) is called with (events, window)\n"
+            "  define it as compute_result(self, events, window), as is_time_sensitive is True",
+        ),
+        (
+            module(Counting, is_time_sensitive=True),
+            "create_state() is called with (window)\n"
+            "  define it as create_state(self, window), as is_time_sensitive is True",
         ),
         (
             module(Counting, remove_events=lambda self, state: state),
@@ -201,7 +210,7 @@ def test_a_class_without_a_name_is_refused_by_its_own_name() -> None:
 
 def test_an_abstract_module_cannot_be_made() -> None:
     with pytest.raises(TypeError, match="abstract"):
-        TimeSensitiveOperator()  # type: ignore[abstract]  # that is the point
+        Operator()  # type: ignore[abstract]  # that is the point
 
 
 def test_having_a_method_is_declaring_the_capability() -> None:
@@ -222,8 +231,9 @@ def test_the_base_classes_state_laws_that_the_kit_has() -> None:
 
 
 def test_a_time_sensitive_module_gets_events_and_the_window() -> None:
-    class Ends(TimeSensitiveOperator[str, int]):
+    class Ends(Operator[str, int]):
         name, version = "demo.ends", "1.0.0"
+        is_time_sensitive = True
 
         def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterable[int]:
             return [event.end - window.start for event in events]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveIncrementalAggregate, Window
+from muntin import Aggregate, Event, IncrementalAggregate, Window
 from muntin.testing import AggregateLaws, LawError, laws_for
 from muntin_adapters import from_function
 from muntin_adapters.combinators import all_of, filtering, preset
@@ -69,10 +69,11 @@ class Swapped(Route):
         return super().combine(list(other), state)
 
 
-class Lasting(TimeSensitiveIncrementalAggregate[int, list[tuple[int, int]], int]):
+class Lasting(IncrementalAggregate[int, list[tuple[int, int]], int]):
     """The payload of the last event, and fails if events go back in time."""
 
     name, version = "demo.lasting", "1.0.0"
+    is_time_sensitive = True
     reads_order = True
 
     def create_state(self, window: Window) -> list[tuple[int, int]]:

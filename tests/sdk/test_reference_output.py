@@ -10,11 +10,11 @@ import pytest
 
 from muntin import (
     INFINITY,
+    Aggregate,
     ClipPolicy,
     Event,
+    Operator,
     OutputContract,
-    TimeSensitiveAggregate,
-    TimeSensitiveOperator,
     TimestampPolicy,
     Window,
     count_by_end,
@@ -32,8 +32,9 @@ from tests.sdk.query_modules import Count, Echo, Names, Seen, TimeWeightedAverag
 WINDOW = Window(0, 10)
 
 
-class Lengths(TimeSensitiveAggregate[Any, tuple[int, ...]]):
+class Lengths(Aggregate[Any, tuple[int, ...]]):
     name, version = "test.lengths", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[Any]], window: Window) -> tuple[int, ...]:
         return tuple(sorted(event.duration for event in events))
@@ -83,10 +84,11 @@ def test_membership_is_decided_before_clipping(policy: ClipPolicy) -> None:
     assert [row.window for row in output] == [Window(-10, 0), Window(0, 10), Window(10, 20)]
 
 
-class Outputs(TimeSensitiveOperator[Any, str]):
+class Outputs(Operator[Any, str]):
     """Returns, from a window [0, 10), rows around it and one without a lifetime."""
 
     name, version = "show.outputs", "1.0.0"
+    is_time_sensitive = True
     contract = OutputContract.UNRESTRICTED
 
     def compute_result(self, events: Sequence[Event[Any]], window: Window) -> Iterable[Event[str] | str]:

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 import pytest
 from typing_extensions import TypeAliasType
 
-from muntin import Aggregate, ColumnarAggregate, IncrementalAggregate, Module, Operator, TimeSensitiveOperator, hopping
+from muntin import Aggregate, ColumnarAggregate, IncrementalAggregate, Module, Operator, hopping
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.declared_types import describe_input
 from muntin.schemas import describe, spell
@@ -18,8 +18,8 @@ from muntin.testing import (
     AggregateLaws,
     Computation,
     LawError,
+    OperatorLaws,
     Script,
-    TimeSensitiveOperatorLaws,
     WindowedQuery,
     laws_applying_to,
     laws_for,
@@ -159,7 +159,7 @@ KEPT = [
     (laws, law, module)
     for laws, module in (
         (AggregateLaws, Members()),
-        (TimeSensitiveOperatorLaws, Pairs()),
+        (OperatorLaws, Pairs()),
     )
     for law in LAWS
     if law != "test_an_input_leaves_no_trace"
@@ -289,5 +289,5 @@ def test_combinators_take_payloads_of_several_inputs() -> None:
     assert doubled().compute_result(payloads) == [2, 4, 6]
     both = all_of(all=Members, kept=KeptMembers)
     assert both().compute_result(payloads) == {"all": [2, 5, 7], "kept": [2, 5, 7]}
-    assert issubclass(Pairs, TimeSensitiveOperator)
+    assert issubclass(Pairs, Operator)
     assert issubclass(KeptMembers, IncrementalAggregate)

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from muntin import Aggregate, IncrementalAggregate, RowOperator, function, testing
+from muntin import Aggregate, IncrementalAggregate, Module, RowOperator, function, testing
 from muntin.errors import ModuleDefinitionError
 from muntin.testing import Outcome, laws_applying_to, laws_for, laws_of, try_laws
-from muntin.testing.laws.conformance import Conformance
 from tests.hostile.muntin_hostile import HONEST, HOSTILE
+from tests.hostile.muntin_hostile.columnar import HonestColumnarAggregate
+from tests.hostile.muntin_hostile.honest import HonestIncrementalAggregate, HonestTimeSensitiveAggregate
 
 
 class Root(Aggregate[float, float]):
@@ -33,34 +34,34 @@ def longest(texts: object) -> object:
     return texts
 
 
-@pytest.mark.parametrize("laws", HONEST, ids=lambda laws: laws.__name__)
-def test_an_honest_module_keeps_all_laws_that_apply(laws: type) -> None:
-    module = HONEST[laws]()
+@pytest.mark.parametrize("honest", HONEST, ids=lambda honest: honest.__name__)
+def test_an_honest_module_keeps_all_laws_that_apply(honest: type[Module]) -> None:
+    module = honest()
     verdicts = {verdict.law: verdict.outcome for verdict in try_laws(module)}
-    assert laws_for(module) is laws
+    assert laws_for(module) is HONEST[honest]
     assert {law for law, outcome in verdicts.items() if outcome is Outcome.KEPT} == set(laws_applying_to(module))
     assert set(verdicts.values()) <= {Outcome.KEPT, Outcome.SKIPPED}
 
 
-@pytest.mark.parametrize("laws", HONEST, ids=lambda laws: laws.__name__)
-def test_a_hostile_module_is_found_out_under_the_name_of_its_law(laws: type) -> None:
-    (test, module), *_ = [(test, modules[0]) for (of, test), modules in HOSTILE.items() if of is laws]
+@pytest.mark.parametrize("honest", HONEST, ids=lambda honest: honest.__name__)
+def test_a_hostile_module_is_found_out_under_the_name_of_its_law(honest: type[Module]) -> None:
+    (test, module), *_ = [(test, modules[0]) for (of, test), modules in HOSTILE.items() if of is honest]
     broken = [verdict for verdict in try_laws(module()) if verdict.outcome is Outcome.BROKEN]
     assert test.removeprefix("test_").replace("_", " ") in [verdict.law for verdict in broken]
     assert all(verdict.reason for verdict in broken)
 
 
 @pytest.mark.parametrize(
-    ("laws", "test"),
+    ("honest", "test"),
     [
-        (testing.TimeSensitiveAggregateLaws, "test_accepted_clips_work"),
-        (testing.IncrementalAggregateLaws, "test_removing_undoes_adding"),
-        (testing.ColumnarAggregateLaws, "test_arrays_are_read_only"),
+        (HonestTimeSensitiveAggregate, "test_accepted_clips_work"),
+        (HonestIncrementalAggregate, "test_removing_undoes_adding"),
+        (HonestColumnarAggregate, "test_arrays_are_read_only"),
     ],
 )
-def test_a_value_error_excuses_only_payloads_that_are_refused(laws: type[Conformance], test: str) -> None:
+def test_a_value_error_excuses_only_payloads_that_are_refused(honest: type[Module], test: str) -> None:
     law = test.removeprefix("test_").replace("_", " ")
-    for module in HOSTILE[laws, test]:
+    for module in HOSTILE[honest, test]:
         verdict = next(verdict for verdict in try_laws(module()) if verdict.law == law)
         assert verdict.outcome is Outcome.BROKEN, verdict
 

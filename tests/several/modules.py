@@ -10,9 +10,8 @@ from muntin import (
     Aggregate,
     Event,
     IncrementalAggregate,
+    Operator,
     StreamOperator,
-    TimeSensitiveAggregate,
-    TimeSensitiveOperator,
     Window,
 )
 
@@ -48,10 +47,11 @@ class Members(Aggregate[Both, list[int]]):
         return sorted(map(told, payloads))
 
 
-class TimedMembers(TimeSensitiveAggregate[Both, list[int]]):
+class TimedMembers(Aggregate[Both, list[int]]):
     """The payloads of a window."""
 
     name, version = "both.timed_members", "1.0.0"
+    is_time_sensitive = True
     reads_times = False
 
     def compute_result(self, events: Sequence[Event[Both]], window: Window) -> list[int]:
@@ -96,10 +96,11 @@ class KeptMembers(IncrementalAggregate[Both, State, list[int]]):
         return sorted([told(left) for left in state.left] + [told(right) for right in state.right])
 
 
-class Pairs(TimeSensitiveOperator[Both, int]):
+class Pairs(Operator[Both, int]):
     """A row per pair of a left event and a right one: their product."""
 
     name, version = "both.pairs", "1.0.0"
+    is_time_sensitive = True
     reads_times = False
 
     def compute_result(self, events: Sequence[Event[Both]], window: Window) -> Iterable[int]:

@@ -10,8 +10,7 @@ from muntin import (
     Event,
     IncrementalAggregate,
     Instant,
-    TimeSensitiveAggregate,
-    TimeSensitiveOperator,
+    Operator,
     Window,
 )
 
@@ -77,19 +76,21 @@ class Farthest(Aggregate[Leg, float]):
         return max(leg.km for leg in payloads)
 
 
-class Lifetimes(TimeSensitiveAggregate[int, list[tuple[Instant, Instant | None, int]]]):
+class Lifetimes(Aggregate[int, list[tuple[Instant, Instant | None, int]]]):
     """The events of a window as the module sees them."""
 
     name, version = "show.lifetimes", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[tuple[Instant, Instant | None, int]]:
         return sorted((event.start, event.end, event.payload) for event in events)
 
 
-class Echo(TimeSensitiveOperator[int, int]):
+class Echo(Operator[int, int]):
     """The events that start in the window, with the lifetimes they have."""
 
     name, version = "show.echo", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:
         return [event for event in events if event.start >= window.start]

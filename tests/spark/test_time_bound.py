@@ -8,16 +8,17 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from muntin import ClipPolicy, Event, OutputContract, TimeSensitiveOperator, Window, tumbling
+from muntin import ClipPolicy, Event, Operator, OutputContract, Window, tumbling
 from muntin_engine import events, module
 from muntin_stats import TimeWeightedAverage
 from tests.spark.running import plain, run, stream_of
 
 
-class Largest(TimeSensitiveOperator[int, int]):
+class Largest(Operator[int, int]):
     """The largest payload so far, from when it came on."""
 
     name, version = "show.largest_so_far", "1.0.0"
+    is_time_sensitive = True
     contract = OutputContract.TIME_BOUND
     accepted_clips = frozenset({ClipPolicy.FULL})
 

@@ -16,7 +16,6 @@ from muntin import (
     Event,
     Instant,
     Operator,
-    TimeSensitiveOperator,
     Window,
     function,
     hopping,
@@ -154,10 +153,11 @@ class Note:
     when: datetime
 
 
-class Notes(TimeSensitiveOperator[Reading, Note]):
+class Notes(Operator[Reading, Note]):
     """A row of nested values per event."""
 
     name, version = "show.notes", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[Reading]], window: Window) -> list[Event[Note]]:
         return [Event(event.start, event.end, self.note(event)) for event in events]

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, Aggregate, Event, Operator, TimeSensitiveOperator, Window
+from muntin import INFINITY, Aggregate, Event, Operator, Window
 from muntin.errors import ModuleContractError
 from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.evaluators.keyed import result_tables as output
@@ -32,8 +32,9 @@ class Pairs(Operator[int, Pair]):
         return []
 
 
-class Numbers(TimeSensitiveOperator[int, int]):
+class Numbers(Operator[int, int]):
     name, version = "show.numbers", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[int]:
         return []

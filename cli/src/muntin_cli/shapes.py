@@ -26,9 +26,10 @@ def shape_of(offered: Offered) -> str:
     A module that reads the order of events is an ordered one.
 
     Example:
-        >>> from muntin import TimeSensitiveIncrementalOperator
-        >>> class Gaps(TimeSensitiveIncrementalOperator[float, list[int], int]):
+        >>> from muntin import IncrementalOperator
+        >>> class Gaps(IncrementalOperator[float, list[int], int]):
         ...     name, version = "shop.gaps", "1.0.0"
+        ...     is_time_sensitive = True
         >>> shape_of(Gaps)
         'time-sensitive incremental operator'
     """

@@ -6,14 +6,14 @@ from muntin.emission import EarlyEmission, early
 from muntin.events import Event, Lifetime
 from muntin.hooks import hookimpl
 from muntin.lateness import Lateness, correct
-from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
+from muntin.modules.aggregate import Aggregate
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.function import Function, function
-from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
-from muntin.modules.incremental_operator import IncrementalOperator, TimeSensitiveIncrementalOperator
+from muntin.modules.incremental_aggregate import IncrementalAggregate
+from muntin.modules.incremental_operator import IncrementalOperator
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
-from muntin.modules.operator import Operator, TimeSensitiveOperator
+from muntin.modules.operator import Operator
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import IntervalOperator, StreamOperator
 from muntin.named_windows import window
@@ -58,10 +58,6 @@ __all__ = [
     "ResultRefinement",
     "RowOperator",
     "StreamOperator",
-    "TimeSensitiveAggregate",
-    "TimeSensitiveIncrementalAggregate",
-    "TimeSensitiveIncrementalOperator",
-    "TimeSensitiveOperator",
     "TimestampPolicy",
     "Window",
     "calendar",

@@ -1,12 +1,12 @@
 """The laws of the average over time, and an example."""
 
 from muntin import ClipPolicy, tumbling
-from muntin.testing import Computation, Script, TimeSensitiveIncrementalAggregateLaws, WindowedQuery
+from muntin.testing import Computation, IncrementalAggregateLaws, Script, WindowedQuery
 
 from muntin_myplugin.average_over_time import AverageOverTime
 
 
-class TestAverageOverTime(TimeSensitiveIncrementalAggregateLaws):
+class TestAverageOverTime(IncrementalAggregateLaws):
     module = AverageOverTime()
 
 

@@ -1,12 +1,12 @@
 """The laws of the covered share, and an example."""
 
 from muntin import ClipPolicy, tumbling
-from muntin.testing import Computation, Script, TimeSensitiveAggregateLaws, WindowedQuery
+from muntin.testing import AggregateLaws, Computation, Script, WindowedQuery
 
 from muntin_myplugin.covered import Covered
 
 
-class TestCovered(TimeSensitiveAggregateLaws):
+class TestCovered(AggregateLaws):
     module = Covered()
 
 

@@ -1,12 +1,12 @@
 """The laws of the latest events, and an example."""
 
 from muntin import tumbling
-from muntin.testing import Computation, Script, TimeSensitiveIncrementalOperatorLaws, WindowedQuery
+from muntin.testing import Computation, IncrementalOperatorLaws, Script, WindowedQuery
 
 from muntin_myplugin.latest import Latest
 
 
-class TestLatest(TimeSensitiveIncrementalOperatorLaws):
+class TestLatest(IncrementalOperatorLaws):
     module = Latest()
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 from muntin import TimestampPolicy, tumbling
-from muntin.testing import Computation, Script, TimeSensitiveOperatorLaws, WindowedQuery
+from muntin.testing import Computation, OperatorLaws, Script, WindowedQuery
 
 from muntin_myplugin.long_events import LongEvents
 
 
-class TestLongEvents(TimeSensitiveOperatorLaws):
+class TestLongEvents(OperatorLaws):
     module = LongEvents(at_least=3)
 
 

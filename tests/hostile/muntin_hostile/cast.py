@@ -1,4 +1,4 @@
-"""Who plays: every fault on every shape it fits, by laws class and law."""
+"""Who plays: every fault on every shape it fits, by shape and law."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from muntin.testing.laws.conformance import Conformance
 
 from . import columnar, columnar_faults, faults, honest
 
-HONEST: dict[type[Conformance], type[Module]] = {
-    testing.AggregateLaws: honest.HonestAggregate,
-    testing.OperatorLaws: honest.HonestOperator,
-    testing.TimeSensitiveAggregateLaws: honest.HonestTimeSensitiveAggregate,
-    testing.TimeSensitiveOperatorLaws: honest.HonestTimeSensitiveOperator,
-    testing.IncrementalAggregateLaws: honest.HonestIncrementalAggregate,
-    testing.IncrementalOperatorLaws: honest.HonestIncrementalOperator,
-    testing.TimeSensitiveIncrementalAggregateLaws: honest.HonestTimeSensitiveIncrementalAggregate,
-    testing.TimeSensitiveIncrementalOperatorLaws: honest.HonestTimeSensitiveIncrementalOperator,
-    testing.ColumnarAggregateLaws: columnar.HonestColumnarAggregate,
+HONEST: dict[type[Module], type[Conformance]] = {
+    honest.HonestAggregate: testing.AggregateLaws,
+    honest.HonestOperator: testing.OperatorLaws,
+    honest.HonestTimeSensitiveAggregate: testing.AggregateLaws,
+    honest.HonestTimeSensitiveOperator: testing.OperatorLaws,
+    honest.HonestIncrementalAggregate: testing.IncrementalAggregateLaws,
+    honest.HonestIncrementalOperator: testing.IncrementalOperatorLaws,
+    honest.HonestTimeSensitiveIncrementalAggregate: testing.IncrementalAggregateLaws,
+    honest.HonestTimeSensitiveIncrementalOperator: testing.IncrementalOperatorLaws,
+    columnar.HonestColumnarAggregate: testing.ColumnarAggregateLaws,
 }
-"""A module that keeps all laws, per laws class."""
+"""Modules that keep all laws, one per shape, with their laws class."""
 
 
 def _hostile(fault: type[faults.Fault], shape: type[Module]) -> type[Module]:
@@ -29,13 +29,14 @@ def _hostile(fault: type[faults.Fault], shape: type[Module]) -> type[Module]:
     return type(f"{fault.__name__}{shape.__name__.removeprefix('Honest')}", (fault, shape), attributes)
 
 
-HOSTILE: dict[tuple[type[Conformance], str], list[type[Module]]] = {}
-"""The modules that break a law, per laws class and law."""
+HOSTILE: dict[tuple[type[Module], str], list[type[Module]]] = {}
+"""The modules that break a law, per shape and law."""
 
-for _laws, _shape in HONEST.items():
+for _shape, _laws in HONEST.items():
+    _applying = {f"test_{law.replace(' ', '_')}" for law in testing.laws_applying_to(_shape())}
     for _fault in faults.Fault.__subclasses__():
-        if hasattr(_laws, _fault.breaks) and _laws is not testing.ColumnarAggregateLaws:
-            HOSTILE.setdefault((_laws, _fault.breaks), []).append(_hostile(_fault, _shape))
+        if _fault.breaks in _applying and _laws is not testing.ColumnarAggregateLaws:
+            HOSTILE.setdefault((_shape, _fault.breaks), []).append(_hostile(_fault, _shape))
 
 for _columnar in columnar_faults.ColumnarFault.__subclasses__():
-    HOSTILE.setdefault((testing.ColumnarAggregateLaws, _columnar.breaks), []).append(_columnar)
+    HOSTILE.setdefault((columnar.HonestColumnarAggregate, _columnar.breaks), []).append(_columnar)

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from muntin import Aggregate, Event, IncrementalAggregate, IncrementalOperator, Module, TimeSensitiveAggregate, Window
+from muntin import Aggregate, Event, IncrementalAggregate, IncrementalOperator, Module, Window
 
 CROWDED: dict[type[Module], str] = {}
 """The law that each breaks."""
@@ -122,10 +122,11 @@ class Streaming(_Bounded):
         return [heights, places]
 
 
-class LongMean(TimeSensitiveAggregate[int, int]):
+class LongMean(Aggregate[int, int]):
     """Takes the members that come first for the earliest."""
 
     name, version = "hostile.long_mean", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> int:
         return sum(event.payload for event in events[:30])

@@ -15,10 +15,6 @@ from muntin import (
     IncrementalAggregate,
     IncrementalOperator,
     Operator,
-    TimeSensitiveAggregate,
-    TimeSensitiveIncrementalAggregate,
-    TimeSensitiveIncrementalOperator,
-    TimeSensitiveOperator,
     Window,
 )
 from muntin.schemas import Field
@@ -42,8 +38,9 @@ class HonestAggregate(Aggregate[int, list[int]]):
         return sorted(payloads)
 
 
-class HonestTimeSensitiveAggregate(TimeSensitiveAggregate[int, list[int]]):
+class HonestTimeSensitiveAggregate(Aggregate[int, list[int]]):
     name, version = "hostile.time_sensitive_aggregate", "1.0.0"
+    is_time_sensitive = True
     reads_times = False
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[int]:
@@ -57,8 +54,9 @@ class HonestOperator(Operator[int, list[int]]):
         return [sorted(payloads)]
 
 
-class HonestTimeSensitiveOperator(TimeSensitiveOperator[int, list[int]]):
+class HonestTimeSensitiveOperator(Operator[int, list[int]]):
     name, version = "hostile.time_sensitive_operator", "1.0.0"
+    is_time_sensitive = True
     reads_times = False
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[list[int] | Event[list[int]]]:
@@ -114,8 +112,9 @@ class HonestIncrementalOperator(IncrementalOperator[int, list[int], list[int]]):
         return [sorted(state)]
 
 
-class HonestTimeSensitiveIncrementalAggregate(TimeSensitiveIncrementalAggregate[int, list[int], list[int]]):
+class HonestTimeSensitiveIncrementalAggregate(IncrementalAggregate[int, list[int], list[int]]):
     name, version = "hostile.time_sensitive_incremental_aggregate", "1.0.0"
+    is_time_sensitive = True
     reads_times = False
 
     def create_state(self, window: Window) -> list[int]:
@@ -136,8 +135,9 @@ class HonestTimeSensitiveIncrementalAggregate(TimeSensitiveIncrementalAggregate[
         return HonestColumnarAggregate()
 
 
-class HonestTimeSensitiveIncrementalOperator(TimeSensitiveIncrementalOperator[int, list[int], list[int]]):
+class HonestTimeSensitiveIncrementalOperator(IncrementalOperator[int, list[int], list[int]]):
     name, version = "hostile.time_sensitive_incremental_operator", "1.0.0"
+    is_time_sensitive = True
     reads_times = False
 
     def create_state(self, window: Window) -> list[int]:

@@ -16,7 +16,7 @@ from .functions import HOSTILE_FUNCTIONS, honest_function
 def muntin_modules() -> Iterable[type[Module]]:
     """Offer all but those without a version, which no catalog takes."""
     hostile = [module for modules in HOSTILE.values() for module in modules]
-    return [*HONEST.values(), *(module for module in hostile if not issubclass(module, HasNoVersion))]
+    return [*HONEST, *(module for module in hostile if not issubclass(module, HasNoVersion))]
 
 
 @hookimpl

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from muntin import Aggregate, ClipPolicy, Event, Module, TimeSensitiveAggregate, Window, hookimpl
+from muntin import Aggregate, ClipPolicy, Event, Module, Window, hookimpl
 
 
 class Level(NamedTuple):
@@ -39,8 +39,9 @@ class Largest(Aggregate[float | None, float | None]):
         return max(self.at_least, *(level for level in payloads if level is not None))
 
 
-class Coverage(TimeSensitiveAggregate[object, float]):
+class Coverage(Aggregate[object, float]):
     name, version = "tides.coverage", "1.0.0"
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL})
 
     def compute_result(self, events: Sequence[Event[object]], window: Window) -> float:

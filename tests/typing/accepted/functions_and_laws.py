@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from muntin import Event, Operator, TimeSensitiveOperator, Window, function, tumbling
+from muntin import Event, Operator, Window, function, tumbling
 from muntin.testing import Computation, FunctionLaws, OperatorLaws, Script, WindowedQuery
 
 
@@ -26,8 +26,9 @@ class Steps(Operator[float, Step]):
         return [Step(low, high) for low, high in pairwise(ordered)]
 
 
-class Starts(TimeSensitiveOperator[str, str]):
+class Starts(Operator[str, str]):
     name, version = "tides.starts", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterable[Event[str] | str]:
         yield from (Event.point(event.start, event.payload) for event in events if event.start >= window.start)

@@ -11,8 +11,6 @@ from muntin import (
     Event,
     IncrementalAggregate,
     IncrementalOperator,
-    TimeSensitiveIncrementalAggregate,
-    TimeSensitiveIncrementalOperator,
     Window,
 )
 from muntin.modules import SupportsCombine
@@ -73,8 +71,9 @@ class Distinct(IncrementalOperator[T, set[T], T], Generic[T]):
         return list(state)
 
 
-class Busy(TimeSensitiveIncrementalAggregate[object, int, float]):
+class Busy(IncrementalAggregate[object, int, float]):
     name, version = "tides.busy", "1.0.0"
+    is_time_sensitive = True
 
     def create_state(self, window: Window) -> int:
         return 0
@@ -89,8 +88,9 @@ class Busy(TimeSensitiveIncrementalAggregate[object, int, float]):
         return state / window.duration
 
 
-class Latest(TimeSensitiveIncrementalOperator[str, list[Event[str]], str]):
+class Latest(IncrementalOperator[str, list[Event[str]], str]):
     name, version = "tides.latest", "1.0.0"
+    is_time_sensitive = True
 
     def create_state(self, window: Window) -> list[Event[str]]:
         return []

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from muntin import Aggregate, Event, Module, Operator, TimeSensitiveAggregate, TimeSensitiveOperator, Window, hookimpl
+from muntin import Aggregate, Event, Module, Operator, Window, hookimpl
 
 
 class WrongPayload(Aggregate[float, float]):
     name, version = "tides.wrong_payload", "1.0.0"
 
-    def compute_result(self, payloads: Sequence[str]) -> float:  # E: [override] argument type as "Sequence[float]"
+    def compute_result(self, payloads: Sequence[str]) -> float:  # E: [override] Callable[[Sequence[float]], float]
         return 0.0
 
 
 class WrongResult(Aggregate[float, float]):
     name, version = "tides.wrong_result", "1.0.0"
 
-    def compute_result(self, payloads: Sequence[float]) -> str:  # E: [override] return type "float"
+    def compute_result(self, payloads: Sequence[float]) -> str:  # E: [override] Callable[[Sequence[float]], float]
         return ""
 
 
@@ -31,19 +31,20 @@ class ReturnsSomethingElse(Aggregate[float, float]):
 class MightBeNull(Aggregate[float, float]):
     name, version = "tides.might_be_null", "1.0.0"
 
-    def compute_result(self, payloads: Sequence[float]) -> float | None:  # E: [override] return type "float"
+    def compute_result(self, payloads: Sequence[float]) -> float | None:  # E: [override] [[Sequence[float]], float]
         return None
 
 
 class WantsEvents(Aggregate[float, float]):
     name, version = "tides.wants_events", "1.0.0"
 
-    def compute_result(self, events: Sequence[Event[float]]) -> float:  # E: [override] "Sequence[float]"
+    def compute_result(self, events: Sequence[Event[float]]) -> float:  # E: [override] Sequence[Event[float]], Window]
         return 0.0
 
 
-class ForgetsTheWindow(TimeSensitiveAggregate[float, float]):
+class ForgetsTheWindow(Aggregate[float, float]):
     name, version = "tides.forgets_the_window", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[float]]) -> float:  # E: [override] incompatible with supertype
         return 0.0
@@ -52,12 +53,13 @@ class ForgetsTheWindow(TimeSensitiveAggregate[float, float]):
 class WrongRow(Operator[float, float]):
     name, version = "tides.wrong_row", "1.0.0"
 
-    def compute_result(self, payloads: Sequence[float]) -> float:  # E: [override] return type "Iterable[float]"
+    def compute_result(self, payloads: Sequence[float]) -> float:  # E: [override] Iterable[float]
         return 0.0
 
 
-class WrongRowInAnEvent(TimeSensitiveOperator[float, float]):
+class WrongRowInAnEvent(Operator[float, float]):
     name, version = "tides.wrong_row_in_an_event", "1.0.0"
+    is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[float]], window: Window) -> Iterable[Event[float] | float]:
         yield Event.point(window.start, "high")  # E: [arg-type] expected "float"

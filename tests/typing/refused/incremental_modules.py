@@ -8,8 +8,6 @@ from muntin import (
     Event,
     IncrementalAggregate,
     IncrementalOperator,
-    TimeSensitiveIncrementalAggregate,
-    TimeSensitiveIncrementalOperator,
     Window,
 )
 
@@ -17,13 +15,13 @@ from muntin import (
 class WrongState(IncrementalAggregate[float, list[float], float]):
     name, version = "tides.wrong_state", "1.0.0"
 
-    def create_state(self) -> float:  # E: [override] return type "list[float]"
+    def create_state(self) -> float:  # E: [override] Callable[[], list[float]]
         return 0.0
 
-    def add_events(self, state: float, payloads: Sequence[float]) -> list[float]:  # E: [override] "list[float]"
+    def add_events(self, state: float, payloads: Sequence[float]) -> list[float]:  # E: [override] [[list[float], Seq
         return []
 
-    def compute_result(self, state: float) -> float:  # E: [override] "list[float]"
+    def compute_result(self, state: float) -> float:  # E: [override] Callable[[list[float]], float]
         return state
 
 
@@ -71,10 +69,11 @@ class WrongCombine(IncrementalOperator[str, set[str], str]):
         return state
 
 
-class ForgetsTheWindow(TimeSensitiveIncrementalAggregate[str, int, float]):
+class ForgetsTheWindow(IncrementalAggregate[str, int, float]):
     name, version = "tides.forgets_the_window", "1.0.0"
+    is_time_sensitive = True
 
-    def create_state(self) -> int:  # E: [override] "create_state"
+    def create_state(self) -> int:
         return 0
 
     def add_events(self, state: int, events: Sequence[Event[str]], window: Window) -> int:
@@ -83,15 +82,16 @@ class ForgetsTheWindow(TimeSensitiveIncrementalAggregate[str, int, float]):
     def remove_events(self, state: int, events: Sequence[Event[str]]) -> int:  # E: [override] "remove_events"
         return state - len(events)
 
-    def upgrade_state(self, state: str, version: str) -> int:  # E: [override] "upgrade_state"
+    def upgrade_state(self, state: str, version: str) -> int:
         return len(state)
 
     def compute_result(self, state: int, window: Window) -> float:
         return state
 
 
-class WantsPayloads(TimeSensitiveIncrementalOperator[str, int, str]):
+class WantsPayloads(IncrementalOperator[str, int, str]):
     name, version = "tides.wants_payloads", "1.0.0"
+    is_time_sensitive = True
 
     def create_state(self, window: Window) -> int:
         return 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muntin import ClipPolicy, Event, Needs, TimeSensitiveOperator, TimestampPolicy, Window
+from muntin import ClipPolicy, Event, Needs, Operator, TimestampPolicy, Window
 from muntin.windows import CountWindows, HoppingWindows
 from muntin_patterns.parameters import whole_number
 from muntin_patterns.samples import Sample, in_window
@@ -27,7 +27,7 @@ class Rise:
     high: float
 
 
-class ConsecutiveRise(TimeSensitiveOperator[float | None, Rise]):
+class ConsecutiveRise(Operator[float | None, Rise]):
     """Report each run of at least `n` samples in a row that rise.
 
                             *
@@ -58,6 +58,7 @@ class ConsecutiveRise(TimeSensitiveOperator[float | None, Rise]):
     """
 
     name, version = "patterns.consecutive_rise", "0.1.0"
+    is_time_sensitive = True
     reads_order = True
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
 

@@ -16,8 +16,8 @@ from muntin import (
     Event,
     Instant,
     Needs,
+    Operator,
     OutputContract,
-    TimeSensitiveOperator,
     TimestampPolicy,
     Window,
     ticks,
@@ -58,7 +58,7 @@ class Match(Generic[T]):
     started: Instant
 
 
-class FollowedBy(TimeSensitiveOperator[Step[T], Match[T]], Generic[T]):
+class FollowedBy(Operator[Step[T], Match[T]], Generic[T]):
     """Pairs of events of which the second starts no earlier than the first ends, and no later than `within` after.
 
         first   [----)
@@ -87,6 +87,7 @@ class FollowedBy(TimeSensitiveOperator[Step[T], Match[T]], Generic[T]):
     """
 
     name, version = "patterns.followed_by", "0.1.0"
+    is_time_sensitive = True
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
     contract: ClassVar[OutputContract] = OutputContract.TIME_BOUND
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muntin import ClipPolicy, Event, Needs, TimeSensitiveOperator, TimestampPolicy, Window
+from muntin import ClipPolicy, Event, Needs, Operator, TimestampPolicy, Window
 from muntin.windows import CountWindows, HoppingWindows
 from muntin_patterns.parameters import number
 from muntin_patterns.samples import Sample, in_window
@@ -29,7 +29,7 @@ class Formation:
     neckline: float
 
 
-class HeadAndShoulders(TimeSensitiveOperator[float | None, Formation]):
+class HeadAndShoulders(Operator[float | None, Formation]):
     """Report three peaks in a row of which the middle one is the highest and the outer two are about as high.
 
                         head
@@ -74,6 +74,7 @@ class HeadAndShoulders(TimeSensitiveOperator[float | None, Formation]):
     """
 
     name, version = "patterns.head_and_shoulders", "0.1.0"
+    is_time_sensitive = True
     reads_order = True
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from muntin import ClipPolicy, Event, Needs, OutputContract, TimeSensitiveOperator, TimestampPolicy, Window
+from muntin import ClipPolicy, Event, Needs, Operator, OutputContract, TimestampPolicy, Window
 from muntin.windows import CountWindows, HoppingWindows
 from muntin_patterns.parameters import choice, number
 from muntin_patterns.samples import in_order
@@ -28,7 +28,7 @@ class Crossing:
     direction: Literal["up", "down"]
 
 
-class ThresholdCrossing(TimeSensitiveOperator[float | None, Crossing]):
+class ThresholdCrossing(Operator[float | None, Crossing]):
     """Report each sample that lies on the other side of a threshold than the sample before it.
 
         threshold ----------------------*------      A sample is above if it is greater than the threshold; one that
@@ -59,6 +59,7 @@ class ThresholdCrossing(TimeSensitiveOperator[float | None, Crossing]):
     """
 
     name, version = "patterns.threshold_crossing", "0.1.0"
+    is_time_sensitive = True
     reads_order = True
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
     contract: ClassVar[OutputContract] = OutputContract.TIME_BOUND

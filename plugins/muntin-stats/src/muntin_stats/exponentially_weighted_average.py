@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp2
 
-from muntin import Event, TimeSensitiveAggregate, Window
+from muntin import Aggregate, Event, Window
 from muntin.axis import Duration, ticks
 from muntin_stats.exact import nearest, whole
 from muntin_stats.parameters import positive_share
 from muntin_stats.total import Total
 
 
-class ExponentiallyWeightedAverage(TimeSensitiveAggregate[float | None, float | None]):
+class ExponentiallyWeightedAverage(Aggregate[float | None, float | None]):
     """Average the members of a window in the order of their times, the newest of which weighs most.
 
     With `half_life`, a member that starts one half-life before the newest one weighs half as much as it, one that
@@ -44,6 +44,7 @@ class ExponentiallyWeightedAverage(TimeSensitiveAggregate[float | None, float | 
 
     name, version = "stats.exponentially_weighted_average", "0.1.0"
     aliases = ("ewma", "ema", "ewm")
+    is_time_sensitive = True
     reads_order = True
 
     def __init__(self, half_life: Duration | None = None, alpha: float | None = None) -> None:

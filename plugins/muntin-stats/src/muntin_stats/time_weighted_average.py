@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isfinite
 from operator import mul
 
-from muntin import ClipPolicy, ColumnarAggregate, Event, TimeSensitiveIncrementalAggregate, Window
+from muntin import ClipPolicy, ColumnarAggregate, Event, IncrementalAggregate, Window
 from muntin.schemas import Field
 from muntin_stats.exact import nearest, whole
 from muntin_stats.group import Fieldwise
@@ -33,7 +33,7 @@ class Weighted(Fieldwise):
     lows: int
 
 
-class TimeWeightedAverage(TimeSensitiveIncrementalAggregate[float | None, Weighted, float | None]):
+class TimeWeightedAverage(IncrementalAggregate[float | None, Weighted, float | None]):
     """Average a value over a window's time, each payload weighted by how long it holds.
 
     The sum of payload times lifetime, divided by the length of the window. Overlapping events add up: where two
@@ -62,6 +62,7 @@ class TimeWeightedAverage(TimeSensitiveIncrementalAggregate[float | None, Weight
 
     name, version = "stats.time_weighted_average", "0.1.0"
     aliases = ("twa",)
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL})
 
     def create_state(self, window: Window) -> Weighted:

@@ -113,6 +113,7 @@ def timeline(rows: Iterable[Bar | str]) -> str:
     A column is one tick, or several if the drawing would get too wide.
 
     Example:
+        >>> from muntin import INFINITY
         >>> print(timeline([Bar("window", 0, 10), Bar("a", 2, 5, "1.5"), Bar("b", 4, INFINITY), Bar("now", 7, 7)]))
                 0         10
         window  [---------)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, Generic
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Generic
 
 from typing_extensions import TypeVar
 
@@ -24,14 +24,21 @@ class Aggregate(Module, ABC, Generic[In, Out]):
     window's value; never for an empty window. Where the value depends on their order, say `reads_order = True`: they
     then come by time and, at one time, by the query's `order`.
 
+    Where the value depends on their lifetimes, say `is_time_sensitive = True`: the engine then calls
+    `compute_result(events, window)`, with the events and the window's extent. The lifetimes are those of the query's
+    clipping policy: under `clip="full"` every event lies inside the window. If the value is right only under some
+    policies, say so in `accepted_clips`.
+
     Laws (checked by `muntin.testing.AggregateLaws`):
 
     1. *Order does not matter*, unless the module reads it. Any permutation of the payloads gives an equal result.
     2. *Same payloads, same result*, in any process and at any time.
     3. *Payloads are read-only.*
+    4. *Accepted clips work*, and *unread times do not matter*, if it is time-sensitive.
 
     Cost: the engine keeps the events of open windows and calls you once per window and result. If your value can
-    be updated instead, write an `IncrementalAggregate`.
+    be updated instead, write an `IncrementalAggregate`. If it is time-sensitive, a window that is not clipped on the
+    right stays open until its members have ended.
 
     Example:
         >>> class Spread(Aggregate[float, float]):
@@ -40,33 +47,9 @@ class Aggregate(Module, ABC, Generic[In, Out]):
         ...         return max(payloads) - min(payloads)
         >>> Spread().compute_result([3.0, 1.0, 2.5])
         2.0
-    """
-
-    _roles: ClassVar[tuple[str, ...]] = ("input", "result")
-
-    @abstractmethod
-    def compute_result(self, payloads: Sequence[In]) -> Out:
-        """Return the value of a window.
-
-        Args:
-            payloads: One per member, at least one; in any order, unless `reads_order`. Read-only.
-        """
-
-
-class TimeSensitiveAggregate(Module, ABC, Generic[In, Out]):
-    """Reduce the events of a window to one value, knowing their lifetimes and the window.
-
-    The lifetimes are those of the query's clipping policy: under `clip="full"` every event lies inside the window.
-    If the value is right only under some policies, say so in `accepted_clips`.
-
-    Laws (checked by `muntin.testing.TimeSensitiveAggregateLaws`): those of `Aggregate`, over events; and the
-    result depends on the events and the window alone.
-
-    Cost: as `Aggregate`. Without right clipping a window stays open until its members have ended.
-
-    Example:
-        >>> class Coverage(TimeSensitiveAggregate[str, float]):
+        >>> class Coverage(Aggregate[str, float]):
         ...     name, version = "demo.coverage", "1.0.0"
+        ...     is_time_sensitive = True
         ...     def compute_result(self, events, window):
         ...         return sum(event.duration for event in events) / window.duration
         >>> Coverage().compute_result([Event(0, 5, "a"), Event(5, 10, "b")], Window(0, 20))
@@ -74,14 +57,20 @@ class TimeSensitiveAggregate(Module, ABC, Generic[In, Out]):
     """
 
     _roles: ClassVar[tuple[str, ...]] = ("input", "result")
-    is_time_sensitive: ClassVar[bool] = True
-    reads_times: ClassVar[bool] = True
 
-    @abstractmethod
-    def compute_result(self, events: Sequence[Event[In]], window: Window) -> Out:
-        """Return the value of a window.
+    if TYPE_CHECKING:
 
-        Args:
-            events: The members with clipped lifetimes, at least one; in any order, unless `reads_order`. Read-only.
-            window: The window's extent.
-        """
+        @property
+        @abstractmethod
+        def compute_result(self) -> Callable[[Sequence[In]], Out] | Callable[[Sequence[Event[In]], Window], Out]:
+            """Return the value of a window, from its payloads, or from its events if it is time-sensitive."""
+
+    else:
+
+        @abstractmethod
+        def compute_result(self, payloads):
+            """Return the value of a window; `(events, window)` if it is time-sensitive.
+
+            Args:
+                payloads: One per member, at least one; in any order, unless `reads_order`. Read-only.
+            """

@@ -33,6 +33,12 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
     opens a faster evaluation; leave out what cannot hold. So does `columnar_form(reads)`, which returns a
     `ColumnarAggregate` that computes the same on arrays (`SupportsColumns`).
 
+    Where the value depends on lifetimes, say `is_time_sensitive = True`: the methods then get events, with lifetimes as
+    the query clips them, instead of payloads, and all but `combine`, `deduct` and `columnar_form` get the window as
+    their last argument: `create_state(window)`, `add_events(state, events, window)`, `compute_result(state, window)`,
+    and so on. An event whose lifetime changes is removed as it was and added as it is. `combine` and `deduct` are then
+    not used, as states of different windows do not mix, and a columnar form is used where all events span their window.
+
     Define `upgrade_state(state, version) -> state` in a new version whose state has another shape, so that queries go
     on with the checkpoints of older ones (`SupportsUpgrade`).
 
@@ -45,14 +51,16 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
     4. *Results do not alias the state*, and `compute_result` leaves the state as it was.
     5. *Payloads are read-only*, and so is the second state of `combine` and `deduct`.
     6. *The state survives its codec.*
-    7. *The columnar form gives the same result*, if there is one; floats but for rounding.
+    7. *Accepted clips work*, and *unread times do not matter*, if it is time-sensitive.
+    8. *The columnar form gives the same result*, if there is one; floats but for rounding.
 
     With `reads_order = True` payloads come in order: those of a call of `add_events` come after all in the state, those
     of `remove_events` are its oldest, and the second state of `combine` is of later payloads. States are then used over
     windows that follow rows alone, and `combine` nowhere: the rows of a slice come in several micro-batches, in any
     order.
 
-    Cost: one call of `add_events` per window and micro-batch, with all that is new.
+    Cost: one call of `add_events` per window and micro-batch, with all that is new. If it is time-sensitive and has no
+    `remove_events`, a change inside a window that was already evaluated rebuilds its state.
 
     Attributes:
         state_bytes: About how many bytes a state takes when it is stored: nine for a float, one to nine for an int, its
@@ -75,70 +83,9 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
         >>> total = Total()
         >>> total.compute_result(total.add_events(total.create_state(), [1, 2, 3]))
         6
-    """
-
-    _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
-    is_incremental: ClassVar[bool] = True
-    state_bytes: ClassVar[int | None] = None
-
-    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
-
-        @property
-        def remove_events(self) -> Callable[[State, Sequence[In]], State] | None:
-            """Take payloads out of a state, where removing can undo adding."""
-
-        @property
-        def combine(self) -> Callable[[State, State], State] | None:
-            """Merge two states, where they can be merged."""
-
-        @property
-        def deduct(self) -> Callable[[State, State], State] | None:
-            """Undo a merge, where it can be undone."""
-
-        @property
-        def upgrade_state(self) -> Callable[[Any, str], State] | None:
-            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
-
-        @property
-        def columnar_form(self) -> Callable[[Field], ColumnarAggregate[Any, Any] | None] | None:
-            """Return an aggregate that computes the same on arrays; None if there is none for the input."""
-
-    @abstractmethod
-    def create_state(self) -> State:
-        """Return the state of a window without members. Called at any time; never return a shared object."""
-
-    @abstractmethod
-    def add_events(self, state: State, payloads: Sequence[In]) -> State:
-        """Return the state with more members.
-
-        Args:
-            state: Yours to change and return.
-            payloads: The new ones, at least one; in any order, unless `reads_order`. Read-only.
-        """
-
-    @abstractmethod
-    def compute_result(self, state: State) -> Out:
-        """Return the value of a window that has at least one member. The state stays as it was."""
-
-
-class TimeSensitiveIncrementalAggregate(Module, ABC, Generic[In, State, Out]):
-    """Reduce a window to one value, updating it as events come and go, knowing lifetimes and the window.
-
-    As `IncrementalAggregate`, with events instead of payloads and the window as the last argument:
-    `remove_events(state, events, window) -> state` and `upgrade_state(state, version, window) -> state` are optional in
-    the same way. An event whose lifetime changes is
-    removed as it was and added as it is. `combine` and `deduct` are not used: states of different windows do not
-    mix.
-
-    Laws (checked by `muntin.testing.TimeSensitiveIncrementalAggregateLaws`): 1, 2, 4, 5 and 6 of
-    `IncrementalAggregate`.
-
-    Cost: one call of `add_events`, and one of `remove_events`, per window and micro-batch. Without
-    `remove_events` a change inside a window that was already evaluated rebuilds its state.
-
-    Example:
-        >>> class Busy(TimeSensitiveIncrementalAggregate[str, int, float]):
+        >>> class Busy(IncrementalAggregate[str, int, float]):
         ...     name, version = "demo.busy", "1.0.0"
+        ...     is_time_sensitive = True
         ...     def create_state(self, window):
         ...         return 0
         ...     def add_events(self, state, events, window):
@@ -152,37 +99,64 @@ class TimeSensitiveIncrementalAggregate(Module, ABC, Generic[In, State, Out]):
 
     _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
     is_incremental: ClassVar[bool] = True
-    is_time_sensitive: ClassVar[bool] = True
-    reads_times: ClassVar[bool] = True
+    state_bytes: ClassVar[int | None] = None
 
-    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
-
-        @property
-        def remove_events(self) -> Callable[[State, Sequence[Event[In]], Window], State] | None:
-            """Take events out of a state, where removing can undo adding."""
+    if TYPE_CHECKING:  # what a type checker compares a method with; at run time there is only what is defined
 
         @property
-        def upgrade_state(self) -> Callable[[Any, str, Window], State] | None:
+        @abstractmethod
+        def create_state(self) -> Callable[[], State] | Callable[[Window], State]:
+            """Return the state of a window without members. Called at any time; never return a shared object."""
+
+        @property
+        @abstractmethod
+        def add_events(
+            self,
+        ) -> Callable[[State, Sequence[In]], State] | Callable[[State, Sequence[Event[In]], Window], State]:
+            """Return the state with more members; it is yours to change."""
+
+        @property
+        @abstractmethod
+        def compute_result(self) -> Callable[[State], Out] | Callable[[State, Window], Out]:
+            """Return the value of a window that has at least one member. The state stays as it was."""
+
+        @property
+        def remove_events(
+            self,
+        ) -> Callable[[State, Sequence[In]], State] | Callable[[State, Sequence[Event[In]], Window], State] | None:
+            """Take members out of a state, where removing can undo adding."""
+
+        @property
+        def combine(self) -> Callable[[State, State], State] | None:
+            """Merge two states, where they can be merged."""
+
+        @property
+        def deduct(self) -> Callable[[State, State], State] | None:
+            """Undo a merge, where it can be undone."""
+
+        @property
+        def upgrade_state(self) -> Callable[[Any, str], State] | Callable[[Any, str, Window], State] | None:
             """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
 
         @property
         def columnar_form(self) -> Callable[[Field], ColumnarAggregate[Any, Any] | None] | None:
-            """Return an aggregate that computes the same on arrays where all events span their window; None if none."""
+            """Return an aggregate that computes the same on arrays; None if there is none for the input."""
 
-    @abstractmethod
-    def create_state(self, window: Window) -> State:
-        """Return the state of a window without members."""
+    else:
 
-    @abstractmethod
-    def add_events(self, state: State, events: Sequence[Event[In]], window: Window) -> State:
-        """Return the state with more members.
+        @abstractmethod
+        def create_state(self):
+            """Return the state of a window without members. Called at any time; never return a shared object."""
 
-        Args:
-            state: Yours to change and return.
-            events: The new ones with clipped lifetimes, at least one; in any order, unless `reads_order`. Read-only.
-            window: The window's extent.
-        """
+        @abstractmethod
+        def add_events(self, state, payloads):
+            """Return the state with more members.
 
-    @abstractmethod
-    def compute_result(self, state: State, window: Window) -> Out:
-        """Return the value of a window that has at least one member. The state stays as it was."""
+            Args:
+                state: Yours to change and return.
+                payloads: The new ones, at least one; in any order, unless `reads_order`. Read-only.
+            """
+
+        @abstractmethod
+        def compute_result(self, state):
+            """Return the value of a window that has at least one member. The state stays as it was."""

@@ -21,10 +21,10 @@ class IncrementalOperator(Module, ABC, Generic[In, State, Row]):
     """Turn the payloads of a window into any number of rows, updating a state as payloads come and go.
 
     As `IncrementalAggregate`, including the optional `remove_events`, `combine` and `deduct`, but
-    `compute_result` returns rows; see `Operator` for what a row may be.
+    `compute_result` returns rows; see `Operator` for what a row may be, also if it is time-sensitive.
 
     Laws (checked by `muntin.testing.IncrementalOperatorLaws`): those of `IncrementalAggregate`; rows are compared
-    as a bag.
+    as a bag. If it is time-sensitive, *outputs obey the* declared `contract`.
 
     Cost: as `IncrementalAggregate`.
 
@@ -40,62 +40,9 @@ class IncrementalOperator(Module, ABC, Generic[In, State, Row]):
         >>> seen = Seen()
         >>> seen.compute_result(seen.add_events(seen.create_state(), ["b", "a", "b"]))
         ['a', 'b']
-    """
-
-    _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
-    is_incremental: ClassVar[bool] = True
-    is_operator: ClassVar[bool] = True
-
-    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
-
-        @property
-        def remove_events(self) -> Callable[[State, Sequence[In]], State] | None:
-            """Take payloads out of a state, where removing can undo adding."""
-
-        @property
-        def combine(self) -> Callable[[State, State], State] | None:
-            """Merge two states, where they can be merged."""
-
-        @property
-        def deduct(self) -> Callable[[State, State], State] | None:
-            """Undo a merge, where it can be undone."""
-
-        @property
-        def upgrade_state(self) -> Callable[[Any, str], State] | None:
-            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
-
-    @abstractmethod
-    def create_state(self) -> State:
-        """Return the state of a window without members. Called at any time; never return a shared object."""
-
-    @abstractmethod
-    def add_events(self, state: State, payloads: Sequence[In]) -> State:
-        """Return the state with more members.
-
-        Args:
-            state: Yours to change and return.
-            payloads: The new ones, at least one; in any order, unless `reads_order`. Read-only.
-        """
-
-    @abstractmethod
-    def compute_result(self, state: State) -> Iterable[Row]:
-        """Return the rows of a window that has at least one member. The state stays as it was."""
-
-
-class TimeSensitiveIncrementalOperator(Module, ABC, Generic[In, State, Row]):
-    """Turn the events of a window into any number of rows, updating a state, with lifetimes if it likes.
-
-    As `TimeSensitiveIncrementalAggregate`, but `compute_result` returns rows, bare or as events; see
-    `TimeSensitiveOperator` for which lifetimes are allowed.
-
-    Laws (checked by `muntin.testing.TimeSensitiveIncrementalOperatorLaws`): those of
-    `TimeSensitiveIncrementalAggregate`; rows are compared as a bag and obey the declared `contract`.
-
-    Cost: as `TimeSensitiveIncrementalAggregate`.
-
-    Example:
-        >>> class Latest(TimeSensitiveIncrementalOperator[str, list[int], str]):
+        >>> class Latest(IncrementalOperator[str, list[int], str]):
         ...     name, version = "demo.latest", "1.0.0"
+        ...     is_time_sensitive = True
         ...     def create_state(self, window):
         ...         return []
         ...     def add_events(self, state, events, window):
@@ -110,33 +57,61 @@ class TimeSensitiveIncrementalOperator(Module, ABC, Generic[In, State, Row]):
     _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
     is_incremental: ClassVar[bool] = True
     is_operator: ClassVar[bool] = True
-    is_time_sensitive: ClassVar[bool] = True
-    reads_times: ClassVar[bool] = True
 
-    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+    if TYPE_CHECKING:  # what a type checker compares a method with; at run time there is only what is defined
 
         @property
-        def remove_events(self) -> Callable[[State, Sequence[Event[In]], Window], State] | None:
-            """Take events out of a state, where removing can undo adding."""
+        @abstractmethod
+        def create_state(self) -> Callable[[], State] | Callable[[Window], State]:
+            """Return the state of a window without members. Called at any time; never return a shared object."""
 
         @property
-        def upgrade_state(self) -> Callable[[Any, str, Window], State] | None:
+        @abstractmethod
+        def add_events(
+            self,
+        ) -> Callable[[State, Sequence[In]], State] | Callable[[State, Sequence[Event[In]], Window], State]:
+            """Return the state with more members; it is yours to change."""
+
+        @property
+        @abstractmethod
+        def compute_result(
+            self,
+        ) -> Callable[[State], Iterable[Row]] | Callable[[State, Window], Iterable[Event[Row] | Row]]:
+            """Return the rows of a window that has at least one member. The state stays as it was."""
+
+        @property
+        def remove_events(
+            self,
+        ) -> Callable[[State, Sequence[In]], State] | Callable[[State, Sequence[Event[In]], Window], State] | None:
+            """Take members out of a state, where removing can undo adding."""
+
+        @property
+        def combine(self) -> Callable[[State, State], State] | None:
+            """Merge two states, where they can be merged."""
+
+        @property
+        def deduct(self) -> Callable[[State, State], State] | None:
+            """Undo a merge, where it can be undone."""
+
+        @property
+        def upgrade_state(self) -> Callable[[Any, str], State] | Callable[[Any, str, Window], State] | None:
             """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
 
-    @abstractmethod
-    def create_state(self, window: Window) -> State:
-        """Return the state of a window without members."""
+    else:
 
-    @abstractmethod
-    def add_events(self, state: State, events: Sequence[Event[In]], window: Window) -> State:
-        """Return the state with more members.
+        @abstractmethod
+        def create_state(self):
+            """Return the state of a window without members. Called at any time; never return a shared object."""
 
-        Args:
-            state: Yours to change and return.
-            events: The new ones with clipped lifetimes, at least one; in any order, unless `reads_order`. Read-only.
-            window: The window's extent.
-        """
+        @abstractmethod
+        def add_events(self, state, payloads):
+            """Return the state with more members.
 
-    @abstractmethod
-    def compute_result(self, state: State, window: Window) -> Iterable[Event[Row] | Row]:
-        """Return the rows of a window that has at least one member. The state stays as it was."""
+            Args:
+                state: Yours to change and return.
+                payloads: The new ones, at least one; in any order, unless `reads_order`. Read-only.
+            """
+
+        @abstractmethod
+        def compute_result(self, state):
+            """Return the rows of a window that has at least one member. The state stays as it was."""

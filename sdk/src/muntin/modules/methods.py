@@ -11,6 +11,18 @@ from typing import Any, Final
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.signatures import signature_of
 
+_OPTIONAL: Final = {
+    "remove_events": ("state", "payloads"),
+    "combine": ("state", "other"),
+    "deduct": ("state", "other"),
+    "upgrade_state": ("state", "version"),
+    "columnar_form": ("reads",),
+}
+"""The arguments of the methods that a base class leaves out; see `capabilities`."""
+
+_WITHOUT_WINDOW: Final = frozenset({"combine", "deduct", "columnar_form"})
+"""The methods that a time-sensitive module is not given the window in."""
+
 
 def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDefinitionError:
     """Return the error for a class that does not define methods; what it defines under a similar name is told.
@@ -35,19 +47,6 @@ def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDef
     return ModuleDefinitionError("\n".join(lines))
 
 
-_OPTIONAL: Final = {
-    "remove_events": ("state", "payloads"),
-    "combine": ("state", "other"),
-    "deduct": ("state", "other"),
-    "upgrade_state": ("state", "version"),
-    "columnar_form": ("reads",),
-}
-"""The arguments of the methods that a base class leaves out; see `capabilities`."""
-
-_WITH_WINDOW: Final = {"remove_events": ("state", "events", "window"), "upgrade_state": ("state", "version", "window")}
-"""The same for a time-sensitive base class, where it is something else."""
-
-
 def check_methods(cls: Any) -> None:
     """Refuse a method that cannot be called as the base class says, such as one that takes a window and gets none.
 
@@ -62,8 +61,8 @@ def check_methods(cls: Any) -> None:
     base = next(some for some in cls.__mro__ if "_roles" in vars(some))
     functions = {name: part for name, part in vars(base).items() if isinstance(part, FunctionType)}
     required = {name: _names(function) for name, function in functions.items() if not name.startswith("_")}
-    optional = _OPTIONAL | _WITH_WINDOW if base.is_time_sensitive else _OPTIONAL
-    for name, given in {**optional, **required}.items():
+    for name, untimed in {**_OPTIONAL, **required}.items():
+        given = _timed(untimed) if cls.is_time_sensitive and name not in _WITHOUT_WINDOW else untimed
         method = inspect.getattr_static(cls, name, None)
         if not isinstance(method, FunctionType) or method is vars(base).get(name):
             continue
@@ -72,7 +71,7 @@ def check_methods(cls: Any) -> None:
         except TypeError:
             raise ModuleDefinitionError(
                 f"{cls.name}: {name}({', '.join(_names(method))}) is called with ({', '.join(given)})\n"
-                f"  {_remedy(base, name, given, method)}"
+                f"  {_remedy(cls, base, name, given, method)}"
             ) from None
 
 
@@ -81,9 +80,18 @@ def _names(method: FunctionType) -> tuple[str, ...]:
     return tuple(signature_of(method).parameters)[1:]
 
 
-def _remedy(base: Any, name: str, given: tuple[str, ...], method: FunctionType) -> str:
+def _timed(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what a time-sensitive module gets instead: events for payloads, and the window as well."""
+    return (*("events" if name == "payloads" else name for name in given), "window")
+
+
+def _remedy(cls: Any, base: Any, name: str, given: tuple[str, ...], method: FunctionType) -> str:
     written = f"define it as {name}({', '.join(('self', *given))})"
-    takes_more = len(_names(method)) > len(given)
-    if takes_more and not base.is_time_sensitive and not base.__name__.startswith("Columnar"):
-        return f"{written}, or subclass TimeSensitive{base.__name__}, which knows the events' lifetimes and the window"
+    may_be_timed = (
+        base.__name__.removeprefix("Incremental") in ("Aggregate", "Operator") and name not in _WITHOUT_WINDOW
+    )
+    if may_be_timed and not cls.is_time_sensitive and len(_names(method)) > len(given):
+        return f"{written}, or say is_time_sensitive = True, to be given events with lifetimes and the window"
+    if cls.is_time_sensitive and len(_names(method)) < len(given):
+        return f"{written}, as is_time_sensitive is True"
     return written

@@ -42,11 +42,12 @@ class Module:
             that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
         decimal_places: The number of these digits after the decimal point, such as the 4 of an average, as in Spark.
         accepted_clips: The clipping policies under which the module is correct. All, unless it says so.
-        is_time_sensitive: True for the base classes that see events and the window.
+        is_time_sensitive: True if the module is given events and the window, instead of payloads. A class sets it, and
+            its methods take `events` for `payloads` and the window as their last argument.
         is_operator: True for those that return rows, false for those that return one value.
         is_incremental: True for those that keep a state of a window.
-        reads_times: True if the result depends on the lifetimes of the events. A time-sensitive module that only
-            *writes* times may say False; its windows then close as early as a time-insensitive one's.
+        reads_times: True if the result depends on the lifetimes of the events: by default, if the module is
+            time-sensitive. One that only *writes* times may say False; its windows then close as early as others'.
         reads_order: True if the result depends on the order of the events. The module is then given them by time and,
             at one time, by the query's `events(order=...)`; in windows over time, those alike in both by what it reads
             of them. Such windows are computed from their events each time: states of partial windows have no order.
@@ -74,6 +75,12 @@ class Module:
     exact_up_to: ClassVar[int | None] = None
     needs: ClassVar[Needs] = Needs()
     _preset: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        said = vars(cls)
+        if "is_time_sensitive" in said and "reads_times" not in said:
+            cls.reads_times = cls.is_time_sensitive
 
     @classmethod
     def input_field(cls) -> Field:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from muntin import ClipPolicy, Event, TimeSensitiveIncrementalAggregate, Window
+from muntin import ClipPolicy, Event, IncrementalAggregate, Window
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Weighted:
     ticks: int = 0
 
 
-class AverageOverTime(TimeSensitiveIncrementalAggregate[float, Weighted, float]):
+class AverageOverTime(IncrementalAggregate[float, Weighted, float]):
     """Return the mean of the payloads, each weighted by how long it lasts inside the window.
 
     Example:
@@ -27,6 +27,7 @@ class AverageOverTime(TimeSensitiveIncrementalAggregate[float, Weighted, float])
     """
 
     name, version = "myplugin.average_over_time", "0.1.0"
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL})
 
     def create_state(self, window: Window) -> Weighted:

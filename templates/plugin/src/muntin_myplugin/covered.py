@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muntin import ClipPolicy, Event, TimeSensitiveAggregate, Window
+from muntin import Aggregate, ClipPolicy, Event, Window
 
 
-class Covered(TimeSensitiveAggregate[object, float]):
+class Covered(Aggregate[object, float]):
     """Return the share of the window during which at least one event goes on, from 0 to 1.
 
     It reads no column, only lifetimes, and wants them cut to the window: `clip="full"`.
@@ -18,6 +18,7 @@ class Covered(TimeSensitiveAggregate[object, float]):
     """
 
     name, version = "myplugin.covered", "0.1.0"
+    is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL})
 
     def compute_result(self, events: Sequence[Event[object]], window: Window) -> float:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from muntin import Event, TimeSensitiveIncrementalOperator, Window
+from muntin import Event, IncrementalOperator, Window
 
 
-class Latest(TimeSensitiveIncrementalOperator[str, list[Event[str]], str]):
+class Latest(IncrementalOperator[str, list[Event[str]], str]):
     """Return the events that started last: one, or all that tie.
 
     There is no `remove_events`: the state forgets what would come next.
@@ -20,6 +20,7 @@ class Latest(TimeSensitiveIncrementalOperator[str, list[Event[str]], str]):
     """
 
     name, version = "myplugin.latest", "0.1.0"
+    is_time_sensitive = True
 
     def create_state(self, window: Window) -> list[Event[str]]:
         """Return the state of no events."""

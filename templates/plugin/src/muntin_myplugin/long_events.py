@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from muntin import Event, TimeSensitiveOperator, Window
+from muntin import Event, Operator, Window
 
 
-class LongEvents(TimeSensitiveOperator[str, str]):
+class LongEvents(Operator[str, str]):
     """Return the events that last at least so long, from the start of the window on.
 
     Under the timestamps `unchanged` and `clip` the rows keep the lifetimes that are given here.
@@ -21,6 +21,7 @@ class LongEvents(TimeSensitiveOperator[str, str]):
     """
 
     name, version = "myplugin.long_events", "0.1.0"
+    is_time_sensitive = True
 
     def __init__(self, at_least: int) -> None:
         if at_least < 1:

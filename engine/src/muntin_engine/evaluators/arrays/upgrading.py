@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from muntin import Component, Merge
-from muntin.columnar.states import records_of
+from muntin.columnar.single import records_of
 from muntin.versions import is_same_version
 from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable, parts_of
 from muntin_engine.evaluators.arrays.values import ComponentValues, from_plain

@@ -16,7 +16,7 @@ import pyarrow as pa
 from muntin import Component, Merge
 from muntin.columnar import Ragged, Sums
 from muntin.columnar.arrays import Array, FloatArray, IntArray
-from muntin.columnar.states import component_array, plain_values
+from muntin.columnar.single import component_array, plain_values
 from muntin_engine.evaluators.arrays.coding import stable_order
 from muntin_engine.evaluators.arrays.contract import can_be_subtracted
 from muntin_engine.evaluators.arrays.reducing import reduce_codes

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, get_args, get_origin
 from typing_extensions import TypedDict, TypeVar
 
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
+from muntin.modules.aggregate import Aggregate
 from muntin.modules.capabilities import SupportsColumns
 from muntin.modules.columnar_aggregate import ColumnarAggregate
-from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
+from muntin.modules.incremental_aggregate import IncrementalAggregate
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.schemas import Field, Struct, Variable, bind, describe, spell
@@ -193,14 +193,16 @@ def _all_of(**parts: type[Module]) -> type[Any]:
     is_incremental = all(cls.is_incremental for cls in parts.values())
     states = tuple(cls.state_type() for cls in parts.values())
     types = (payload, tuple[states], record) if is_incremental else (payload, record)  # type: ignore[valid-type]
+    base: Any = IncrementalAggregate if is_incremental else Aggregate
     return make_module(
-        (_AllModules, _base(parts, is_incremental=is_incremental)[types]),
+        (_AllModules, base[types]),
         {
             "name": "muntin.all_of",
             "version": ", ".join(f"{name}: {cls.name} {cls.version}" for name, cls in parts.items()),
             "requires_same_code": any(cls.requires_same_code for cls in parts.values()),
             "accepted_clips": reduce(frozenset.intersection, (cls.accepted_clips for cls in parts.values())),
             "reads_order": any(cls.reads_order for cls in parts.values()),
+            "is_time_sensitive": any(cls.is_time_sensitive for cls in parts.values()),
             "reads_times": any(cls.reads_times for cls in parts.values()),
             "_parts": dict(parts),
             **_methods(parts, is_incremental=is_incremental),
@@ -230,12 +232,6 @@ def _is_needed(parameter: Any) -> bool:
         parameter.VAR_POSITIONAL,
         parameter.VAR_KEYWORD,
     )
-
-
-def _base(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> Any:
-    if any(cls.is_time_sensitive for cls in parts.values()):
-        return TimeSensitiveIncrementalAggregate if is_incremental else TimeSensitiveAggregate
-    return IncrementalAggregate if is_incremental else Aggregate
 
 
 def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict[str, object]:

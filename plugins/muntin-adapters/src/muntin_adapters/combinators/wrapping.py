@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Final
 from muntin.catalog import installed
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
-from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
+from muntin.modules.aggregate import Aggregate
 from muntin.modules.columnar_aggregate import ColumnarAggregate
-from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
-from muntin.modules.incremental_operator import IncrementalOperator, TimeSensitiveIncrementalOperator
+from muntin.modules.incremental_aggregate import IncrementalAggregate
+from muntin.modules.incremental_operator import IncrementalOperator
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
-from muntin.modules.operator import Operator, TimeSensitiveOperator
+from muntin.modules.operator import Operator
 from muntin.modules.signatures import signature_of
 from muntin.windows.extent import Window
 from muntin_adapters.made import Made, constructor, make_module
@@ -33,8 +33,8 @@ METHODS: Final = (
 """The methods that the engine calls; a wrapping module has those that the wrapped one has."""
 
 SAID: Final = (
-    *("accepted_clips", "contract", "decimal_digits", "decimal_places", "reads_times", "reads_order"),
-    "requires_same_code",
+    *("accepted_clips", "contract", "decimal_digits", "decimal_places"),
+    *("is_time_sensitive", "reads_times", "reads_order", "requires_same_code"),
 )
 """Class attributes that hold for a class and for any class that wraps it."""
 
@@ -42,8 +42,6 @@ SAID: Final = (
 FROM_MEMBERS: Final[Mapping[Any, Any]] = {
     IncrementalAggregate: Aggregate,
     IncrementalOperator: Operator,
-    TimeSensitiveIncrementalAggregate: TimeSensitiveAggregate,
-    TimeSensitiveIncrementalOperator: TimeSensitiveOperator,
 }
 """For each base class that keeps a state, the one that computes the same from all members at once."""
 
@@ -199,7 +197,7 @@ def module_class(module: str | type[Module]) -> type[Module]:
 
 
 def base_of(cls: type[Module]) -> Any:
-    """Return the one of the eight base classes that a module has; the columnar one counts as incremental aggregate."""
+    """Return the one of the four base classes that a module has; the columnar one counts as incremental aggregate."""
     base = next(base for base in cls.__mro__ if "_roles" in vars(base))
     return IncrementalAggregate if base is ColumnarAggregate else base
 

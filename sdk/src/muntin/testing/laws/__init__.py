@@ -9,10 +9,6 @@ from muntin.testing.laws.aggregate_laws import (
     IncrementalAggregateLaws,
     IncrementalOperatorLaws,
     OperatorLaws,
-    TimeSensitiveAggregateLaws,
-    TimeSensitiveIncrementalAggregateLaws,
-    TimeSensitiveIncrementalOperatorLaws,
-    TimeSensitiveOperatorLaws,
 )
 from muntin.testing.laws.conformance import laws_of
 from muntin.testing.laws.error import LawError
@@ -42,10 +38,6 @@ __all__ = [
     "RowOperatorLaws",
     "RowWindowLaws",
     "StreamOperatorLaws",
-    "TimeSensitiveAggregateLaws",
-    "TimeSensitiveIncrementalAggregateLaws",
-    "TimeSensitiveIncrementalOperatorLaws",
-    "TimeSensitiveOperatorLaws",
     "TriggerLaws",
     "Verdict",
     "WindowKindLaws",

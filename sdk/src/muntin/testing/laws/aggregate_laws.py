@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
+from muntin.modules.aggregate import Aggregate
 from muntin.modules.columnar_aggregate import ColumnarAggregate
-from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
-from muntin.modules.incremental_operator import IncrementalOperator, TimeSensitiveIncrementalOperator
-from muntin.modules.operator import Operator, TimeSensitiveOperator
+from muntin.modules.incremental_aggregate import IncrementalAggregate
+from muntin.modules.incremental_operator import IncrementalOperator
+from muntin.modules.operator import Operator
 from muntin.testing.laws.columnar_form import ColumnarFormLaws
 from muntin.testing.laws.combining import CombiningLaws, RemovingLaws
 from muntin.testing.laws.definition import DefinitionLaws
@@ -20,7 +20,7 @@ from muntin.testing.laws.several_inputs import SeveralInputsLaws
 from muntin.testing.laws.states import StateLaws, UpgradingLaws
 
 
-class AggregateLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws):
+class AggregateLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws):
     """The laws of an `Aggregate`: subclass it, give it a module, and pytest does the rest.
 
     Example:
@@ -37,22 +37,10 @@ class AggregateLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws):
     _subject_type: ClassVar[type] = Aggregate
 
 
-class TimeSensitiveAggregateLaws(AggregateLaws, ClipLaws):
-    """The laws of a `TimeSensitiveAggregate`, under every clip it accepts; used as `AggregateLaws`."""
-
-    _subject_type: ClassVar[type] = TimeSensitiveAggregate
-
-
-class OperatorLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws):
+class OperatorLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws, LifetimeLaws):
     """The laws of an `Operator`, rows compared as a bag; used as `AggregateLaws`."""
 
     _subject_type: ClassVar[type] = Operator
-
-
-class TimeSensitiveOperatorLaws(OperatorLaws, ClipLaws, LifetimeLaws):
-    """The laws of a `TimeSensitiveOperator`, under every clip it accepts; used as `AggregateLaws`."""
-
-    _subject_type: ClassVar[type] = TimeSensitiveOperator
 
 
 class IncrementalAggregateLaws(
@@ -64,6 +52,7 @@ class IncrementalAggregateLaws(
     CombiningLaws,
     UpgradingLaws,
     ColumnarFormLaws,
+    ClipLaws,
 ):
     """The laws of an `IncrementalAggregate`; those of an absent capability are skipped with a reason.
 
@@ -89,35 +78,20 @@ class IncrementalAggregateLaws(
     _subject_type: ClassVar[type] = IncrementalAggregate
 
 
-class TimeSensitiveIncrementalAggregateLaws(
+class IncrementalOperatorLaws(
     DefinitionLaws,
     PurityLaws,
     SeveralInputsLaws,
     StateLaws,
     RemovingLaws,
+    CombiningLaws,
     UpgradingLaws,
-    ColumnarFormLaws,
     ClipLaws,
-):
-    """The laws of a `TimeSensitiveIncrementalAggregate`; used as `IncrementalAggregateLaws`."""
-
-    _subject_type: ClassVar[type] = TimeSensitiveIncrementalAggregate
-
-
-class IncrementalOperatorLaws(
-    DefinitionLaws, PurityLaws, SeveralInputsLaws, StateLaws, RemovingLaws, CombiningLaws, UpgradingLaws
+    LifetimeLaws,
 ):
     """The laws of an `IncrementalOperator`, rows compared as a bag; used as `IncrementalAggregateLaws`."""
 
     _subject_type: ClassVar[type] = IncrementalOperator
-
-
-class TimeSensitiveIncrementalOperatorLaws(
-    DefinitionLaws, PurityLaws, SeveralInputsLaws, StateLaws, RemovingLaws, UpgradingLaws, ClipLaws, LifetimeLaws
-):
-    """The laws of a `TimeSensitiveIncrementalOperator`; used as `IncrementalAggregateLaws`."""
-
-    _subject_type: ClassVar[type] = TimeSensitiveIncrementalOperator
 
 
 class ColumnarAggregateLaws(LiftingLaws, MergingLaws, IncrementalAggregateLaws):

@@ -16,19 +16,27 @@ from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
 
 
+def _sees_no_times(module: Any) -> str | None:
+    return None if module.is_time_sensitive else f"{named(module)} is not time-sensitive"
+
+
 def _is_unrestricted(module: Any) -> str | None:
     is_bound = module.contract is not OutputContract.UNRESTRICTED
-    return None if is_bound else f"{named(module)} declares the contract {module.contract}"
+    return _sees_no_times(module) or (None if is_bound else f"{named(module)} declares the contract {module.contract}")
 
 
 def _reads_times(module: Any) -> str | None:
-    return f"{named(module)} says that it reads times" if module.reads_times else None
+    return _sees_no_times(module) or (f"{named(module)} says that it reads times" if module.reads_times else None)
 
 
 class ClipLaws(ModuleLaws):
     """A time-sensitive module is correct under every clip that it accepts, and reads no times if it says so."""
 
-    @law("make it work, or name in accepted_clips only the policies under which it does")
+    @law(
+        "make it work, or name in accepted_clips only the policies under which it does",
+        does_not_apply=_sees_no_times,
+        is_for_some=True,
+    )
     def test_accepted_clips_work(self, trial: ModuleTrial) -> None:
         """Under each clip in accepted_clips the module computes a result, also of events without an end."""
         window = trial.subject.window
@@ -37,7 +45,7 @@ class ClipLaws(ModuleLaws):
                 trial.place(window, policy)
                 trial.subject.result(trial.members())
 
-    @law("do not look at lifetimes, or leave reads_times as it is", does_not_apply=_reads_times)
+    @law("do not look at lifetimes, or leave reads_times as it is", does_not_apply=_reads_times, is_for_some=True)
     def test_unread_times_do_not_matter(self, trial: ModuleTrial) -> None:
         """A module that declares reads_times = False gives the same result whatever the lifetimes of its members."""
         members, others = trial.members("member"), trial.members("with times of")
@@ -54,6 +62,7 @@ class LifetimeLaws(ModuleLaws):
     @law(
         "start no output before the window and, if time-bound, before the change that causes it; or declare less",
         does_not_apply=_is_unrestricted,
+        is_for_some=True,
     )
     def test_outputs_obey_the_contract(self, trial: ModuleTrial) -> None:
         """No output starts before its window; if time-bound, a change alters no output before its sync time."""

@@ -21,10 +21,6 @@ from muntin.testing.laws.aggregate_laws import (
     IncrementalAggregateLaws,
     IncrementalOperatorLaws,
     OperatorLaws,
-    TimeSensitiveAggregateLaws,
-    TimeSensitiveIncrementalAggregateLaws,
-    TimeSensitiveIncrementalOperatorLaws,
-    TimeSensitiveOperatorLaws,
 )
 from muntin.testing.laws.conformance import Conformance, laws_of
 from muntin.testing.laws.error import LawError
@@ -42,13 +38,9 @@ from muntin.windows import WindowSpecification
 _LAWS: tuple[type[Conformance], ...] = (
     ColumnarAggregateLaws,
     AggregateLaws,
-    TimeSensitiveAggregateLaws,
     OperatorLaws,
-    TimeSensitiveOperatorLaws,
     IncrementalAggregateLaws,
-    TimeSensitiveIncrementalAggregateLaws,
     IncrementalOperatorLaws,
-    TimeSensitiveIncrementalOperatorLaws,
     RowOperatorLaws,
     StreamOperatorLaws,
     FunctionLaws,
