@@ -70,6 +70,7 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.pairing.evaluator",
     "muntin_engine.evaluators.registry",
     "muntin_engine.evaluators.slices.evaluator",
+    "muntin_engine.evaluators.stateless.evaluator",
 )
 ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "evaluator", "registry"))
 TESTING = ("muntin.testing", "pytest", "hypothesis")
@@ -127,7 +128,7 @@ LAYERS = (
             (*PLAIN, *ARRAYS, *ASKED_BY_TASKS, "muntin_engine.metrics", "muntin_engine.workers"),
             never=TESTING,
         )
-        for name in ("bucket_task", "distribute")
+        for name in ("bucket_task", "distribute", "stateless_task")
     ),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),

@@ -248,7 +248,7 @@ def test_explain_says_what_it_does_to_the_watermark() -> None:
     told = dict(line.split(maxsplit=1) for line in explain_plan(plan_of(Silence())).splitlines())
     assert told["window"] == "none, each event by itself, emit final"
     assert told["order"] == "by time, and at one time by id; an event is handed over when the watermark passes it"
-    assert told["evaluator"] == "event_by_event: the query has no windows"
+    assert told["evaluator"] == "event_by_event: test.silence 1 keeps a state, or asks for wake-ups"
     assert told["output"].startswith("is complete up to the watermark, as no row starts before the event")
     assert told["lag"] == "none"
 

@@ -13,7 +13,7 @@ from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_by_name, check_name, check_path
 from muntin_engine.api.query import Query
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.plan.planner import keeping_late_rows
+from muntin_engine.plan.planner import evaluator_of, keeping_late_rows
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -59,6 +59,11 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
             raise QueryError(
                 f"{name!r} has several inputs, {', '.join(given.name for given in query.plan.inputs)}, and queries of "
                 "one pass read one\n  write it with a query of its own"
+            )
+        if not evaluator_of(query.plan).keeps_state:
+            raise QueryError(
+                f"{name!r} keeps no state, so its rows do not meet those of others in buckets\n"
+                "  write it with a query of its own"
             )
     first, of_first = next(iter(queries.items()))
     for name, query in queries.items():

@@ -54,6 +54,7 @@ class Evaluator(ABC):
         takes_several_windows: True if a query may have several specifications of windows.
         takes_windows: True if it runs queries with windows; otherwise it runs those without, and no others.
         lifts_rows: True if it merges rows where they are, before the shuffle, and no row reaches the buckets.
+        keeps_state: False if each task has the results of its rows, so that there are neither buckets nor a shuffle.
         unreported: The metrics that it cannot report.
     """
 
@@ -65,6 +66,7 @@ class Evaluator(ABC):
     takes_several_windows: ClassVar[bool] = False
     takes_windows: ClassVar[bool] = True
     lifts_rows: ClassVar[bool] = False
+    keeps_state: ClassVar[bool] = True
     unreported: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
@@ -102,6 +104,18 @@ class Evaluator(ABC):
             ModuleFailedError: A module raised an exception.
         """
         raise AssertionError(f"{self.name} does not lift rows: {task.plan.inputs}, {rows.num_rows}, {side}")
+
+    def follow(self, task: TaskPayload, rows: pa.Table) -> pa.Table:
+        """Return the results of the good rows of a task, unless it `keeps_state`.
+
+        Args:
+            task: The query.
+            rows: The rows.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+        """
+        raise AssertionError(f"{self.name} keeps a state: {task.plan.inputs}, {rows.num_rows}")
 
     @abstractmethod
     def load(self) -> None:

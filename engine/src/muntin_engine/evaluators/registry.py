@@ -13,9 +13,11 @@ from muntin_engine.evaluators.joins.evaluator import JoinEvaluator
 from muntin_engine.evaluators.ordered.evaluator import EventByEventEvaluator, RowsEvaluator
 from muntin_engine.evaluators.pairing.evaluator import PairEvaluator
 from muntin_engine.evaluators.slices.evaluator import SlicedEvaluator
+from muntin_engine.evaluators.stateless.evaluator import StatelessEvaluator
 
 EVALUATORS: Final[tuple[Evaluator, ...]] = (
     *(ColumnarEvaluator(), SlicedEvaluator(), GeneralEvaluator(), RowsEvaluator()),
+    StatelessEvaluator(),
     EventByEventEvaluator(),
     PairEvaluator(),
     JoinEvaluator(),

@@ -82,7 +82,7 @@ def to_arrow(values: Sequence[object], field: Field, arrow_type: pa.DataType) ->
     if wrong:
         raise MisfitError(next(value for value in values if type(value) in wrong), field)
     within = _HELD.get(data_type.kind)
-    if within is None:
+    if within is None or (within is _float and set(map(type, values)) <= _FLOATS):
         return _array(values, field, arrow_type)
     held: list[object] = []
     try:
@@ -224,6 +224,7 @@ def _interval(value: timedelta, arrow_type: pa.DataType) -> timedelta | None:
     return value if _integer(value // _MICROSECOND, arrow_type) is not None else None
 
 
+_FLOATS: Final = {float, type(None)}
 _MICROSECOND: Final = timedelta(microseconds=1)
 _HELD: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
     ScalarKind.INTEGER: _integer,

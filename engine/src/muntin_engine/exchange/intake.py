@@ -58,12 +58,8 @@ def take_in(task: TaskPayload, *blobs: Iterable[bytes]) -> Intake:
     for given, own in zip(task.inputs, blobs, strict=True):
         key_watermarks: list[tuple[Key, int]] = []
         for blob in own:
-            rows = from_blob(blob)
-            problems = rows.column("problem")
-            if problems.null_count < len(problems):
-                bad = rows.filter(problems.is_valid())
-                intake.rejected += _rejected(given, bad, [PROBLEMS[code] for code in bad.column("problem").to_pylist()])
-                rows = rows.filter(problems.is_null())
+            rows, rejected = without_problems(given, from_blob(blob))
+            intake.rejected += rejected
             if given.tracker.policy.by_key:
                 rows, more = _without_key_watermarks(given, rows)
                 key_watermarks += more
@@ -73,6 +69,16 @@ def take_in(task: TaskPayload, *blobs: Iterable[bytes]) -> Intake:
         intake.key_watermarks.append(key_watermarks)
     intake.changes = list(zip(keys.values(), changes.values(), strict=True))
     return intake
+
+
+def without_problems(given: InputTask, rows: pa.Table) -> tuple[pa.Table, list[SideOutputRow]]:
+    """Return the rows that have no problem of their own, and the others as they are rejected."""
+    problems = rows.column("problem")
+    if problems.null_count == len(problems):
+        return rows, []
+    bad = rows.filter(problems.is_valid())
+    told = (PROBLEMS[code] for code in bad.column("problem").to_pylist())
+    return rows.filter(problems.is_null()), [*_rejected(given, bad, told)]
 
 
 def _sorted_by_key(given: InputTask, table: pa.Table) -> Iterator[tuple[Hashable, Key, Sequence[InputChange]]]:
@@ -132,8 +138,8 @@ def _values(table: pa.Table, name: str) -> Iterable[object]:
     if name not in table.column_names:
         return repeat(None)
     column = table.column(name)
-    if pa.types.is_integer(column.type) and not column.null_count:
-        column = column.to_numpy()  # whose integers become Python's ten times as fast
+    if (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) and not column.null_count:
+        column = column.to_numpy()  # whose numbers become Python's ten times as fast
         return column.tolist()  # type: ignore[no-any-return]
     values: list[Any] = column.to_pylist()
     return values

@@ -73,7 +73,10 @@ def _topics_of_input(plan: Plan, given: Input) -> list[tuple[str, str]]:
         *([("where", _explain_filter(given))] if given.columns.conditions else []),
         *(("events", text) for text in _explain_changes(plan, given)),
         ("progress", _CHAINED if given.is_chained else _explain_progress(plan, given)),
-        ("late", _explain_late(plan, given)),
+        (
+            "late",
+            _explain_late(plan, given) if evaluator_of(plan).keeps_state else "no row is, as there is no watermark",
+        ),
         *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),
     ]
 
@@ -131,6 +134,8 @@ _DISCARDED: Final = "those that the module returns are discarded; timestamps='un
 
 def _explain_key(plan: Plan) -> str:
     names = ", ".join(key.name for key in plan.keys)
+    if not evaluator_of(plan).keeps_state:
+        return f"{names or 'none'}; rows are not grouped"
     return f"{names}, over {plan.buckets} buckets" if names else "none: all rows are one group, in one task"
 
 

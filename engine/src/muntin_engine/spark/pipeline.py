@@ -40,6 +40,7 @@ from muntin_engine.spark.session.worker_settings import settings_of
 from muntin_engine.spark.shipping.packed_task import pack_task, pack_tasks
 from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
+from muntin_engine.spark.stateless import StatelessTask
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of, time_type_of
 from muntin_engine.spark.uniting import shared, united
 from muntin_engine.spark.unread_rows import warn_of_unread_rows
@@ -63,6 +64,7 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
     schema = result_schema(query)
     blobs = evaluated(query)
     if watermark is not None:
+        _check_output_watermark(query)
         return with_watermark(query, watermark, blobs, schema)
     return rows_of(blobs, RESULTS, schema)
 
@@ -70,6 +72,7 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
 @in_session()
 def output_as_events(query: PlannedQuery, output: str) -> DataFrame:
     """Return an output of a query as rows that say what they do, with the watermarks of its buckets."""
+    _check_output_watermark(query)
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     return event_rows(query, evaluated(query), schema, output)
 
@@ -112,12 +115,14 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     described = _task(query)
     task = pack_task(described)
     check_workers(source.sparkSession, [task], is_streaming=False)
+    teller, keeps_state = None, planner.evaluator_of(query.plan).keeps_state
+    if is_told:
+        name, skipping = query.metrics_name, skipped_nulls(query.plan)
+        teller = teller_of(source.sparkSession, name, len(described.buckets) if keeps_state else None, skipping)
+    if not keeps_state:
+        return united(query.sources).mapInArrow(StatelessTask(task, teller), OUTPUT)
     schema = spark_schema_of(exchange_schema(len(query.sources)))
     grouped = united(query.sources).mapInArrow(Distributor(task), schema).groupBy("bucket")
-    teller = None
-    if is_told:
-        name, count, skipping = query.metrics_name, len(described.buckets), skipped_nulls(query.plan)
-        teller = teller_of(source.sparkSession, name, count, skipping)
     return grouped.applyInArrow(static_bucket(task, teller), OUTPUT)
 
 
@@ -141,13 +146,16 @@ def evaluated_in_one_pass(
     tasks = pack_tasks(described)
     check_workers(session, tasks, is_streaming=True)
     schema = spark_schema_of(exchange_schema(len(queries[0].sources)))
-    if len(queries) == 1:
-        exchanged = united(queries[0].sources).mapInArrow(Distributor(*tasks), schema)
+    if not planner.evaluator_of(queries[0].plan).keeps_state:
+        blobs = united(queries[0].sources).mapInArrow(StatelessTask(tasks[0]), OUTPUT)
     else:
-        rows = shared([query.source for query in queries])
-        exchanged = rows.df.mapInArrow(SharedDistributor(tasks, rows.owned), schema)
-    processor = BucketProcessor(_by_bucket(described, tasks), has_begun=has_begun)
-    blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
+        if len(queries) == 1:
+            exchanged = united(queries[0].sources).mapInArrow(Distributor(*tasks), schema)
+        else:
+            rows = shared([query.source for query in queries])
+            exchanged = rows.df.mapInArrow(SharedDistributor(tasks, rows.owned), schema)
+        processor = BucketProcessor(_by_bucket(described, tasks), has_begun=has_begun)
+        blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
     for query, of_query, outputs in zip(queries, described, taken, strict=True):
         totals = F.col("totals")
         if len(queries) > 1:
@@ -227,11 +235,19 @@ def _schema(query: PlannedQuery, names: Iterable[str], outputs: Iterable[Field])
 
 
 def _check_progress(plan: Plan) -> None:
-    if not plan.says_when_complete:
+    if not plan.says_when_complete and planner.evaluator_of(plan).keeps_state:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"
             "  give events() a delay, such as delay='10 minutes', another progress policy, or a change column with "
             "punctuation rows\n  a withWatermark() of the input is not read"
+        )
+
+
+def _check_output_watermark(query: PlannedQuery) -> None:
+    if query.source.df.isStreaming and not query.plan.says_when_complete:
+        raise QueryError(
+            f"the results of {query.plan.spelled_grouping} have no watermark, as the input has none\n"
+            "  give events() a delay, such as delay='10 minutes', or another progress policy"
         )
 
 

@@ -60,7 +60,7 @@ _MOST_QUERIES: Final = 1000
 @dataclass(slots=True)
 class _ComputedQuery:
     name: str
-    buckets: int
+    buckets: int | None
     skipping: Mapping[str, SkippedNulls] = field(default_factory=dict)
     counts: dict[int, BucketCounts] = field(default_factory=dict)
     said: tuple[str, str] = ("", "")
@@ -84,7 +84,11 @@ class _ComputedQuery:
             return ""
         largest_first = sorted(reasons.items(), key=lambda counted: (-counted[1], counted[0]))
         told = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
-        part = "" if self.is_complete else f"\n  so far: {len(self.counts)} of {self.buckets} buckets were computed"
+        part = (
+            ""
+            if self.is_complete or self.buckets is None
+            else f"\n  so far: {len(self.counts)} of {self.buckets} buckets were computed"
+        )
         return (
             f"{self.name}: {rejected:,} of {rows:,} rows of the static input were rejected: {told}{part}\n"
             "  the query's rejected() returns them, each with its reason"
@@ -123,12 +127,12 @@ class Rejections:
         self._is_waiting = False
         self._lock = threading.RLock()
 
-    def expect(self, name: str, buckets: int, skipping: Mapping[str, SkippedNulls] | None = None) -> int:
+    def expect(self, name: str, buckets: int | None, skipping: Mapping[str, SkippedNulls] | None = None) -> int:
         """Return a number for a query that may be computed from now on.
 
         Args:
             name: The name of the query.
-            buckets: How many buckets it has.
+            buckets: How many buckets it has; None for one without, whose tasks count, as many as Spark makes.
             skipping: By its label, each module that is to be warned of if it skips rows.
         """
         with self._lock:
@@ -221,7 +225,9 @@ class Teller:
         self.accumulator.add({(self.query, bucket): BucketCounts(accepted, dict(reasons), dict(skipped))})
 
 
-def teller_of(session: AnySession, name: str, buckets: int, skipping: Mapping[str, SkippedNulls]) -> Teller | None:
+def teller_of(
+    session: AnySession, name: str, buckets: int | None, skipping: Mapping[str, SkippedNulls]
+) -> Teller | None:
     """Return the teller of a query that is about to be built; None on Spark Connect, which has no accumulators."""
     if not isinstance(session, SparkSession):
         return None

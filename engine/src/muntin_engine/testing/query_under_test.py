@@ -152,6 +152,7 @@ class QueryUnderTest:
             start=NamedColumn("start", _TICKS),
             end=None if self.is_point else NamedColumn("end", _TICKS),
             id=NamedColumn("id", _TICKS) if has_ids else None,
+            change=NamedColumn("change", "string"),
             keys=(NamedColumn("key", _TICKS),),
             payload=tuple(NamedColumn(name, "") for name in (*(f"input {place}" for place in range(inputs)), *of_rows)),
         )

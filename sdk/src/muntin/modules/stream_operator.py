@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, final
 
 from typing_extensions import TypeVar
 
@@ -39,7 +39,8 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     neither on the order of arrival nor on micro-batches and restarts. Events of one time come in the order that the
     query names as `order`, and those that are alike in it in an order of their values.
 
-    Both calls may change the state in place, so it is a dict, a list or a dataclass, of plain data. Both may return
+    Both calls may change the state in place, so it is a dict, a list or a dataclass, of plain data. An operator that
+    leaves `create_state` out is *stateless*: its state is None, and each event counts by itself. Both calls may return
     rows. A bare row is a point at the time of the call. A row returned as an `Event` keeps that lifetime, which may not
     start before that time: the output is complete as far as the input is.
 
@@ -66,7 +67,8 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
 
     Cost: a call per event and wake-up, each with a question to `next_time` and `is_empty`. A micro-batch reads and
     writes the states of the keys that have events, or a wake-up that is due, and no others. A key is kept until
-    `is_empty`.
+    `is_empty`. A stateless operator over events without a watermark costs no shuffle, no state and no wait: it gets
+    each event where the row is read.
 
     Source: `CepTimeStreamOperator` of StreamInsight, with `NextCti` and `IsEmpty`; `KeyedProcessFunction` of Flink.
 
@@ -102,9 +104,12 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
         def upgrade_state(self) -> Callable[[Any, str], State] | None:
             """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
 
-    @abstractmethod
     def create_state(self) -> State:
-        """Return the state of a new key. Called at any time; never return a shared object."""
+        """Return the state of a new key; None, the default, for an operator without one.
+
+        Called at any time; never return a shared object.
+        """
+        return cast("State", None)
 
     @abstractmethod
     def on_event(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
@@ -132,13 +137,14 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
         """
 
     def is_empty(self, state: State) -> bool:
-        """Return True if the key can be forgotten, as its state is as good as a new one. False, by default.
+        """Return True if the key can be forgotten, as its state is as good as a new one.
+
+        By default a key with a state is kept, and one without is forgotten.
 
         Args:
             state: The state of the key; read-only.
         """
-        del state
-        return False
+        return state is None
 
 
 class IntervalOperator(StreamOperator[In, State, Row], ABC):

@@ -58,7 +58,9 @@ class OperatorCalls:
 
     def is_empty(self, key: object, tick: Window, state: Any) -> bool:
         """Return True if the key can be forgotten."""
-        return self._is_empty is not None and bool(self._call("is_empty", key, tick, self._is_empty, state))
+        return (
+            state is None if self._is_empty is None else bool(self._call("is_empty", key, tick, self._is_empty, state))
+        )
 
     def next_time(self, key: object, tick: Window, state: Any) -> int:
         """Return the time of the next wake-up; `INFINITY` if there is none.
@@ -100,7 +102,7 @@ class OperatorState(DelayBuffer):
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return self.own is None and super().is_empty
+        return self.own is None and self.wake_up == INFINITY and super().is_empty
 
     def own_data(self, serializer: StateSerializer, key: object) -> list[object]:
         """Return the operator's state, and when it wants to be called."""

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
+from muntin_engine.plan.planner import evaluator_of
 from muntin_engine.spark.pipeline import closed
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import is_connect
@@ -41,6 +42,10 @@ def check_end(query: PlannedQuery, on_end: str) -> None:
         raise QueryError(
             f"on_end={on_end!r} is no way to end a stream\n"
             "  expected: 'leave', so that open windows wait for a later start, or 'close', so that they come out"
+        )
+    if on_end == "close" and not evaluator_of(query.plan).keeps_state:
+        raise QueryError(
+            "on_end='close' emits what waits for the end, and this query keeps no state\n  leave on_end out"
         )
     by_row = "  let its input say that it has ended: by a row with change='close', see events()"
     if on_end == "close" and is_connect(query.source.df.sparkSession):

@@ -168,9 +168,9 @@ class StreamOperatorLaws(PayloadLaws):
         payloads = cls._payload_strategy() if law.is_random else st.nothing()
         body(cls(), StreamOperatorTrial(law, cls.subject(), payloads, cls.steps, data))
 
-    @law("complete the class attributes, the types in brackets, create_state and on_event", is_random=False)
+    @law("complete the class attributes, the types in brackets and on_event", is_random=False)
     def test_definition_is_complete(self, trial: StreamOperatorTrial) -> None:
-        """The class has a name, a version, types, `create_state` and `on_event`, and its methods are rightly spelt."""
+        """The class has a name, a version, types and `on_event`, and its methods are rightly spelt."""
         cls = type(trial.subject)
         try:
             cls.check_definition()

@@ -1,0 +1,69 @@
+"""One task of a query without state: rows in, blobs out. It is a map task and a bucket in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from operator import add
+
+import pyarrow as pa
+
+from muntin.errors import ModuleFailedError
+from muntin_engine.core.changes import Progress
+from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.exchange.bucket_task import (
+    ACCEPTED,
+    REJECTED,
+    RESULTS,
+    OutputBlob,
+    count_sources,
+    skipped_rows,
+    without_collector,
+)
+from muntin_engine.exchange.distribute import read_rows
+from muntin_engine.exchange.durations import Durations
+from muntin_engine.exchange.intake import without_problems
+from muntin_engine.exchange.shuffle import Arrived, to_blob
+from muntin_engine.exchange.side_output import side_output_table
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.metrics import skipped_metric
+from muntin_engine.progress import Observation
+
+
+def run_task(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[OutputBlob]:
+    """Yield the results and the rejected rows of a task, each in its batches, and then the values of metrics.
+
+    Args:
+        task: The query.
+        batches: Its projected rows.
+
+    Raises:
+        ModuleFailedError: The module raised an exception.
+    """
+    evaluator, given, durations = BY_NAME[task.plan.choice.evaluator], task.input, Durations(task)
+    accepted, seen, observed = 0, Progress(), list[Observation]()
+    skipped = [0] * (len(task.choosy_labels) + 2)
+    for batch in batches:
+        with without_collector():
+            with durations.stages["distribute"]:
+                read = read_rows(given, batch)
+                rows, rejected = without_problems(given, read.rows)
+            with durations.stages["evaluate"]:
+                try:
+                    results = evaluator.follow(task, rows)
+                except ModuleFailedError as error:
+                    error.say_window(task.plan.words.spell_interval)
+                    raise
+            with durations.stages["encode"]:
+                blobs = [OutputBlob(RESULTS, results.num_rows, to_blob(results))] if results.num_rows else []
+                if rejected:
+                    blobs.append(OutputBlob(REJECTED, len(rejected), to_blob(side_output_table(rejected))))
+        accepted, seen = accepted + rows.num_rows + read.unchanging, seen.advance(read.progress)
+        observed += read.observed
+        skipped = list(map(add, skipped, [*read.skipped, read.filtered, read.unchanging]))
+        yield from blobs
+    metrics = {
+        skipped_metric(label): count for label, count in skipped_rows(task, Arrived([], skipped=[skipped])).items()
+    }
+    metrics |= {ACCEPTED: accepted, "filtered": skipped[-2], "newest": seen.newest, **durations.metrics(())}
+    metrics |= count_sources(task, task.buckets[0], [observed])
+    yield from (OutputBlob(name, value) for name, value in metrics.items())

@@ -1,0 +1,204 @@
+"""Stream operators without state: each event is handed over where its row is read, and nothing is remembered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin import Event, StreamOperator
+from muntin.errors import ModuleContractError, ModuleFailedError
+from muntin.progress import bounded_delay
+from muntin.testing import Script, WindowedQuery, evaluate
+from muntin.windows.unwindowed import Unwindowed
+from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob
+from muntin_engine.exchange.shuffle import from_blob
+from muntin_engine.exchange.stateless_task import run_task
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.testing import crash_everywhere
+from tests.operators.streams import Step, disordered, drive, meant, plan_of
+from tests.spark_units.tasks import TICKS, rows, task_of
+
+
+class Signs(StreamOperator[int, None, int]):
+    """Gives an odd payload with both signs, and lets one that is above 5 last as long as it says."""
+
+    name, version = "test.signs", "1.0.0"
+
+    def on_event(self, state: None, payload: int, time: int) -> Iterable[Event[int] | int] | None:
+        if payload > 5:
+            return [Event(time, time + payload, payload)]
+        return [payload, -payload] if payload % 2 else None
+
+
+class Alarm(StreamOperator[int, None, int]):
+    """Has no state, and is woken all the same: it says that it is not empty."""
+
+    name, version = "test.alarm", "1.0.0"
+
+    def on_event(self, state: None, payload: int, time: int) -> None:
+        pass
+
+    def next_time(self, state: None) -> int:
+        return 20
+
+    def on_time(self, state: None, time: int) -> list[int]:
+        return [time]
+
+    def is_empty(self, state: None) -> bool:
+        return False
+
+
+def task(module: StreamOperator[Any, Any, Any] | None = None, **changed: Any) -> TaskPayload:
+    schema = pa.schema([("key", pa.string()), ("lifetime", TICKS), ("value", pa.int64())])
+    given = {"evaluator": "stateless", "is_point": True, "plan": {"window": Unwindowed()}, "results": schema}
+    return task_of(module or Signs(), **given | changed)
+
+
+def results(found: Iterable[OutputBlob]) -> list[tuple[Any, ...]]:
+    tables = [from_blob(blob.data).to_pylist() for blob in found if blob.stream == RESULTS and blob.data is not None]
+    return [(*row["lifetime"].values(), row["key"], row["value"]) for rows in tables for row in rows]
+
+
+def test_what_a_task_returns_is_what_the_reference_says_of_its_rows_in_any_order() -> None:
+    seen = 0
+    for seed in range(10):
+        random = Random(seed)
+        given = [(random.choice("ab"), random.randint(-9, 9), random.randint(-9, 9)) for _ in range(30)]
+        some = [given[:10], given[10:11], given[11:]]
+        batches = [
+            rows(start=[time for _, time, _ in part], k0=[key for key, *_ in part], i0=[value for *_, value in part])
+            for part in some
+        ]
+        expected = [
+            (row.start, row.end, key, row.value)
+            for key in "ab"
+            for row in evaluate(
+                WindowedQuery.unwindowed(Signs()), [Event.point(time, value) for of, time, value in given if of == key]
+            )
+        ]
+        found = results(run_task(task(), batches))
+        assert sorted(found) == sorted(expected)
+        seen += len(found)
+    assert seen > 100
+
+
+def test_the_evaluator_of_operators_with_a_state_returns_the_same_and_forgets_each_key_at_once() -> None:
+    for seed in range(5):
+        steps = [
+            Step([row for row in step.rows if not row.is_retracted], step.watermark)
+            for step in disordered(Random(seed), events=20)
+        ]
+        run = drive(plan_of(Signs()), steps, restarts=True)
+        assert run.output == meant(Signs(), steps)
+
+
+def test_a_restart_or_a_crash_at_each_step_does_not_show() -> None:
+    script = Script().point("a", 1, 3).point("b", 9, 7).point("c", 8, 1, key="k").close()
+    assert crash_everywhere(script, WindowedQuery.unwindowed(Signs())).evaluators == ("event_by_event",)
+
+
+def test_an_operator_without_state_that_asks_for_a_wake_up_gets_it() -> None:
+    r"""
+    event         |            1
+    wake-up              !     20
+    """
+    script = Script().point("a", 1, 3).punctuate(9).close()
+    assert crash_everywhere(script, WindowedQuery.unwindowed(Alarm())).evaluators == ("event_by_event",)
+
+
+def test_bad_rows_are_rejected_filtered_ones_and_nulls_are_counted() -> None:
+    batch = rows(start=[1, None, 3, 4], kept=pa.array([True, True, False, True]), i0=[1, 3, 5, None])
+    found = {blob.stream: blob.rows for blob in run_task(task(is_filtered=True), [batch])}
+    expected = {"results": 2, "rejected": 1, "accepted": 2, "filtered": 1, "skipped:test.signs": 1, "newest": 4}
+    assert found == expected
+
+
+def test_keys_that_differ_in_bits_and_sources_are_as_elsewhere() -> None:
+    floats = pa.schema([("key", pa.float64()), ("lifetime", TICKS), ("value", pa.int64())])
+    of_two = task(
+        keys=(pa.float64(),),
+        results=floats,
+        sources=("x", "y"),
+        names={"k0": "key", "start": "at", "i0": "x", "source": "of"},
+    )
+    batch = rows(start=[1, 2], k0=pa.array([float("nan"), None]), i0=[1, 1], source=pa.array(["x", "y"]))
+    found = list(run_task(of_two, [batch]))
+    assert [repr(key) for _, _, key, _ in results(found)] == ["nan", "nan", "None", "None"]
+    assert {blob.stream: blob.rows for blob in found if blob.stream.startswith("rows_")} == {"rows_x": 1, "rows_y": 1}
+
+
+class Broken(Signs):
+    name = "test.broken"
+
+    def on_event(self, state: None, payload: int, time: int) -> Iterable[int]:
+        yield 1 // (8 - time)
+
+
+class Early(Signs):
+    name = "test.early"
+
+    def on_event(self, state: None, payload: int, time: int) -> list[Event[int]]:
+        return [Event(time - payload, time + 1, payload)]
+
+
+class Misfit(Signs):
+    name = "test.misfit"
+
+    def on_event(self, state: None, payload: int, time: int) -> list[Any]:
+        return [payload, "text"] if time == 8 else [payload]
+
+
+@pytest.mark.parametrize(
+    ("module", "error", "said"),
+    [
+        (
+            Broken(),
+            ModuleFailedError,
+            r"test.broken 1.0.0 failed in on_event: ZeroDivisionError(.|\n)*'b'(.|\n)*\[8, 9\)",
+        ),
+        (Early(), ModuleContractError, r"starts at 1, before its cause at 8(.|\n)*'b'"),
+        (Misfit(), ModuleContractError, r"'text'(.|\n)*'b'(.|\n)*\[8, 9\)"),
+    ],
+    ids=["raises", "too early", "another type"],
+)
+def test_an_error_names_module_key_and_time(module: Signs, error: type[Exception], said: str) -> None:
+    with pytest.raises(error) as found:
+        list(run_task(task(module), [rows(start=[2, 8], k0=["a", "b"], i0=[0, 7])]))
+    assert re.search(said, str(found.value)), str(found.value)
+
+
+class Remembers(Signs):
+    name = "test.remembers"
+
+    def create_state(self) -> Any:
+        return []
+
+
+def of(module: StreamOperator[Any, Any, Any], **given: Any) -> str:
+    columns = replace(plan_of(module).input.columns, id=None)
+    plan = plan_of(module, input={"columns": columns, **given})
+    told = dict(line.split(maxsplit=1) for line in explain_plan(plan).splitlines())
+    return told["evaluator"]
+
+
+def test_the_plan_says_why_it_keeps_a_state_or_none() -> None:
+    assert of(Signs()) == "stateless: the query has no windows"
+    assert of(Remembers()) == "event_by_event: test.remembers 1.0.0 keeps a state, or asks for wake-ups"
+    assert of(Alarm()).startswith("event_by_event: test.alarm")
+    delayed = "event_by_event: the input has a watermark, by which rows may be late; without a delay no row is"
+    assert of(Signs(), progress=bounded_delay(5)) == delayed
+    with_ids = explain_plan(plan_of(Signs()))
+    assert "event_by_event: events have ids, so they may be revised" in with_ids
+    free = explain_plan(plan_of(Signs(), input={"columns": replace(plan_of(Signs()).input.columns, id=None)}))
+    told = dict(line.split(maxsplit=1) for line in free.splitlines())
+    assert told["state"] == "none"
+    assert told["row"] == "a call of the operator, in the task that reads the row, without a shuffle"
+    assert told["late"] == "no row is, as there is no watermark"
+    assert told["key"] == "key; rows are not grouped"
