@@ -15,7 +15,7 @@ from muntin import Event, StreamOperator
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.progress import bounded_delay
 from muntin.testing import Script, WindowedQuery, evaluate
-from muntin.windows.unwindowed import Unwindowed
+from muntin.windows.specification import Unwindowed
 from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.stateless_task import run_task
