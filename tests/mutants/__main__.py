@@ -31,7 +31,7 @@ _OUTCOMES: Final = {0: "SURVIVED", 1: "killed"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Draw mutants and tell of each whether it was killed; return 0."""
+    """Draw mutants and tell of each whether it was killed; return 0, or 1 if the tests fail without any."""
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=60, help="how many are drawn")
     parser.add_argument("--seed", type=int, default=1, help="where the randomness starts")
@@ -40,11 +40,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=1, help="how many run at a time")
     parser.add_argument("tests", nargs="*", help="what pytest runs; by default the net")
     options = parser.parse_args(arguments)
-    drawn = draw(options.under or WHERE, options.count, options.seed)
-    print(f"{len(drawn)} mutants, seed {options.seed}", flush=True)
+    drawn, tests = draw(options.under or WHERE, options.count, options.seed), options.tests or NET
+    unchanged = outcome(None, tests, options.seconds)
+    print(f"{len(drawn)} mutants, seed {options.seed}; without any: {unchanged}", flush=True)
+    if "SURVIVED" not in unchanged:
+        return 1
 
     def run(mutant: tuple[Path, int]) -> str:
-        return outcome(mutant, options.tests or NET, options.seconds)
+        return outcome(mutant, tests, options.seconds)
 
     killed = 0
     with ThreadPoolExecutor(options.processes) as pool:
@@ -63,9 +66,9 @@ def draw(under: Sequence[str], count: int, seed: int) -> list[tuple[Path, int]]:
     return Random(seed).sample(every, min(count, len(every)))
 
 
-def outcome(mutant: tuple[Path, int], tests: Sequence[str], seconds: float) -> str:
-    """Run tests on a mutant; return whether it was killed and how long that took."""
-    path, number = mutant
+def outcome(mutant: tuple[Path, int] | None, tests: Sequence[str], seconds: float) -> str:
+    """Run tests on a mutant, or on none; return whether it was killed and how long that took."""
+    path, number = mutant or (ROOT / "__init__.py", -1)
     module = ".".join([ROOT.name, *path.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__")
     command, began = [sys.executable, "-m", "tests.mutants.mutant", module, str(number), *tests], time.monotonic()
     try:

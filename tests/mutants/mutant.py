@@ -1,4 +1,4 @@
-"""`python -m tests.mutants.mutant MODULE NUMBER [pytest arguments]`: run tests on a mutant, which no file holds."""
+"""`python -m tests.mutants.mutant MODULE NUMBER [pytest arguments]`: run tests on a mutant, which no file holds; -1 is none."""
 
 from __future__ import annotations
 
@@ -44,5 +44,6 @@ class _Finder(MetaPathFinder):
 
 if __name__ == "__main__":
     module, number, *arguments = sys.argv[1:]
-    sys.meta_path.insert(0, _Finder(module, int(number)))
+    if int(number) >= 0:
+        sys.meta_path.insert(0, _Finder(module, int(number)))
     sys.exit(pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=line", *arguments]))

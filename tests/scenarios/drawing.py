@@ -29,6 +29,7 @@ from muntin.windows.specification import Unwindowed
 from tests.differential.calendars import LASTING as LASTING_CALENDARS
 from tests.differential.calendars import SCALES, SLICED, spread
 from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS, until_closed
+from tests.differential.forms import HOSTILE, INVERTIBLE, ORACLES
 from tests.differential.modules import OWN_TIMES
 from tests.differential.test_inputs import rising
 from tests.scenarios.modules import ANY, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
@@ -47,7 +48,6 @@ SHARED: Final = (
     {"a": hopping(20, 5), "b": hopping(5, 5), "c": hopping(10, 5, 5)},
     {"a": tumbling(30), "b": tumbling(1)},
 )
-FUSED: Final = (session(4), session(1), session(9), snapshot())
 
 
 def cutting(random: Random) -> Scenario:
@@ -107,11 +107,22 @@ def on_calendars(random: Random) -> Scenario:
     return replace(drawn, stream=Script(tuple(_lasting(steps, 1)) if lifetimes == "points" else steps))
 
 
-def on_edges(random: Random) -> Scenario:
-    """Draw sessions and snapshots of what can be fused."""
+def of_sessions(random: Random) -> Scenario:
+    """Draw sessions of what can be fused."""
     modules = random.choice((COLUMNAR, MERGED))
     lifetimes: Lifetimes = random.choice(("points", "intervals", "intervals", "named"))
-    return _scenario(random, _merging(random, random.choice(FUSED), modules, lifetimes), nulls=0.2)
+    return _scenario(random, _merging(random, session(random.choice((1, 4, 9))), modules, lifetimes), nulls=0.2)
+
+
+def of_snapshots(random: Random) -> Scenario:
+    """Draw snapshots of what can be subtracted, infinite values and such that cancel among it."""
+    name = random.choice(list(INVERTIBLE))
+    lifetimes: Lifetimes = random.choice(("points", "intervals", "intervals", "named"))
+    timestamps = random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END))
+    query = Query(
+        snapshot(), INVERTIBLE[name], timestamps=timestamps, lifetimes=lifetimes, oracles=ORACLES.get(name, ())
+    )
+    return _scenario(random, replace(query, is_filtered=random.random() < 0.2), nulls=0.2, most=len(HOSTILE))
 
 
 def in_order(random: Random) -> Scenario:
@@ -160,7 +171,7 @@ def _row_windows(random: Random) -> Any:
     return windows.with_marks() if random.random() < 0.3 else windows
 
 
-_DRAWN: Final = (cutting, time_bound, on_grids, on_calendars, on_edges, in_order, following, over_rows)
+_DRAWN: Final = (cutting, time_bound, on_grids, on_calendars, of_sessions, of_snapshots, in_order, following, over_rows)
 FAMILIES: Final[dict[str, Callable[[Random], Scenario]]] = {drawn.__name__: drawn for drawn in _DRAWN}
 """The ways to draw a scenario, by name."""
 
@@ -181,7 +192,7 @@ def _merging(
 
 
 def _scenario(
-    random: Random, query: Query, *, nulls: float = 0.0, has_ties: bool = False, is_moved: bool = True
+    random: Random, query: Query, *, nulls: float = 0.0, has_ties: bool = False, is_moved: bool = True, most: int = 9
 ) -> Scenario:
     seed, nulls = random.randrange(10**9), random.choice((0.0, nulls))
     mishaps = Mishaps(
@@ -189,19 +200,20 @@ def _scenario(
         disorder=random.random() < 0.8,
         cuts=random.choice((0.05, 0.2, 0.4)),
         restarts=random.choice((0.0, 0.3, 1.0)),
+        illegal=random.choice((0.0, 0.0, 0.4)),
         crashes=random.choice((0.0, 0.2)),
     )
-    return Scenario(query, _stream(random, query, nulls, has_ties=has_ties, is_moved=is_moved), mishaps)
+    return Scenario(query, _stream(random, query, nulls, has_ties=has_ties, is_moved=is_moved, most=most), mishaps)
 
 
-def _stream(random: Random, query: Query, nulls: float, *, has_ties: bool, is_moved: bool) -> Script:
+def _stream(random: Random, query: Query, nulls: float, *, has_ties: bool, is_moved: bool, most: int) -> Script:
     """Draw a legal stream of the events that a query has: mostly a short one, now and then one hot key with many."""
     is_hot, numbers = random.random() < 0.06, count(1)
 
     def payload(drawn: Random) -> object:
         if has_ties:  # their order tells them apart
             return next(numbers) * 7 % 1_009
-        return None if drawn.random() < nulls else drawn.randint(-9, 9)
+        return None if drawn.random() < nulls else drawn.randint(-9, most)
 
     stream = random_stream(
         random.randrange(10**9),

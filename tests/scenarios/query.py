@@ -18,7 +18,7 @@ from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Struct, Variable, describe
 from muntin.testing import Computation, WindowedQuery
-from muntin.windows import WindowSpecification
+from muntin.windows import CalendarWindows, WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.registry import EVALUATORS
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
@@ -74,6 +74,7 @@ class Query:
         has_order: True if `order="order"` orders the rows of one time, by their payloads.
         forget_keys_after: For how long a key may be silent.
         progress: What says how complete the input is.
+        oracles: What says what the modules must give, where they themselves are not believed.
     """
 
     window: WindowSpecification | Mapping[str, WindowSpecification]
@@ -86,6 +87,7 @@ class Query:
     has_order: bool = False
     forget_keys_after: int | None = None
     progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
+    oracles: tuple[Module, ...] = ()
 
     def __str__(self) -> str:
         modules = ", ".join(module.name for module in self.modules)
@@ -109,6 +111,11 @@ class Query:
     def is_operator(self) -> bool:
         """True if its one module returns rows."""
         return self.modules[0].is_operator
+
+    @property
+    def longest(self) -> int:
+        """A length that no window on a grid of its own reaches."""
+        return 10**9 if any(isinstance(window, CalendarWindows) for window in self.named.values()) else 200
 
     @property
     def rows(self) -> RowWindows | None:
@@ -159,7 +166,7 @@ class Query:
                     itemgetter("x") if self.rows else _same,
                     _accepts(module, of_rows=self.rows is not None),
                 )
-                for module in self.modules
+                for module in self.oracles or self.modules
             ],
             self.clip,
             self.timestamps,

@@ -39,6 +39,7 @@ class Mishaps:
         disorder: True if changes arrive in another legal order, so that a revision may come before its insertion.
         cuts: The probability that a micro-batch ends after a step; None leaves the seams of the stream.
         restarts: The probability that a new process takes a micro-batch: it has the cells and the pickled task alone.
+        illegal: The probability that a micro-batch brings rows that are late, or make no sense, which must be refused.
         crashes: The probability that a bucket evaluates a micro-batch, all or part of its writes are lost, and it does
             so again.
     """
@@ -47,6 +48,7 @@ class Mishaps:
     disorder: bool = True
     cuts: float | None = 0.3
     restarts: float = 0.3
+    illegal: float = 0.0
     crashes: float = 0.15
 
 

@@ -21,6 +21,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from random import Random
 from typing import Any, Final
 
 import pytest
@@ -99,22 +100,40 @@ class Scenario:
 
     def _run(self, evaluator: str, stream: Script) -> None:
         run, history, now = Run(self.query, self.query.evaluators[evaluator], self.mishaps), StreamHistory(), Progress()
-        detours = 0
+        detours, random, illegal = 0, Random(self.mishaps.seed), Counter[str]()
         for batch in stream.batches():
             detours += sum(_is_of_the_dead(history, step) for step in batch.changes)
-            run.take(batch)
+            some = list(self._illegal(random, run, now.watermark)) if random.random() < self.mishaps.illegal else []
+            illegal.update(output for output, _ in some)
+            run.take(batch, [row for _, row in some])
             for step in batch.changes:
                 history.take(step)
             now = now.advance(progress_of(self.query.first, batch))
             if not history.waiting or self.query.emit is EmitPolicy.FINAL:
                 self._compare(run, self._events(history), now)
+        assert run.counts["late"] == illegal["late"], f"late: {run.counts}, not {illegal}"
         refused = run.counts["late"] + run.counts["shed"] + run.counts["rejected"]
-        assert refused <= detours, f"refused: {run.counts}"
+        assert 0 <= refused - illegal.total() <= detours, f"refused: {run.counts}, not {illegal}"
         if now.watermark == INFINITY:
             assert run.is_empty, "state is left of a stream that is closed"
         if not history.waiting:
             taken = run.counts["accepted"] + run.counts["filtered"] + refused
             assert taken == run.counts["sent"], f"vanished: {run.counts}"
+
+    def _illegal(self, random: Random, run: Run, watermark: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield rows that must be refused, each with the output that has it; none of them moves the watermark."""
+        row = run.row(random.choice(("a", "b", None)), 10**6 + run.counts["sent"], 0, 1, 1)
+        wrong: list[dict[str, Any]] = [{"start": None}, {"change": "grow"}, {"start": 2**62}, {"start": -(2**62)}]
+        if self.query.lifetimes in ("intervals", "named"):
+            wrong += [{"end": 0}, {"end": -1}]
+        if self.query.has_ids:
+            wrong += [{"id": None}, {"change": "revise", "new_end": None}]
+        yield "rejected", row | random.choice(wrong)
+        if -(2**61) < watermark < INFINITY:
+            # where output changes at the ends of windows alone, rows are late of which a window is complete
+            far = self.query.longest if self.query.plan().steps else 0
+            start = watermark - far - random.randint(1, 9)
+            yield "late", row | {"start": start, "end": start + 1, "id": 2 * 10**6 + run.counts["sent"]}
 
     def _compare(self, run: Run, histories: Histories, now: Progress) -> None:
         wanted, got = self._wanted(histories, now), run.output
