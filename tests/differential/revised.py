@@ -11,6 +11,7 @@ from operator import itemgetter
 from random import Random
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY, Axis, ColumnarAggregate, EmitPolicy, TimestampPolicy, Window, snapshot
@@ -29,7 +30,6 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 from tests.differential.forms import FORMS, INVERTIBLE
-from tests.differential.slices import values_of
 
 READS = describe(int | None, "payload")
 
@@ -299,3 +299,8 @@ def run(case: RevisedCase) -> RevisedRun:
     for batch in case.batches:
         running.take(batch)
     return running
+
+
+def values_of(results: Any) -> list[Any]:
+    nulls = np.ma.getmaskarray(results)
+    return [None if null else value for value, null in zip(np.ma.getdata(results).tolist(), nulls, strict=True)]

@@ -1,4 +1,7 @@
-"""`python -m tests.mutants.mutant MODULE NUMBER [pytest arguments]`: run tests on a mutant, which no file holds; -1 is none."""
+"""`python -m tests.mutants.mutant MODULE NUMBER [pytest arguments]`: run tests on a mutant, which no file holds.
+
+The number -1 is that of the module as it is.
+"""
 
 from __future__ import annotations
 

@@ -96,15 +96,19 @@ def on_grids(random: Random) -> Scenario:
 
 def on_calendars(random: Random) -> Scenario:
     """Draw calendar windows, where days are skipped, shown twice, or of 23 and 25 hours."""
-    scales = random.choice((SLICED, SLICED, SCALES))
+    scales: dict[str, tuple[Any, str, int]] = random.choice((SLICED, SLICED, SCALES))
     name = random.choice(list(scales))
     window, origin, scale = scales[name]
+    if random.random() < 0.15:
+        name, (day, origin, scale) = "days, forward", SLICED["days, forward"]
+        window = {"day": day, "week": replace(day, size=7, hop=7, start="1970-01-05"), "b": replace(day, size=3, hop=2)}
     modules = random.choice((COLUMNAR, MERGED))
     may_last = scales is SCALES or name in LASTING_CALENDARS
+    may_last &= not isinstance(window, dict)
     lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if may_last else "points"
     drawn = _scenario(random, _merging(random, window, modules, lifetimes), nulls=0.2, is_moved=False)
     steps = spread(drawn.stream, origin, scale).steps
-    return replace(drawn, stream=Script(tuple(_lasting(steps, 1)) if lifetimes == "points" else steps))
+    return replace(drawn, stream=Script(tuple(lasting(steps, 1)) if lifetimes == "points" else steps))
 
 
 def of_sessions(random: Random) -> Scenario:
@@ -123,6 +127,12 @@ def of_snapshots(random: Random) -> Scenario:
         snapshot(), INVERTIBLE[name], timestamps=timestamps, lifetimes=lifetimes, oracles=ORACLES.get(name, ())
     )
     return _scenario(random, replace(query, is_filtered=random.random() < 0.2), nulls=0.2, most=len(HOSTILE))
+
+
+def upgraded(random: Random) -> Scenario:
+    """Draw what keeps states, in modules that are upgraded again and again."""
+    found = random.choice((on_grids, of_sessions, of_snapshots, cutting))(random)
+    return replace(found, mishaps=replace(found.mishaps, cuts=0.5, upgrades=0.6))
 
 
 def in_order(random: Random) -> Scenario:
@@ -171,7 +181,10 @@ def _row_windows(random: Random) -> Any:
     return windows.with_marks() if random.random() < 0.3 else windows
 
 
-_DRAWN: Final = (cutting, time_bound, on_grids, on_calendars, of_sessions, of_snapshots, in_order, following, over_rows)
+_DRAWN: Final = (
+    *(cutting, time_bound, in_order, following, over_rows),
+    *(on_grids, on_calendars, of_sessions, of_snapshots, upgraded),
+)
 FAMILIES: Final[dict[str, Callable[[Random], Scenario]]] = {drawn.__name__: drawn for drawn in _DRAWN}
 """The ways to draw a scenario, by name."""
 
@@ -229,7 +242,7 @@ def _stream(random: Random, query: Query, nulls: float, *, has_ties: bool, is_mo
     if not query.has_ids:
         steps = [step for step in steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)]
     if query.lifetimes in ("points", "samples"):
-        steps = list(_lasting(steps, 1 if query.lifetimes == "points" else INFINITY))
+        steps = list(lasting(steps, 1 if query.lifetimes == "points" else INFINITY))
     far = random.choice((0, 0, 0, 2**40, -(2**55))) if is_moved and _may_be_far(query) else 0
     return _moved(Script(tuple(rising(steps))), far)
 
@@ -238,7 +251,7 @@ def _may_be_far(query: Query) -> bool:
     return not any(isinstance(window, LandmarkWindows | CumulateWindows) for window in query.named.values())
 
 
-def _lasting(steps: Sequence[Step], length: int) -> Iterator[Step]:
+def lasting(steps: Sequence[Step], length: int) -> Iterator[Step]:
     """Yield steps whose events last so long; of samples, a key has one at a time."""
     known = set()
     for step in steps:

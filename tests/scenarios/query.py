@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, Final, Literal
@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
-from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, Module, RowOperator, TimestampPolicy
+from muntin import Axis, ClipPolicy, ColumnarAggregate, EarlyEmission, EmitPolicy, Module, RowOperator, TimestampPolicy
 from muntin.errors import QueryError
 from muntin.modules import SupportsColumns
 from muntin.progress import ProgressPolicy, Punctuated
@@ -28,6 +28,7 @@ from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.spark.types import arrow_type_of, spark_type_of
 from tests.differential.remembered import remembered
+from tests.differential.schema_versions import columnar_schema_version, schema_version
 
 Lifetimes = Literal["points", "intervals", "named", "samples"]
 """Points and intervals that nothing can refer to; events with ids, which are revised; samples until the next one."""
@@ -175,6 +176,12 @@ class Query:
             forget_keys_after=self.forget_keys_after,
             order=(itemgetter("order") if self.rows else _in_order) if self.has_order else None,
         )
+
+    def at_version(self, number: int) -> Query:
+        """Return the same query with modules of schema version 1, 2 or 3, whose states have other shapes each."""
+        versions = {True: columnar_schema_version, False: schema_version}
+        modules: list[Any] = [versions[isinstance(one, ColumnarAggregate)](one, number) for one in self.modules]  # type: ignore[arg-type]
+        return replace(self, modules=tuple(modules))
 
     def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
         """Return the plan for an evaluator, or for the one that the planner chooses.

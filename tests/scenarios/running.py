@@ -39,6 +39,7 @@ class Mishaps:
         disorder: True if changes arrive in another legal order, so that a revision may come before its insertion.
         cuts: The probability that a micro-batch ends after a step; None leaves the seams of the stream.
         restarts: The probability that a new process takes a micro-batch: it has the cells and the pickled task alone.
+        upgrades: The probability that a new process has modules of a newer schema version.
         illegal: The probability that a micro-batch brings rows that are late, or make no sense, which must be refused.
         crashes: The probability that a bucket evaluates a micro-batch, all or part of its writes are lost, and it does
             so again.
@@ -48,6 +49,7 @@ class Mishaps:
     disorder: bool = True
     cuts: float | None = 0.3
     restarts: float = 0.3
+    upgrades: float = 0.0
     illegal: float = 0.0
     crashes: float = 0.15
 
@@ -93,8 +95,11 @@ class Run:
     """
 
     def __init__(self, query: Query, plan: Plan, mishaps: Mishaps) -> None:
-        self._query, self._mishaps, self._task = query, mishaps, query.task(plan)
-        self._random = Random(mishaps.seed)
+        self._query, self._plan, self._mishaps = query, plan, mishaps
+        self._random, self._version = Random(mishaps.seed), 0
+        self._task = query.task(plan)
+        if mishaps.upgrades:
+            self._upgrade(1)
         self._live: dict[Hashable, Row] = {}
         self._bag: Counter[Row] = Counter()
         self._used: set[Hashable] = set()
@@ -125,7 +130,9 @@ class Run:
             AssertionError: The output is not as it must be whatever the query is.
         """
         random, before = self._random, self.output
-        if batch.restart_before or random.random() < self._mishaps.restarts:
+        if random.random() < self._mishaps.upgrades:
+            self._upgrade(random.randint(self._version, 3))
+        elif batch.restart_before or random.random() < self._mishaps.restarts:
             self._task = pickle.loads(cloudpickle.dumps(self._task))  # type: ignore[no-untyped-call]
         rows = [*map(self._row, batch.changes), *more]
         self.counts["sent"] += len(rows)
@@ -149,6 +156,11 @@ class Run:
         """Return an insertion as a row of the projection."""
         told = {"key": key, "bucket": self._bucket_of(key), "change": "insert", "id": id, "payload": payload}
         return told | {"start": start, "end": None if end == INFINITY else end}
+
+    def _upgrade(self, version: int) -> None:
+        """Go on in a new process, with modules of this version."""
+        self._version, query = version, self._query.at_version(version)
+        self._task = query.task(query.plan(self._plan.choice.evaluator, self._plan.buckets))
 
     def _bucket_of(self, key: Hashable) -> int:
         return zlib.crc32(repr(key).encode()) % len(self._task.buckets)

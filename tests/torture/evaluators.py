@@ -35,7 +35,7 @@ from muntin.testing.streams import random_stream
 from muntin.triggers import every_count
 from muntin_engine.testing import crash_everywhere
 from tests.differential.cases import until_closed
-from tests.differential.slices import as_point
+from tests.scenarios.drawing import lasting
 from tests.torture.kind import Figures
 
 WINDOWS = (
@@ -88,7 +88,7 @@ def stream_for(random: Random, module: Module) -> Script:
     steps = _stream(random, module.input_field(), is_revised=False).steps
     if not isinstance(module, StreamOperator):
         return Script(steps)
-    return Script(tuple(as_point(step) if isinstance(step, KeyedChange) else step for step in steps))
+    return Script(tuple(lasting(steps, 1)))
 
 
 def _following(random: Random, operator: StreamOperator[Any, Any, Any]) -> Figures:

@@ -85,11 +85,12 @@ KINDS: Final = (
         "tests.torture.streams:without_special_assigners",
     ),
     Kind(
-        "slices",
-        "Columnar evaluation over random grids, calendars and snapshots, on several tasks; batches fail and run again.",
+        "scenarios",
+        "Any query, stream and mishaps, through map tasks and buckets of every evaluator that can: as the reference.",
         Lane.PYTHON,
-        3,
-        "tests.torture.streams:sliced",
+        6,
+        "tests.torture.scenarios:scenarios",
+        seconds=300,
     ),
     Kind(
         "revised",

@@ -16,12 +16,10 @@ from muntin_engine.evaluators.general import window_index
 from muntin_engine.evaluators.general.key_state import SPECIAL
 from muntin_engine.evaluators.keyed import key_store
 from muntin_engine.state import log
-from tests.differential import slices, snapshots
-from tests.differential.calendars import CALENDARS, LASTING, SLICED, on_the_calendar
+from tests.differential.calendars import CALENDARS, on_the_calendar
 from tests.differential.cases import BY_NAME, GROWING, RANKED, TRAILING, WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, follow, run
 from tests.differential.early import EarlyCase, run_early
-from tests.differential.forms import FORMS, INVERTIBLE
 from tests.differential.lives import OWN, LivesCase
 from tests.differential.lives import run as run_lives
 from tests.differential.modules import SHAPES
@@ -29,7 +27,6 @@ from tests.differential.ordered import ORDERED, OrderedCase
 from tests.differential.patterns import LivesPatternRun, PatternRun, punctuated_in_part, with_composite_keys
 from tests.differential.test_early import HOPPING
 from tests.differential.test_inputs import insertions, samples, some_policies
-from tests.differential.test_slices import WINDOWS as GRIDS
 from tests.differential.test_time_bound import FIXED_VALUES, run_every_tick, run_every_tick_of_any_window
 from tests.torture.kind import Figures, Trial
 
@@ -163,42 +160,6 @@ def without_special_assigners(seed: int, folder: Path) -> Figures:
     """Run one of the above with Muntin's own kinds of windows cut by the general assigner."""
     with patch.dict(SPECIAL, clear=True):
         return (general, general, time_bound, early, lives)[seed % 5](seed, folder)
-
-
-def sliced(seed: int, folder: Path) -> Figures:
-    """Run columnar modules over one or several grids, over a calendar, or over snapshots."""
-    random = Random(seed)
-    if random.random() < 0.3:
-        return _sliced_calendar(random)
-    if random.random() < 0.3:
-        return _snapshots(random)
-    count = random.choice((1, 1, 2, 3))
-    windows = tuple(random.choice(list(GRIDS.values())) for _ in range(count))
-    is_point = count > 1 or random.random() < 0.6
-    case = slices.SliceCase(windows, random.choice(list(FORMS)), is_point, random.randrange(10**9))
-    stream = case.stream
-    check(case, stream, slices.run)
-    return _figures(stream)
-
-
-def _sliced_calendar(random: Random) -> Figures:
-    name = random.choice(list(SLICED))
-    kind, origin, scale = SLICED[name]
-    is_point = name not in LASTING or random.random() < 0.6
-    forms, number = random.choice(list(FORMS)), random.randrange(10**9)
-    case = slices.SliceCase((kind,), forms, is_point, number, spread=(origin, scale))
-    stream = case.stream
-    check(case, stream, slices.run)
-    return _figures(stream)
-
-
-def _snapshots(random: Random) -> Figures:
-    is_point = random.random() < 0.2
-    forms = random.choice(list(INVERTIBLE))
-    case = snapshots.SnapshotCase(forms=forms, is_point=is_point, number=random.randrange(10**9))
-    stream = case.stream
-    check(case, stream, snapshots.run)
-    return _figures(stream)
 
 
 def _stream(random: Random, *, has_revisions: bool) -> Script:
