@@ -28,7 +28,7 @@ help:
 	@echo "make test    all tests"
 	@echo "make test-adapters  adapters against river, Beam and Flink themselves, each in an environment of its own"
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
-	@echo "make mutants small changes of the engine that tests should notice (COUNT=60 SEED=1 UNDER=evaluators/joining)"
+	@echo "make mutants small changes of the engine that tests should notice (COUNT=60 SEED=1 UNDER=evaluators/joins)"
 	@echo "make check   lint, types and all tests"
 	@echo "make bench   side by side with Spark's own windows and others (about forty minutes)"
 	@echo "make bench-quick  a tenth of it, in less than three minutes"

@@ -1,1 +1,1 @@
-"""What the evaluators in plain Python share: keys one by one, their events and state, and the calls of modules."""
+"""The base of the evaluators in plain Python: keys one by one, their events and state, and the calls of modules."""

@@ -75,7 +75,7 @@ class BatchResult:
 
 
 class Start(NamedTuple):
-    """What a micro-batch begins with.
+    """The beginning of a micro-batch.
 
     Attributes:
         codec: Encodes and decodes the state.
@@ -236,6 +236,8 @@ class KeyedRun(ABC):
 
     def is_ahead(self, work: Work) -> bool:
         """Return True if a key has a watermark of its own that its state does not say."""
+        if self._patterns is None:
+            return work.key_watermark > EARLIEST
         return max(work.key_watermark, *self._by_patterns(work.key)) > EARLIEST
 
     def _by_patterns(self, key: Key) -> tuple[int, int]:
@@ -368,7 +370,7 @@ class KeyedBucket:
             key = canonical(part.key)
             name = codec.pack(list(key))
             known = work.get(name)
-            work[name] = part._replace(key=key) if known is None else known.add(part)
+            work[name] = Work(key, part.rows, part.key_watermark) if known is None else known.add(part)
         told, patterns = [one for some in reports for one in some.patterns], None
         if told or metadata.patterns:
             stored = KeyPatterns(metadata.patterns)

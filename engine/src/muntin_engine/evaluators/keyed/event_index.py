@@ -63,7 +63,7 @@ by_id: Final = itemgetter(0)
 """The id of an event, which is its first field."""
 
 by_payload: Final = attrgetter("payload")
-"""What an event holds."""
+"""The payload of an event."""
 
 by_start: Final = attrgetter("start")
 """Sort key: the start of the lifetime."""

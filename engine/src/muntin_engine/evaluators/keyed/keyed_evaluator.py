@@ -1,4 +1,4 @@
-"""What evaluators share that run key by key in plain Python, each with a class of buckets."""
+"""The base of evaluators that run key by key in plain Python, each with a class of buckets."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class ResultRefinementLaws(Conformance):
 
     @law("return a dict with the names of the result, and values of the same types; or None")
     def test_it_emits_all_columns_or_none(self, trial: ResultRefinementTrial) -> None:
-        """What is emitted has a value for each column of the result, of its type or null; or it is nothing."""
+        """A firing emits a value for each column of the result, of its type or null; or nothing."""
         firings = trial.firings()
         for result, emitted in zip(firings, trial.refined(firings), strict=True):
             if emitted is None:
