@@ -10,12 +10,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+import muntin
 from docs.pictures.album import FOLDER, album
 from docs.pictures.chart import Chart
 from docs.pictures.diagram import Diagram
 from docs.pictures.panels import Panels
 from docs.pictures.picture import Picture
-from muntin import ClipPolicy, EmitPolicy, LatePolicy, Refinement, TimestampPolicy, windows
+from muntin import ClipPolicy, EmitPolicy, LatePolicy, Refinement, TimestampPolicy
 from muntin.drawings import Bar, Look
 from muntin.named_windows import OWN_KINDS
 from muntin.rows import batch, between, last
@@ -28,7 +29,7 @@ MEMBERS = [member for policy in POLICIES for member in policy]
 RETURNED = {kind.__name__ for kind in OWN_KINDS.values()}
 KINDS = [
     function
-    for _, function in inspect.getmembers(windows, inspect.isfunction)
+    for _, function in inspect.getmembers(muntin, inspect.isfunction)
     if function.__annotations__.get("return") in RETURNED
 ]
 OF_ROWS = [batch, between, last]

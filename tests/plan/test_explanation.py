@@ -268,7 +268,7 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
         (Statistics, {"columns": ID}, "evaluator", "columnar: all modules have a columnar form"),
         (Whole, {"columns": ID}, "row", "admitted by the sorted ids of its bucket; its event is merged once into"),
         (Whole, {"columns": ID}, "state", "an event until the watermark passes its end, and"),
-        (Whole, {"columns": ID}, "module", "m = show.whole 1.0.0: keeps total (add int64); windows share the blocks"),
+        (Whole, {"columns": ID}, "module", "m = show.whole 1.0.0: keeps total (add int64); added where its first"),
         (
             Whole,
             {"columns": ID, "emit": EmitPolicy.SPECULATIVE},
@@ -368,7 +368,7 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             "module",
             "m = show.sketch 1.0.0: its states are combined per slice; a window",
         ),
-        (Whole, {}, "module", "m = show.whole 1.0.0: keeps total (add int64); windows are differences"),
+        (Whole, {}, "module", "m = show.whole 1.0.0: keeps total (add int64); added where its first"),
         (Statistics, {}, "module", "m = test.statistics 1: keeps count (count int64), whole (add int64), total"),
     ],
 )

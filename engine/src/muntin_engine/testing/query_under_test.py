@@ -66,6 +66,11 @@ class QueryUnderTest:
                 f"{self.emit.trigger} reads {reads}, and a script has no columns\n"
                 "  use a trigger that does not, such as every_count(2)"
             )
+        if isinstance(self.emit, EarlyEmission) and self.emit.trigger.reads_clock:
+            raise PolicyError(
+                f"{self.emit.trigger} waits for a clock, and a script has none\n"
+                "  use a trigger that does not, such as every_count(2)"
+            )
         check_trigger(self.plan(next(iter(self.evaluators), EVALUATORS[-1].name)))
 
     @cached_property
