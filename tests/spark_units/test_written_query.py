@@ -47,8 +47,12 @@ def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
     former: list[Any] = []
     monkeypatch.setattr(sys, "excepthook", lambda *told: former.append(told))
     running = Running()
-    with pytest.raises(KeyboardInterrupt) as caught:
-        WrittenQuery(cast(Any, SimpleNamespace(_jsq=running))).awaitTermination()
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore interrupts
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            WrittenQuery(cast(Any, SimpleNamespace(_jsq=running))).awaitTermination()
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert running.stopped.is_set()
     assert not running.waits_in_main
     sys.excepthook(caught.type, caught.value, caught.tb)

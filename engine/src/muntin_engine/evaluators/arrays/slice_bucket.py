@@ -111,7 +111,7 @@ class SliceBucket(Generic[Output]):
         if not brought and before == after:
             held, first_open = HeldState(state.write()), metadata.timer.output_watermark
             return SliceResult((), 0, 0, now, held=held, first_open=first_open)
-        store = state.open(self._read)
+        store = state.open(partial(self._read, first_live=self._first_live(before)))
         taken = store.take(brought, self._first_legal(before))
         output = list(self._close(store, before, after, now.horizon))
         if after != before:
@@ -157,10 +157,12 @@ class SliceBucket(Generic[Output]):
             if upto > first:
                 yield from store.close(place, first, upto)
 
-    def _read(self, entries: Sequence[StoredEntry]) -> SliceStore[Any, Output]:
+    def _read(self, entries: Sequence[StoredEntry], *, first_live: int) -> SliceStore[Any, Output]:
+        """Return the store that some entries make, without what has ended but shares an entry with what lives."""
         store = self._make_store()
         for entry in entries:
             store.restore(entry)
+        store.forget(first_live)
         return store
 
     def _append(
