@@ -29,8 +29,6 @@ class HeldEvents(HeldSessions):
 
     def ended(self, first: int, last: int) -> StretchTable | None:
         """Return the snapshots that end at the watermark `first` or later, and before the watermark `last`."""
-        if self._cut_at != first:  # read from a log, where events are as they came
-            self.forget(first)
         whole = self.whole()
         return None if whole is None or first == last else snapshots_of(whole, first, last)
 
@@ -45,7 +43,7 @@ class HeldEvents(HeldSessions):
     def hold(self, piece: StretchTable) -> BoolArray:
         """Return for each event, as it came, whether it is held, or ended where an open snapshot starts."""
         whole, cut_at = self.whole(), self._cut_at
-        assert cut_at is not None, "a batch closes snapshots before it is written"
+        assert cut_at is not None, "a store that is read forgets what has ended"
         if whole is None:
             return np.zeros(len(piece), np.bool_)
         opened = np.full(int(max(whole.keys.max(), piece.keys.max(initial=0))) + 1, INFINITY)

@@ -158,7 +158,7 @@ class SliceBucket(Generic[Output]):
                 yield from store.close(place, first, upto)
 
     def _read(self, entries: Sequence[StoredEntry], *, first_live: int) -> SliceStore[Any, Output]:
-        """Return the store that some entries make, without what has ended but shares an entry with what lives."""
+        """Return the store of some entries as it was, without what has ended but shares an entry with what lives."""
         store = self._make_store()
         for entry in entries:
             store.restore(entry)

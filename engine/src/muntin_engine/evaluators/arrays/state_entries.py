@@ -17,7 +17,7 @@ from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.arrays.coding import distinct, stable_order
-from muntin_engine.evaluators.arrays.entries import Decoded, Entries
+from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries
 from muntin_engine.evaluators.arrays.fusing import Sessions
 from muntin_engine.evaluators.arrays.lifting import NO_KEYS, python_values
 from muntin_engine.evaluators.arrays.states import States
@@ -29,9 +29,6 @@ from muntin_engine.state.compatibility import is_outdated
 from muntin_engine.state.log import Entry, StoredEntry
 from muntin_engine.state.unstorable import find_unstorable, unstorable
 from muntin_engine.state.value_columns import ValueColumn
-
-ENTRY_BYTES: Final = 2 * 2**20
-"""An entry larger than this is cut, if it has several states."""
 
 ENTRY_STATES: Final = 1 << 14
 """Most states of a module in an entry."""

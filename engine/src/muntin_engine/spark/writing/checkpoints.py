@@ -131,6 +131,7 @@ class Checkpoint:
         Raises:
             StateError: A folder is gone or empty, or of another time than the checkpoint.
         """
+        done = read_of(self._path, self._last_commit)
         planned = read_of(self._path, self._last_commit + 1) if self.is_cut_short else None
         for name, sink in sinks.items():
             folder = sink.folder
@@ -143,7 +144,6 @@ class Checkpoint:
             if self._last_commit >= 0:  # else another query's folder may be told by its name
                 check_not_ahead(name, sink, self._last_commit + 1, AT_THE_END if self._is_kept(_CLOSING) else planned)
             if not self.repartitioned:
-                done = read_of(self._path, self._last_commit)
                 check_not_behind(name, sink, self._last_commit, done, is_new=str(folder) not in self._folders)
 
     def check_open(self) -> None:
