@@ -53,7 +53,7 @@ def test_rows_of_one_time_follow_one_another_as_their_ids_came() -> None:
     ),
     st.sampled_from([Listed(), Told()]),
 )
-def test_random_row_windows_survive(drawn: tuple[PartitionedRows[Any], list[Row]], module: Module) -> None:
+def test_random_row_windows_survive(drawn: tuple[PartitionedRows, list[Row]], module: Module) -> None:
     windows, rows = drawn
     script = Script()
     for row in rows:

@@ -20,9 +20,9 @@ from muntin.rows import (
     MarkerPolicy,
     PartitionedRows,
     Row,
+    RowBatches,
     RowPolicy,
 )
-from muntin.rows.row_batches import OpenBatches
 from tests.rows.tracing import Computed
 
 
@@ -37,13 +37,13 @@ class Given:
     is_admitted: bool
 
 
-def computed(windows: PartitionedRows[Any], rows: Sequence[Row], tick: int) -> list[Computed]:
+def computed(windows: PartitionedRows, rows: Sequence[Row], tick: int) -> list[Computed]:
     """Return the windows that are computed of rows and of time up to a tick, in no order that means anything."""
     marked = isinstance(windows.policies[0], MarkerPolicy)
     given = [each for row in rows if (each := _given(windows, row)).is_admitted or (marked and each.evict)]
     if isinstance(windows, LastRows):
         return [one for name in {each.partition for each in given} for one in _sliding(windows, given, name, tick)]
-    assert isinstance(windows, OpenBatches)
+    assert isinstance(windows, RowBatches)
     return [one for name in {each.partition for each in given} for one in _tumbling(windows, given, name, tick)]
 
 
@@ -71,7 +71,7 @@ def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashab
     return found
 
 
-def _given(windows: PartitionedRows[Any], row: Row) -> Given:
+def _given(windows: PartitionedRows, row: Row) -> Given:
     values = list(row.values)
     is_admitted = windows.admits is None or bool(values.pop())
     partition = values.pop(0) if windows.partitions is not None else 0
@@ -133,7 +133,7 @@ def _stays(windows: LastRows, so_far: Sequence[Given], place: int, now: int) -> 
     return all(other.evict - attribute <= evicts.size for other in later if other.evict is not None)
 
 
-def _tumbling(windows: OpenBatches, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
+def _tumbling(windows: RowBatches, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
     (evicts,) = windows.policies
     own = [each for each in given if each.partition == name and not (isinstance(evicts, MarkerPolicy) and each.evict)]
     if isinstance(evicts, ElapsedPolicy):

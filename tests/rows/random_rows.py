@@ -51,12 +51,12 @@ LIMITED = st.builds(
 )
 
 
-def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
+def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
     either = st.one_of(COUNTS, TIMES, DELTAS)
     return st.builds(LastRows, either, st.one_of(either, ROWS), partitions=by, admits=ADMITS)
 
 
-def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
+def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
     rows = st.one_of(COUNTS, DELTAS, MARKERS)
     return st.one_of(
         st.builds(RowBatches, st.one_of(rows, TIMES), partitions=by, admits=ADMITS),
@@ -75,7 +75,7 @@ def bounded_by_rows(by: Any = BY) -> st.SearchStrategy[RowsBetween]:
     )
 
 
-def rows_for(windows: PartitionedRows[Any], most: int = 25) -> st.SearchStrategy[list[Row]]:
+def rows_for(windows: PartitionedRows, most: int = 25) -> st.SearchStrategy[list[Row]]:
     """Rows in order, several at a tick now and then, with what the windows read of them: a name has one value."""
     names = [*dict.fromkeys(windows.reads)]
     drawn = st.tuples(*(st.sampled_from(VALUES[name]) for name in names))

@@ -151,7 +151,7 @@ ANY = st.one_of(sliding(st.one_of(BY, LIMITED)), tumbling(st.one_of(BY, LIMITED)
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[PartitionedRows[Any], list[Given]]:
+def histories(draw: st.DrawFn) -> tuple[PartitionedRows, list[Given]]:
     windows = draw(ANY)
     rows = [
         Given(key, row.time, row.number, dict(zip(windows.reads, row.values, strict=True)))
@@ -181,7 +181,7 @@ def said_in(steps: list[Step]) -> int:
 @SETTINGS
 @given(histories(), st.data())
 def test_micro_batches_the_order_of_arrival_and_restarts_change_nothing(
-    history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject
+    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
 ) -> None:
     windows, rows = history
     plan = plan_of_rows(windows)
@@ -193,7 +193,7 @@ def test_micro_batches_the_order_of_arrival_and_restarts_change_nothing(
 
 @SETTINGS
 @given(histories())
-def test_the_engine_computes_what_the_windows_say(history: tuple[PartitionedRows[Any], list[Given]]) -> None:
+def test_the_engine_computes_what_the_windows_say(history: tuple[PartitionedRows, list[Given]]) -> None:
     windows, rows = history
     end = max((row.time + 1 for row in rows), default=0)
     by_key: dict[str, list[Given]] = defaultdict(list)
@@ -213,7 +213,7 @@ def test_the_engine_computes_what_the_windows_say(history: tuple[PartitionedRows
 @SETTINGS
 @given(histories(), st.sampled_from([Listed, Sliding, Told]))
 def test_the_partitions_that_are_held_are_those_that_the_windows_have(
-    history: tuple[PartitionedRows[Any], list[Given]], module: type[Any]
+    history: tuple[PartitionedRows, list[Given]], module: type[Any]
 ) -> None:
     windows, rows = history
     is_operator = module is Told
@@ -239,7 +239,7 @@ def test_the_partitions_that_are_held_are_those_that_the_windows_have(
 @SETTINGS
 @given(histories(), st.data())
 def test_a_module_that_slides_gives_what_its_members_give(
-    history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject
+    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
 ) -> None:
     windows, rows = history
     slides, keeps = (plan_module("m", cls, {}, [X], lambda place, _: place) for cls in (Sliding, Kept))
@@ -260,7 +260,7 @@ def test_a_state_in_order_is_added_to_behind_and_removed_from_before() -> None:
 @SETTINGS
 @given(histories(), st.data())
 def test_a_state_that_rows_are_folded_into_survives_restarts(
-    history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject
+    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
 ) -> None:
     """IB-32: a summarizer, with which no row is kept."""
     windows, rows = history
@@ -302,7 +302,7 @@ def test_no_output_lies_before_the_output_watermark(timestamps: TimestampPolicy)
 
     @SETTINGS
     @given(histories(), st.data())
-    def check(history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject) -> None:
+    def check(history: tuple[PartitionedRows, list[Given]], data: st.DataObject) -> None:
         windows, rows = history
         plan = plan_of_rows(windows, timestamps=timestamps)
         query = plan.evaluator_query([Meter()])

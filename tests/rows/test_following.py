@@ -77,7 +77,7 @@ class Longest(RowOperator[int, Stays, list[int], tuple[int, int, int]]):
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[PartitionedRows[Any], list[Given]]:
+def histories(draw: st.DrawFn) -> tuple[PartitionedRows, list[Given]]:
     by = st.one_of(BY, LIMITED)
     windows = draw(st.one_of(sliding(by), batches(by), bounded_by_rows(by)))
     rows = [
@@ -114,7 +114,7 @@ def shown(found: Sequence[Result]) -> list[tuple[Any, ...]]:
 def test_the_engine_gives_what_the_reference_gives_whatever_the_batches_and_restarts(module: type[Any]) -> None:
     @SETTINGS
     @given(histories(), st.data())
-    def check(history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject) -> None:
+    def check(history: tuple[PartitionedRows, list[Given]], data: st.DataObject) -> None:
         windows, rows = history
         plan, steps = plan_of(windows, module), cut(data, rows)
         for some, restarts in (([Step(rows, INFINITY)], False), (steps, False), (steps, True)):

@@ -29,7 +29,7 @@ SETTINGS = settings(max_examples=60, derandomize=True, database=None, deadline=N
 class Keys:
     """Some keys of a query, each with what it computed so far; every micro-batch starts from the state in cells."""
 
-    def __init__(self, windows: PartitionedRows[Any]) -> None:
+    def __init__(self, windows: PartitionedRows) -> None:
         self.windows = windows
         self.plan: Plan = plan_of_rows(windows)
         self.cells, self.found = MemoryCells(), dict[str, list[Computed]]()
@@ -61,7 +61,7 @@ class Keys:
 @SETTINGS
 @given(st.one_of(sliding(), tumbling()), st.data())
 def test_each_key_has_computed_what_its_definition_says_of_its_own_watermark(
-    windows: PartitionedRows[Any], data: st.DataObject
+    windows: PartitionedRows, data: st.DataObject
 ) -> None:
     """Rows of "a" and "b"; a batch moves the watermark of the input, of a key or of both, or of none."""
     draw: Any = data.draw

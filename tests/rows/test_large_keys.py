@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -34,7 +32,7 @@ SETTINGS = settings(
 @SETTINGS
 @given(histories(), st.data())
 def test_windows_that_released_rows_lead_to_are_those_that_were(
-    monkeypatch: pytest.MonkeyPatch, history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject
+    monkeypatch: pytest.MonkeyPatch, history: tuple[PartitionedRows, list[Given]], data: st.DataObject
 ) -> None:
     windows, rows = history
     plan, steps = plan_of_rows(windows), cut(data, rows)

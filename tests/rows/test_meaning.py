@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +19,7 @@ from tests.rows.tracing import Trace
 SETTINGS = settings(max_examples=60, derandomize=True, database=None, deadline=None)
 
 
-def agrees(windows: PartitionedRows[Any], data: st.DataObject) -> int:
+def agrees(windows: PartitionedRows, data: st.DataObject) -> int:
     rows = data.draw(rows_for(windows))
     tick = (rows[-1].time if rows else 0) + data.draw(st.integers(0, 12))
     found = Trace(windows).rows(*rows).advance(tick)
@@ -31,13 +30,13 @@ def agrees(windows: PartitionedRows[Any], data: st.DataObject) -> int:
 
 @SETTINGS
 @given(sliding(), st.data())
-def test_sliding_windows_hold_what_their_definition_says(windows: PartitionedRows[Any], data: st.DataObject) -> None:
+def test_sliding_windows_hold_what_their_definition_says(windows: PartitionedRows, data: st.DataObject) -> None:
     agrees(windows, data)
 
 
 @SETTINGS
 @given(tumbling(), st.data())
-def test_tumbling_windows_hold_what_their_definition_says(windows: PartitionedRows[Any], data: st.DataObject) -> None:
+def test_tumbling_windows_hold_what_their_definition_says(windows: PartitionedRows, data: st.DataObject) -> None:
     agrees(windows, data)
 
 
@@ -46,7 +45,7 @@ def test_the_random_windows_are_computed() -> None:
 
     @SETTINGS
     @given(st.one_of(sliding(), tumbling()), st.data())
-    def count(windows: PartitionedRows[Any], data: st.DataObject) -> None:
+    def count(windows: PartitionedRows, data: st.DataObject) -> None:
         counts.append(agrees(windows, data))
 
     count()
@@ -59,7 +58,7 @@ ANY = st.one_of(sliding(EITHER), tumbling(EITHER), bounded_by_rows(EITHER))
 
 @SETTINGS
 @given(ANY, st.data())
-def test_restarts_make_no_difference(windows: PartitionedRows[Any], data: st.DataObject) -> None:
+def test_restarts_make_no_difference(windows: PartitionedRows, data: st.DataObject) -> None:
     rows = data.draw(rows_for(windows))
     straight, restarted = Trace(windows).rows(*rows).close(), Trace(windows)
     for row in rows:
@@ -69,7 +68,7 @@ def test_restarts_make_no_difference(windows: PartitionedRows[Any], data: st.Dat
 
 @SETTINGS
 @given(ANY, st.data())
-def test_it_makes_no_difference_how_time_comes(windows: PartitionedRows[Any], data: st.DataObject) -> None:
+def test_it_makes_no_difference_how_time_comes(windows: PartitionedRows, data: st.DataObject) -> None:
     rows = data.draw(rows_for(windows))
     straight, stepwise = Trace(windows).rows(*rows), Trace(windows)
     for row in rows:
@@ -83,7 +82,7 @@ def test_it_makes_no_difference_how_time_comes(windows: PartitionedRows[Any], da
 @SETTINGS
 @given(ANY, st.data())
 def test_windows_are_never_computed_before_what_they_hold_nor_before_what_was_computed(
-    windows: PartitionedRows[Any], data: st.DataObject
+    windows: PartitionedRows, data: st.DataObject
 ) -> None:
     rows = data.draw(rows_for(windows))
     times = {row.number: row.time for row in rows}
@@ -98,7 +97,7 @@ def test_windows_are_never_computed_before_what_they_hold_nor_before_what_was_co
 
 @SETTINGS
 @given(ANY, st.data())
-def test_partitions_stay_within_their_limits(windows: PartitionedRows[Any], data: st.DataObject) -> None:
+def test_partitions_stay_within_their_limits(windows: PartitionedRows, data: st.DataObject) -> None:
     found, limits = Trace(windows), windows.partitions
     for row in data.draw(rows_for(windows)):
         found.rows(row)
@@ -114,7 +113,7 @@ def test_partitions_stay_within_their_limits(windows: PartitionedRows[Any], data
 
 @SETTINGS
 @given(ANY, st.data())
-def test_a_state_that_is_empty_is_as_good_as_a_new_one(windows: PartitionedRows[Any], data: st.DataObject) -> None:
+def test_a_state_that_is_empty_is_as_good_as_a_new_one(windows: PartitionedRows, data: st.DataObject) -> None:
     rows = data.draw(rows_for(windows))
     kept, forgetful = Trace(windows), Trace(windows)
     for row in rows:
@@ -127,7 +126,7 @@ def test_a_state_that_is_empty_is_as_good_as_a_new_one(windows: PartitionedRows[
 
 @SETTINGS
 @given(ANY)
-def test_windows_are_plain_data(windows: PartitionedRows[Any]) -> None:
+def test_windows_are_plain_data(windows: PartitionedRows) -> None:
     assert from_dict(to_dict(windows)) == windows
 
 
@@ -136,7 +135,7 @@ def test_every_kind_of_action_is_seen() -> None:
 
     @SETTINGS
     @given(ANY, st.data())
-    def look(windows: PartitionedRows[Any], data: st.DataObject) -> None:
+    def look(windows: PartitionedRows, data: st.DataObject) -> None:
         lines = Trace(windows).rows(*data.draw(rows_for(windows))).close().lines
         seen.update(word for line in lines for word in line.split())
 

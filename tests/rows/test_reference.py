@@ -49,7 +49,7 @@ def test_a_row_without_what_windows_read_is_refused_with_what_to_give() -> None:
             script.run(WindowedQuery(batch(delta("size", 2)), LISTED))
 
 
-def rows_and_events(windows: PartitionedRows[Any], data: st.DataObject) -> tuple[list[Row], list[Event[Any]]]:
+def rows_and_events(windows: PartitionedRows, data: st.DataObject) -> tuple[list[Row], list[Event[Any]]]:
     rows = data.draw(rows_for(windows))
     payloads = [{**dict(zip(windows.reads, row.values, strict=True)), "number": row.number} for row in rows]
     return rows, [Event.point(row.time, payload) for row, payload in zip(rows, payloads, strict=True)]
@@ -57,7 +57,7 @@ def rows_and_events(windows: PartitionedRows[Any], data: st.DataObject) -> tuple
 
 @settings(max_examples=100, derandomize=True, database=None, deadline=None)
 @given(st.one_of(sliding(), tumbling()), st.data())
-def test_the_reference_computes_what_the_definition_says(windows: PartitionedRows[Any], data: st.DataObject) -> None:
+def test_the_reference_computes_what_the_definition_says(windows: PartitionedRows, data: st.DataObject) -> None:
     rows, events = rows_and_events(windows, data)
     tick = (rows[-1].time if rows else 0) + data.draw(st.integers(1, 12))
     query = WindowedQuery(windows, [Computation(Listed(), select=lambda payload: payload["number"])])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from muntin import Module
 from muntin.rows import (
@@ -45,7 +44,7 @@ def row_windows(seed: int, folder: Path) -> Figures:
     return {"streams": 1, "changes": len(rows), "steps": survived.steps}
 
 
-def _as_defined(random: Random, windows: PartitionedRows[Any], rows: list[Row]) -> None:
+def _as_defined(random: Random, windows: PartitionedRows, rows: list[Row]) -> None:
     """Compare the automata, restarted now and then, with definitions over the whole history that share no code."""
     tick = (rows[-1].time if rows else 0) + random.randrange(12)
     trace = Trace(windows)
@@ -60,7 +59,7 @@ def _as_defined(random: Random, windows: PartitionedRows[Any], rows: list[Row]) 
     assert sorted(found, key=repr) == sorted(wanted, key=repr), f"{windows} of {rows} up to {tick}"
 
 
-def _windows(random: Random) -> PartitionedRows[Any]:
+def _windows(random: Random) -> PartitionedRows:
     by = random.choice(
         (
             None,
@@ -92,7 +91,7 @@ def _windows(random: Random) -> PartitionedRows[Any]:
     )
 
 
-def _rows(random: Random, windows: PartitionedRows[Any], count: int) -> list[Row]:
+def _rows(random: Random, windows: PartitionedRows, count: int) -> list[Row]:
     time, rows = random.randint(-9, 9), list[Row]()
     for number in range(1, count + 1):
         time += random.choice(STEPS)
@@ -100,7 +99,7 @@ def _rows(random: Random, windows: PartitionedRows[Any], count: int) -> list[Row
     return rows
 
 
-def _script(random: Random, windows: PartitionedRows[Any], rows: list[Row]) -> Script:
+def _script(random: Random, windows: PartitionedRows, rows: list[Row]) -> Script:
     """Return rows of one key or two as a stream, with punctuation between them and some that are retracted."""
     keys, script = random.choice(((None,), ("a", "b"))), Script()
     for row in rows:

@@ -9,9 +9,8 @@ from typing import Any, Final
 from muntin.catalog import installed
 from muntin.errors import MuntinError, ParameterError, WindowError
 from muntin.rows.last_rows import LastRows
-from muntin.rows.row_batches import RowBatches
+from muntin.rows.row_batches import RowBatches, RowsBetween
 from muntin.rows.row_windows import RowWindows
-from muntin.rows.rows_between import RowsBetween
 from muntin.windows.calendar import CalendarWindows
 from muntin.windows.count import CountWindows
 from muntin.windows.definition import check_kind

@@ -7,22 +7,22 @@ ends a batch or triggers a window.
 
 from muntin.rows.last_rows import LastRows, last
 from muntin.rows.partitioned import PartitionedRows
-from muntin.rows.partitions import Partitions, PartitionView
 from muntin.rows.policies import (
     ConditionPolicy,
     CountPolicy,
     DeltaPolicy,
     ElapsedPolicy,
     MarkerPolicy,
+    Partitions,
+    PartitionView,
     RowPolicy,
     delta,
     elapsed,
     marker,
     on_row,
 )
-from muntin.rows.row_batches import RowBatches, batch
+from muntin.rows.row_batches import RowBatches, RowsBetween, batch, between
 from muntin.rows.row_windows import RowWindows
-from muntin.rows.rows_between import RowsBetween, between
 from muntin.rows.view import Action, ActionKind, MemberRow, Row, RowsInWindow
 
 __all__ = [

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Final
 
 from muntin.axis import Axis
 from muntin.errors import WindowError
-from muntin.rows.partitioned import PartitionedRows
+from muntin.rows.automaton import RowAutomaton
 from muntin.rows.policies import (
     ConditionPolicy,
     CountPolicy,
@@ -19,16 +18,13 @@ from muntin.rows.policies import (
     RowPolicy,
     policy_of,
 )
-from muntin.rows.subwindows import Expiring, Member, Subwindow, Subwindows
-from muntin.rows.view import Action, ActionKind, Row
-from muntin.windows.extent import Window
 from muntin.windows.specification import WindowContext
 
 _EVERY_ROW: Final = CountPolicy(1)
 
 
 @dataclass(frozen=True, slots=True)
-class LastRows(PartitionedRows[Subwindow]):
+class LastRows(RowAutomaton):
     """The last rows of each partition; made by `last` (IBM Streams: sliding windows).
 
     What happens when a row comes, by policy; `|` is what time alone does:
@@ -96,11 +92,6 @@ class LastRows(PartitionedRows[Subwindow]):
         return replace(self, waits_until_full=True)
 
     @property
-    def policies(self) -> tuple[RowPolicy, ...]:
-        """Eviction and trigger."""
-        return (self.evicts, self.triggers)
-
-    @property
     def least_events(self) -> int:
         """The rows that stay by their number, and the one that pushes the oldest out."""
         return self.evicts.size + 1 if isinstance(self.evicts, CountPolicy) else 1
@@ -113,92 +104,21 @@ class LastRows(PartitionedRows[Subwindow]):
         is_timed = isinstance(self.evicts, ElapsedPolicy) and not self.waits_until_full
         return WindowContext.FREE if is_timed else WindowContext.BACKWARD
 
-    def step(self, state: Subwindows[Subwindow], row: Row) -> Iterator[Action]:
-        """Take a row, and yield what is done."""
-        yield from self.advance(state, row.time)
-        if not self._is_admitted(row):
-            return
-        partition, values = self._read(row)
-        found, evicts, triggers = state.open(partition, row.time), self.evicts, self.triggers
-        value = values[0] if isinstance(evicts, DeltaPolicy) else None
-        if isinstance(triggers, DeltaPolicy):
-            attribute = values[-1]
-            if found.base is None:
-                found.base = attribute if triggers.start is None else triggers.start
-            if triggers.is_exceeded(attribute, found.base):
-                found.base = attribute
-                yield from self._compute(state, partition, row.time)
-        gone: tuple[int, ...] = ()
-        if isinstance(evicts, CountPolicy) and len(found.rows) == evicts.size:
-            gone = (found.rows.popitem(last=False)[0],)
-        elif isinstance(evicts, DeltaPolicy):
-            gone, value = found.exceeded(value, evicts.size), found.shared(value)
-        if gone:
-            state.count -= len(gone)
-            if not found.is_full:
-                found.is_full = True
-                yield Action(ActionKind.FULL, partition)
-            yield Action(ActionKind.EVICT, partition, gone)
-        found.insert(row.number, Member(row.time, value))
-        state.count += 1
-        if isinstance(evicts, ElapsedPolicy):
-            state.expiring.append(Expiring(row.time, row.number, partition))
-        self._wake(state, row.time)
-        yield Action(ActionKind.INSERT, partition, (row.number,))
-        if isinstance(evicts, CountPolicy) and len(found.rows) == evicts.size and not found.is_full:
-            found.is_full = True
-            yield Action(ActionKind.FULL, partition)
-        is_due = isinstance(triggers, ConditionPolicy) and bool(values[-1])
-        if isinstance(triggers, CountPolicy):
-            found.counted = (found.counted + 1) % triggers.size
-            is_due = found.counted == 0
-        if is_due:
-            yield from self._compute(state, partition, row.time)
-        yield from self._limit(state, row.time)
-
-    def is_empty(self, state: Subwindows[Subwindow]) -> bool:
-        """Return True if no row is left, nothing is counted since, and there is no time to wait for."""
-        was_full = self.waits_until_full and any(found.is_full for found in state.partitions.values())
-        return not was_full and PartitionedRows.is_empty(self, state)
-
-    def close(self, state: Subwindows[Subwindow], tick: int) -> Iterator[Action]:
-        """Yield the next actions of the trigger by time, if rows came since it was last due."""
-        yield from self.advance(state, tick)
-        if state.clock is not None and any(found.is_fresh for found in state.partitions.values()):
-            yield from self.advance(state, state.clock)
+    @property
+    def _leaving(self) -> RowPolicy:
+        return self.evicts
 
     @property
-    def _lifetime(self) -> int | None:
-        return self.evicts.length if isinstance(self.evicts, ElapsedPolicy) else None
+    def _computing(self) -> RowPolicy:
+        return self.triggers
 
     @property
-    def _period(self) -> int | None:
-        return self.triggers.length if isinstance(self.triggers, ElapsedPolicy) else None
+    def _waits(self) -> bool:
+        return self.waits_until_full
 
-    def _kind(self) -> type[Subwindow]:
-        return Subwindow
-
-    def _compute(self, state: Subwindows[Subwindow], partition: Hashable, now: int) -> Iterator[Action]:
-        found = state.partitions.get(partition)
-        rows = found.rows if found is not None else {}
-        if found is not None:
-            found.is_fresh = False
-        is_full = not self.waits_until_full or (found is not None and found.is_full)
-        if not is_full or not (rows or self.shows_empty):
-            return
-        start, end = now, now if self._lifetime is not None else now + 1
-        if found is not None and rows:
-            start, end = found.first, max(now, found.newest + 1)
-        start = start if self._lifetime is None else now - self._lifetime
-        yield Action(ActionKind.TRIGGER, partition, (), Window(start, end))
-
-    def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call of `last`, and those after it."""
-        if "." in self.name:
-            return PartitionedRows.spell(self, axis)
+    def _call(self, axis: Axis) -> str:
         trigger = f".trigger({self.triggers.spell(axis)})" if self.triggers != _EVERY_ROW else ""
-        full = ".when_full()" if self.waits_until_full else ""
-        return f"last({self.evicts.spell(axis)}){trigger}{full}{self._spell_more(axis)}"
+        return f"last({self.evicts.spell(axis)}){trigger}{'.when_full()' if self.waits_until_full else ''}"
 
 
 def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:

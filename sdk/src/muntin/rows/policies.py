@@ -1,18 +1,61 @@
-"""Policies of row windows: they make rows leave a window, and a window trigger."""
+"""Policies of row windows: they make rows leave a window, and a window trigger; and partitions, with their limits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from muntin.axis import Axis, Duration, spell_given, spell_number, ticks
 from muntin.errors import WindowError
 
 
 @dataclass(frozen=True, slots=True)
-class CountPolicy:
+class PlainPolicy:
+    """A part of row windows that is plain data.
+
+    Attributes:
+        policy: The name by which a checkpoint knows it.
+        reads: SQL expressions over the columns of the input whose values it wants of each row.
+    """
+
+    policy: ClassVar[str]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Nothing, by default: the number and the time of a row are known."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        plain = {n: int(v) if isinstance(v, int) and type(v) is not bool else v for n, v in values.items()}
+        return {"policy": self.policy} | plain
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> PlainPolicy:
+        """Undo `to_dict`.
+
+        Raises:
+            WindowError: There is no such policy, or one of its fields is missing or none of it.
+
+        Example:
+            >>> PlainPolicy.from_dict({"policy": "delta", "attribute": "age", "size": 2})
+            DeltaPolicy(attribute='age', size=2, start=None)
+        """
+        known = {cls.policy: cls for cls in (*_POLICIES, Partitions)}
+        name = str(data.get("policy"))
+        if name not in known:
+            raise WindowError(f"{dict(data)!r} is no policy of row windows; there are {', '.join(known)}")
+        try:
+            return known[name](**{part: value for part, value in data.items() if part != "policy"})
+        except TypeError as error:
+            raise WindowError(f"{dict(data)!r} is no policy of row windows: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class CountPolicy(PlainPolicy):
     """So many rows; given as a number.
 
     Attributes:
@@ -27,11 +70,6 @@ class CountPolicy:
         if type(self.size) is not int or self.size <= 0:
             raise WindowError(f"a number of rows is a whole number above zero, got {self.size!r}")
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
-
     def spell(self, axis: Axis) -> str:
         """Return it as a query writes it."""
         del axis
@@ -39,7 +77,7 @@ class CountPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class ElapsedPolicy:
+class ElapsedPolicy(PlainPolicy):
     """So much time of the axis; given as a length of time, or by `elapsed`.
 
     Attributes:
@@ -54,18 +92,17 @@ class ElapsedPolicy:
         if self.length <= 0:
             raise WindowError(f"the time of a row window is above zero, got {spell_given(self.length)}")
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Nothing: the time of a row is known."""
-        return ()
-
     def spell(self, axis: Axis) -> str:
         """Return it as a query writes it."""
-        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else f"elapsed({spell_number(self.length)})"
+        return self.spell_length(axis) if axis is Axis.TIME else f"elapsed({self.spell_length(axis)})"
+
+    def spell_length(self, axis: Axis) -> str:
+        """Return its length as a query writes it where nothing but a length can stand."""
+        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else spell_number(self.length)
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaPolicy:
+class DeltaPolicy(PlainPolicy):
     """A difference of an attribute; made by `delta`.
 
     Attributes:
@@ -104,7 +141,7 @@ class DeltaPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class _RowCondition:
+class _RowCondition(PlainPolicy):
     """A condition on a row.
 
     Attributes:
@@ -129,36 +166,25 @@ class _RowCondition:
         return f"{self.call}({self.condition!r})"
 
 
-@dataclass(frozen=True, slots=True)
 class MarkerPolicy(_RowCondition):
-    """A row that is no member and ends a window; made by `marker`.
+    """A row that is no member and ends a window; made by `marker`."""
 
-    Attributes:
-        condition: An SQL expression over the columns of the input, of type boolean.
-    """
-
-    policy: ClassVar[str] = "marker"
-    call: ClassVar[str] = "marker"
+    __slots__ = ()
+    policy = call = "marker"
 
 
-@dataclass(frozen=True, slots=True)
 class ConditionPolicy(_RowCondition):
-    """A row that meets a condition, and is a member; made by `on_row`.
+    """A row that meets a condition, and is a member; made by `on_row`."""
 
-    Attributes:
-        condition: An SQL expression over the columns of the input, of type boolean.
-    """
-
-    policy: ClassVar[str] = "condition"
-    call: ClassVar[str] = "on_row"
+    __slots__ = ()
+    policy = "condition"
+    call = "on_row"
 
 
 RowPolicy: TypeAlias = CountPolicy | ElapsedPolicy | DeltaPolicy | MarkerPolicy | ConditionPolicy
 """A policy that makes rows leave a window, or a window trigger."""
 
-_POLICIES: Final[Mapping[str, type[RowPolicy]]] = {
-    cls.policy: cls for cls in (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy, ConditionPolicy)
-}
+_POLICIES: Final = (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy, ConditionPolicy)
 
 
 def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
@@ -186,31 +212,59 @@ def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
     )
 
 
-def policy_to_dict(policy: RowPolicy) -> dict[str, Any]:
-    """Return a policy as JSON-able data."""
-    values = {part.name: getattr(policy, part.name) for part in fields(policy)}
-    return {"policy": policy.policy} | {
-        name: int(value) if isinstance(value, int) else value for name, value in values.items()
-    }
+class PartitionView(NamedTuple):
+    """A partition, as one sees it who selects partitions to remove.
 
-
-def policy_from_dict(data: Mapping[str, Any]) -> RowPolicy:
-    """Undo `policy_to_dict`.
-
-    Raises:
-        WindowError: There is no such policy, or one of its fields is missing or none of it.
-
-    Example:
-        >>> policy_from_dict({"policy": "delta", "attribute": "age", "size": 2})
-        DeltaPolicy(attribute='age', size=2, start=None)
+    Attributes:
+        partition: Its value.
+        rows: The number of rows it holds.
+        last: The time of the last row that was inserted.
     """
-    name = str(data.get("policy"))
-    if name not in _POLICIES:
-        raise WindowError(f"{dict(data)!r} is no policy of row windows; there are {', '.join(_POLICIES)}")
-    try:
-        return _POLICIES[name](**{part: value for part, value in data.items() if part != "policy"})
-    except TypeError as error:
-        raise WindowError(f"{dict(data)!r} is no policy of row windows: {error}") from error
+
+    partition: Hashable
+    rows: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions(PlainPolicy):
+    """The partitions of a row window: each has rows, eviction and triggers of its own.
+
+    Attributes:
+        by: The column, or SQL expression, whose value says which partition a row belongs to.
+        age: A partition without an insertion for so long is removed.
+        most: Partitions are removed until there are so many.
+        most_rows: Partitions are removed until they hold so many rows together.
+        on_insertion: True if a partition that is too old is only removed when a row is inserted, as IBM Streams has it.
+            By default it goes when its time comes.
+    """
+
+    policy: ClassVar[str] = "partitions"
+
+    by: str
+    age: int | None = None
+    most: int | None = None
+    most_rows: int | None = None
+    on_insertion: bool = False
+
+    def __post_init__(self) -> None:
+        check_expression("partition", self.by)
+        for name in ("age", "most", "most_rows"):
+            limit = getattr(self, name)
+            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit <= 0):
+                raise WindowError(f"the limit {name} of partitions is a whole number above zero, got {limit!r}")
+
+    @property
+    def has_limits(self) -> bool:
+        """True if partitions may be removed."""
+        return any(limit is not None for limit in (self.age, self.most, self.most_rows))
+
+    def spell(self, axis: Axis) -> str:
+        """Return the call of `partition`, as a query writes it."""
+        age = None if self.age is None else ElapsedPolicy(self.age).spell_length(axis)
+        limits = {"age": age, "most": self.most, "most_rows": self.most_rows, "on_insertion": self.on_insertion or None}
+        given = (f"{name}={limit}" for name, limit in limits.items() if limit is not None)
+        return f"partition({', '.join([repr(self.by), *given])})"
 
 
 def delta(attribute: str, size: str | timedelta | float, *, start: float | None = None) -> DeltaPolicy:

@@ -1,113 +1,61 @@
-"""Batches of rows."""
+"""Tumbling row windows: batches of rows, and the rows from one that opens to one that closes."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Any, ClassVar
 
-from muntin.axis import INFINITY, Axis, Duration, spell_number
+from muntin.axis import Axis, Duration
 from muntin.errors import WindowError
-from muntin.rows.partitioned import PartitionedRows
+from muntin.rows.automaton import RowAutomaton
 from muntin.rows.policies import (
     ConditionPolicy,
     CountPolicy,
-    DeltaPolicy,
     ElapsedPolicy,
     MarkerPolicy,
     RowPolicy,
+    check_expression,
     elapsed,
     policy_of,
 )
-from muntin.rows.subwindows import Expiring, OpenBatch, Subwindows
-from muntin.rows.view import Action, ActionKind, Row
-from muntin.windows.extent import Window
+from muntin.rows.subwindows import Subwindows
+from muntin.rows.view import Action, ActionKind
 from muntin.windows.specification import WindowContext
+
+_condition = cache(ConditionPolicy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenBatches(PartitionedRows[OpenBatch]):
-    """Row windows that flush: of each partition at most one is open.
-
-    Attributes:
-        within: The time after its first row at which a window ends if nothing has ended it; None if it stays open.
-    """
+class _Tumbling(RowAutomaton):
+    """Row windows whose members leave all at once."""
 
     leaves_at_once: ClassVar[bool] = True
 
     within: ElapsedPolicy | None = None
 
-    def next_tick(self, state: Subwindows[OpenBatch]) -> int:
-        """Return the next tick at which a window is as old as it may be, a partition too old, or a period ends."""
-        return min(PartitionedRows.next_tick(self, state), self._overdue(state))
-
-    def to_data(self, state: Subwindows[OpenBatch]) -> list[Any]:
-        """Return the state as plain data."""
-        return [state.to_data(), [list(row) for row in state.expiring if self._is_first(state, row)]]
-
-    def from_data(self, data: Sequence[Any]) -> Subwindows[OpenBatch]:
-        """Undo `to_data`."""
-        stored, opening = data
-        state = Subwindows.from_data(OpenBatch, stored, expires=False)
-        state.expiring = deque(Expiring(*row) for row in opening)
-        return state
-
     @property
-    def _lifetime(self) -> None:
+    def _leaving(self) -> None:
         return None
 
-    def _kind(self) -> type[OpenBatch]:
-        return OpenBatch
-
-    def _spell_within(self, axis: Axis) -> str:
-        if self.within is None:
-            return ""
-        length = self.within.length
-        return f", within={axis.spell_length(length)!r}" if axis is Axis.TIME else f", within={spell_number(length)}"
-
-    def _insert(self, state: Subwindows[OpenBatch], partition: Hashable, number: int, time: int) -> None:
-        """Add a row to the window of a partition, which it may begin."""
-        found = state.open(partition, time)
-        if self.within is not None and not found.size:
-            state.expiring.append(Expiring(time, number, partition))
-        found.insert(time)
-        state.count += 1
-
-    def _overdue(self, state: Subwindows[OpenBatch]) -> int:
-        """Return the tick at which the oldest window is as old as it may be."""
-        while self.within is not None and state.expiring:
-            if self._is_first(state, state.expiring[0]):
-                return state.expiring[0].time + self.within.length
-            state.expiring.popleft()
-        return INFINITY
-
-    def _is_first(self, state: Subwindows[OpenBatch], row: Expiring) -> bool:
-        """Return True if a row is the first of a window that is open, or came when that one did."""
-        found = state.partitions.get(row.partition)
-        return found is not None and found.first == row.time
-
-    def _end_overdue(self, state: Subwindows[OpenBatch], tick: int) -> Iterator[Action]:
-        while self._overdue(state) <= tick:
-            yield from self._break_off(state, state.expiring.popleft().partition, tick)
-
-    def _break_off(self, state: Subwindows[OpenBatch], partition: Hashable, now: int) -> Iterator[Action]:
-        """Yield the end of a window that no row ends."""
-        yield from self._compute(state, partition, now)
+    @property
+    def _patience(self) -> int | None:
+        return None if self.within is None else self.within.length
 
 
 @dataclass(frozen=True, slots=True)
-class RowBatches(OpenBatches):
+class RowBatches(_Tumbling):
     """Batches of rows of each partition; made by `batch` (IBM Streams: tumbling windows).
 
     By count a row is inserted and then the full window flushed, with it. By delta the window is flushed first, without
     it. By time windows are flushed at multiples of the period, counted from tick 0, before the rows at that tick. By
-    marker the windows of all partitions are flushed when one comes. A flushed partition is gone. `within` flushes a
-    window at the latest so long after its first row, without the row at that tick.
+    marker the windows of all partitions are flushed when one comes. A flushed partition is gone.
 
     Attributes:
         evicts: When the window is flushed.
+        within: The time after its first row at which a window is flushed at the latest, without the rows at that tick.
         partitions: How rows are partitioned.
         shows_empty: True if a window without rows is computed too, where time or a marker flushes it.
     """
@@ -122,7 +70,7 @@ class RowBatches(OpenBatches):
         if self.within is not None and isinstance(self.evicts, ElapsedPolicy):
             raise WindowError(
                 f"{self.spell()} is flushed by time twice: at multiples of {self.evicts.spell(Axis.TICKS)}, and within "
-                f"{spell_number(self.within.length)} of its first row\n  leave one of them out"
+                f"{self.within.spell_length(Axis.TICKS)} of its first row\n  leave one of them out"
             )
         if isinstance(self.evicts, ConditionPolicy):
             raise WindowError(
@@ -138,87 +86,24 @@ class RowBatches(OpenBatches):
             )
 
     @property
-    def policies(self) -> tuple[RowPolicy, ...]:
-        """The one that flushes."""
-        return (self.evicts,)
-
-    @property
     def context(self) -> WindowContext:
         """Rows before, which say the number of the batch; by time alone, none."""
         if self._is_limited:
             return WindowContext.FORWARD
         return WindowContext.FREE if isinstance(self.evicts, ElapsedPolicy) else WindowContext.BACKWARD
 
-    def step(self, state: Subwindows[OpenBatch], row: Row) -> Iterator[Action]:
-        """Take a row, and yield what is done."""
-        yield from self.advance(state, row.time)
-        partition, values = self._read(row)
-        evicts, value = self.evicts, None
-        if isinstance(evicts, MarkerPolicy) and values[0]:
-            yield from self._mark(state, row.time)
-            return
-        if not self._is_admitted(row):
-            return
-        found = state.open(partition, row.time)
-        if isinstance(evicts, DeltaPolicy):
-            value = values[0]
-            if evicts.is_exceeded(value, found.base):
-                yield from self._compute(state, partition, row.time)
-                found = state.open(partition, row.time)
-            if found.base is None:
-                found.base = value
-        self._insert(state, partition, row.number, row.time)
-        self._wake(state, row.time)
-        yield Action(ActionKind.INSERT, partition, (row.number,))
-        if isinstance(evicts, CountPolicy) and found.size == evicts.size:
-            yield from self._compute(state, partition, row.time)
-        yield from self._limit(state, row.time)
-
     @property
     def least_events(self) -> int:
         """The number of rows of a full batch, if that alone flushes it."""
         return self.evicts.size if isinstance(self.evicts, CountPolicy) and self.within is None else 1
 
-    def earliest_start(self, state: Subwindows[OpenBatch], tick: int) -> int:
-        """Return the start of the period, where time flushes; otherwise the time of the oldest row."""
-        if self._period is not None:
-            return tick // self._period * self._period
-        return PartitionedRows.earliest_start(self, state, tick)
-
-    def close(self, state: Subwindows[OpenBatch], tick: int) -> Iterator[Action]:
-        """Yield the flushes of what is left: by time when it is due, otherwise at the end."""
-        yield from self.advance(state, tick)
-        if state.clock is not None and state.count:
-            yield from self.advance(state, state.clock)
-        for partition in [*state.partitions]:
-            yield from self._compute(state, partition, tick)
-
     @property
-    def _period(self) -> int | None:
-        return self.evicts.length if isinstance(self.evicts, ElapsedPolicy) else None
+    def _computing(self) -> RowPolicy:
+        return self.evicts
 
-    def _mark(self, state: Subwindows[OpenBatch], time: int) -> Iterator[Action]:
-        if not state.count:
-            yield Action(ActionKind.EMPTY)
-        for partition in [*state.partitions] or ([0] if self.shows_empty else []):
-            yield from self._compute(state, partition, time)
-
-    def _compute(self, state: Subwindows[OpenBatch], partition: Hashable, now: int) -> Iterator[Action]:
-        found = state.partitions.get(partition)
-        start, end = now, now + 1
-        if self._period is not None:
-            start, end = now - self._period, now
-        elif found is not None:
-            start, end = found.first, max(now, found.last + 1)
-        if found is not None:
-            state.remove(partition)
-        yield Action(ActionKind.FLUSH, partition, window=Window(start, end))
-
-    def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call of `batch`, and those after it."""
-        if "." in self.name:
-            return PartitionedRows.spell(self, axis)
-        return f"batch({self.evicts.spell(axis)}{self._spell_within(axis)}){self._spell_more(axis)}"
+    def _call(self, axis: Axis) -> str:
+        within = "" if self.within is None else f", within={self.within.spell_length(axis)}"
+        return f"batch({self.evicts.spell(axis)}{within})"
 
 
 def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = None) -> RowBatches:
@@ -240,3 +125,140 @@ def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = 
         batch(100) batch(marker('is_last')) batch(100, within='5 seconds')
     """
     return RowBatches(policy_of(size), within=None if within is None else elapsed(within))
+
+
+@dataclass(frozen=True, slots=True)
+class RowsBetween(_Tumbling):
+    """The rows from one that opens to one that closes, of each partition; made by `between`.
+
+    Of each partition at most one window is open. Without one, a row that opens begins a window and is its first
+    member, and any other row is ignored. While it is open each row is a member, up to the first that closes. A row for
+    which a condition is null does neither.
+
+    Attributes:
+        opens: The condition of rows that open; None if each row does.
+        closes: The condition of rows that close; None if rows that open end the window before.
+        closing_row: True if the row that closes is a member. Otherwise the window ends before it, and the row begins
+            the next one if it opens too.
+        reopens: True if a row that opens ends the window that is open, before the row, and begins another.
+        within: The time after its first row at which a window ends without a row that closes; None if it stays open.
+        closed_only: True if windows that end without a row that closes give no result: those that are reopened, as old
+            as `within`, or open at the end of the stream.
+        partitions: How rows are partitioned.
+    """
+
+    name: ClassVar[str] = "between"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "windows between rows that open and close"
+
+    opens: str | None = None
+    closes: str | None = None
+    closing_row: bool = True
+    reopens: bool = False
+    closed_only: bool = False
+
+    def __post_init__(self) -> None:
+        if self.opens is None and self.closes is None:
+            raise WindowError(
+                "between() has no condition\n  say which rows open, which close, or both: between(\"kind = 'login'\")"
+            )
+        for condition in (self.opens, self.closes):
+            if condition is not None:
+                check_expression("between", condition)
+        if self.opens is None and not self.closing_row:
+            raise WindowError(
+                f"between(closes={self.closes!r}, closing_row=False) has rows that belong to no window and only "
+                f"separate them\n  write batch(marker({self.closes!r}))"
+            )
+        if self.reopens and (self.opens is None or self.closes is None):
+            raise WindowError(
+                f"{self.spell()} has {'rows that close' if self.opens is None else 'rows that open'} alone\n"
+                "  leave out reopens=True: it is for rows that open while a window waits for one that closes"
+            )
+        if self.shows_empty:
+            raise WindowError(
+                f"{self.spell()} holds the row that opens it, so it is never empty: leave out .with_empty()"
+            )
+
+    @property
+    def policies(self) -> tuple[RowPolicy, ...]:
+        """The conditions of rows that open and close."""
+        return tuple(_condition(condition) for condition in (self.opens, self.closes) if condition is not None)
+
+    @property
+    def context(self) -> WindowContext:
+        """Rows before, which say if a window is open; where windows may give no result, also rows after."""
+        return WindowContext.FORWARD if self._is_limited or self.closed_only else WindowContext.BACKWARD
+
+    @property
+    def _computing(self) -> RowPolicy | None:
+        return _condition(self.closes) if self.closes is not None and self.closing_row else None
+
+    def _begins(self, values: Sequence[Any]) -> bool:
+        return self.opens is None or bool(values[0])
+
+    def _ended_before(
+        self, state: Subwindows, partition: Hashable, values: Sequence[Any], time: int
+    ) -> Iterator[Action] | None:
+        opens = self._begins(values)
+        closes = opens if self.closes is None else bool(values[-1])
+        if not state.partitions[partition].size:
+            return None
+        if closes and (self.closes is None or not self.closing_row):
+            return self._compute(state, partition, time)
+        return self._break_off(state, partition, time) if opens and self.reopens and not closes else None
+
+    def _break_off(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+        if not self.closed_only:
+            yield from self._compute(state, partition, now)
+            return
+        state.remove(partition)
+        yield Action(ActionKind.REMOVE, partition)
+
+    def _call(self, axis: Axis) -> str:
+        said = [] if self.opens is None else [repr(self.opens)]
+        if self.closes is not None:
+            said.append(repr(self.closes) if said else f"closes={self.closes!r}")
+        said += [] if self.closing_row else ["closing_row=False"]
+        said += ["reopens=True"] if self.reopens else []
+        said += [f"within={self.within.spell_length(axis)}"] if self.within is not None else []
+        said += ["closed_only=True"] if self.closed_only else []
+        return f"between({', '.join(said)})"
+
+
+def between(
+    opens: str | None = None,
+    closes: str | None = None,
+    *,
+    closing_row: bool = True,
+    reopens: bool = False,
+    within: Duration | None = None,
+    closed_only: bool = False,
+) -> RowsBetween:
+    """Return windows from a row that opens to a row that closes: from login to logout.
+
+    Conditions are SQL expressions over the columns of the input. With `opens` alone a window goes from each row that
+    opens to the next one, without it; with `closes` alone, from the row after one that closes to the next one, with it.
+
+    Args:
+        opens: True of rows that begin a window, if none is open; such a row is its first member.
+        closes: True of rows that end the window that is open; without one they are ignored.
+        closing_row: Let the row that closes be a member.
+        reopens: Let a row that opens while a window is open end it and begin another. By default it is a member.
+        within: The time after its first row at which a window ends if no row has closed it. Without it, a window that
+            is never closed is kept until the end of the stream.
+        closed_only: Compute only windows that a row has closed.
+
+    Raises:
+        WindowError: There is no condition, or options contradict one another.
+        DurationError: A length of time cannot be read.
+
+    Example:
+        >>> print(between("kind = 'login'", "kind = 'logout'", within=3600).partition("device"))
+        between("kind = 'login'", "kind = 'logout'", within=3600).partition('device')
+        >>> print(between(closes="is_last"))
+        between(closes='is_last')
+    """
+    return RowsBetween(
+        opens, closes, closing_row, reopens, closed_only, within=None if within is None else elapsed(within)
+    )

@@ -1,0 +1,243 @@
+"""RowAutomaton: the one machine that runs the built-in row windows, by eviction, trigger and delimiter."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from muntin.axis import INFINITY
+from muntin.errors import WindowError
+from muntin.rows.partitioned import PartitionedRows
+from muntin.rows.policies import (
+    ConditionPolicy,
+    CountPolicy,
+    DeltaPolicy,
+    ElapsedPolicy,
+    MarkerPolicy,
+    PartitionView,
+    RowPolicy,
+)
+from muntin.rows.subwindows import Expiring, Subwindow, Subwindows
+from muntin.rows.view import Action, ActionKind, Row
+from muntin.windows.extent import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowAutomaton(PartitionedRows):
+    """Follows rows: windows begin, rows enter and leave, windows are computed and end.
+
+    A kind of windows configures it: by the policy by which rows leave one by one (`_leaving`), by the policy that
+    computes a window (`_computing`), by the rows at which a window begins or ends (`_begins`, `_ended_before`), and by
+    the time after which it ends (`_patience`).
+    """
+
+    @property
+    def _patience(self) -> int | None:
+        """The time after its first row at which a window ends if nothing has ended it; None if it stays open."""
+        return None
+
+    @property
+    def _waits(self) -> bool:
+        """True if a window is not computed before it was full once."""
+        return False
+
+    def _begins(self, values: Sequence[Any]) -> bool:
+        """Return True if a row may begin a window of a partition that has none."""
+        del values
+        return True
+
+    def _ended_before(
+        self, state: Subwindows, partition: Hashable, values: Sequence[Any], time: int
+    ) -> Iterator[Action] | None:
+        """Return the actions of a window that is computed or ends before the row is inserted; None if it does not."""
+        by, window = self._computing, state.partitions[partition]
+        if not isinstance(by, DeltaPolicy):
+            return None
+        if window.base is None:
+            window.base = values[-1] if by.start is None or self.leaves_at_once else by.start
+        if not by.is_exceeded(values[-1], window.base):
+            return None
+        window.base = values[-1]
+        return self._compute(state, partition, time)
+
+    def _break_off(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+        """Yield the end of a window that no row ends."""
+        yield from self._compute(state, partition, now)
+
+    def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
+        """Take a row: what ends or is computed before it, what leaves for it, the row, and what is computed with it."""
+        number, time, read = row
+        yield from self.advance(state, time)
+        values = [None if value != value else value for value in read]  # noqa: PLR0124  # NaN is like null
+        is_admitted = self.admits is None or bool(values.pop())
+        partition = 0 if self.partitions is None else values.pop(0)
+        leaving, computing = self._leaving, self._computing
+        if isinstance(computing, MarkerPolicy) and values[0]:
+            if not state.count:
+                yield Action(ActionKind.EMPTY)
+            yield from self._compute_all(state, time)
+            return
+        if not is_admitted:
+            return
+        while True:
+            if partition not in state.partitions and not self._begins(values):
+                return
+            window = state.open(partition, time)
+            ended = self._ended_before(state, partition, values, time)
+            if ended is None:
+                break
+            yield from ended
+        if leaving is not None and (gone := _pushed_out(leaving, window, values)):
+            yield from self._evict(state, partition, gone)
+        if isinstance(leaving, ElapsedPolicy) or (leaving is None and not window.size and self._patience is not None):
+            state.expiring.append(Expiring(time, number, partition))
+        value = window.shared(values[0]) if isinstance(leaving, DeltaPolicy) else None
+        window.insert(number, time, value, is_kept=leaving is not None)
+        state.count += 1
+        if state.clock is None and isinstance(computing, ElapsedPolicy):  # periods end at their multiples
+            state.clock = (time // computing.length + 1) * computing.length
+        yield Action(ActionKind.INSERT, partition, (number,))
+        if isinstance(leaving, CountPolicy) and window.size == leaving.size and not window.is_full:
+            window.is_full = True
+            yield Action(ActionKind.FULL, partition)
+        is_due = isinstance(computing, ConditionPolicy) and bool(values[-1])
+        if isinstance(computing, CountPolicy):
+            window.counted = (window.counted + 1) % computing.size
+            is_due = not window.counted
+        if is_due:
+            yield from self._compute(state, partition, time)
+        yield from self._limit(state, time)
+
+    def next_tick(self, state: Subwindows) -> int:
+        """Return the next tick at which a row, a window or a partition is too old, or a period ends."""
+        due = INFINITY if state.clock is None else state.clock
+        if state.expiring and (oldest := state.oldest()) is not None:
+            due = min(due, oldest.time + self._stay)
+        if self._age is not None and state.partitions:
+            due = min(due, state.least_recent + self._age)
+        return due
+
+    def advance(self, state: Subwindows, tick: int) -> Iterator[Action]:
+        """Yield the actions due up to a tick: at one tick rows leave, then partitions, then windows are computed."""
+        while (due := self.next_tick(state)) <= tick and due < INFINITY:
+            if not self.leaves_at_once:
+                gone: dict[Hashable, list[int]] = {}
+                for row in state.overdue(self._stay, due):
+                    gone.setdefault(row.partition, []).append(row.number)
+                for partition, numbers in gone.items():
+                    yield from self._evict(state, partition, numbers)
+            if self._age is not None:
+                yield from self._limit(state, due)
+            if self.leaves_at_once:
+                for row in state.overdue(self._stay, due):
+                    yield from self._break_off(state, row.partition, due)
+            if state.clock == due and (period := self._period) is not None:
+                yield from self._compute_all(state, due)
+                state.clock = due + period if state.count > 0 or self.shows_empty else None
+
+    def close(self, state: Subwindows, tick: int) -> Iterator[Action]:
+        """Yield the next actions of time, if rows came since it was last due, and the end of what is flushed."""
+        yield from self.advance(state, tick)
+        if state.clock is not None and any(window.is_fresh for window in state.partitions.values()):
+            yield from self.advance(state, state.clock)
+        for partition in [*state.partitions] if self.leaves_at_once else ():
+            yield from self._break_off(state, partition, tick)
+
+    def earliest_start(self, state: Subwindows, tick: int) -> int:
+        """Return the start of a window that ends later: by time where time bounds it, else that of the oldest row."""
+        if isinstance(self._leaving, ElapsedPolicy):
+            return tick - self._leaving.length
+        if self.leaves_at_once and self._period is not None:
+            return tick // self._period * self._period
+        return min([tick, *(window.first for window in state.partitions.values() if window.size)])
+
+    def is_empty(self, state: Subwindows) -> bool:
+        """Return True if no row is left, nothing is counted since, and there is no time to wait for."""
+        if state.clock is not None or (self.partitions is not None and state.partitions):
+            return False
+        windows = state.partitions.values()
+        return all(window.is_new and not (self._waits and window.is_full) for window in windows)
+
+    def create_state(self) -> Subwindows:
+        """Return the state of a key without rows."""
+        return Subwindows()
+
+    def to_data(self, state: Subwindows) -> list[Any]:
+        """Return the state as plain data."""
+        return state.to_data()
+
+    def from_data(self, data: Sequence[Any]) -> Subwindows:
+        """Undo `to_data`."""
+        is_timed = isinstance(self._leaving, ElapsedPolicy) or self._patience is not None
+        return Subwindows.from_data(data, is_timed=is_timed)
+
+    @property
+    def _period(self) -> int | None:
+        """The period at which windows are computed by time; None if they are not."""
+        return self._computing.length if isinstance(self._computing, ElapsedPolicy) else None
+
+    @property
+    def _stay(self) -> int:
+        """How long after it came a row leaves by time, or the window that it began ends."""
+        return self._leaving.length + 1 if isinstance(self._leaving, ElapsedPolicy) else self._patience or 0
+
+    @property
+    def _age(self) -> int | None:
+        """The age at which a partition goes when its time comes."""
+        return None if self.partitions is None or self.partitions.on_insertion else self.partitions.age
+
+    def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+        """Yield the computation of a partition's window; it ends at a time, or after its newest row."""
+        window = state.partitions.get(partition)
+        if window is None:
+            window = Subwindow(now)
+        window.is_fresh = False
+        if not (window.size or self.shows_empty) or (self._waits and not window.is_full):
+            return
+        by = self._computing if self.leaves_at_once else self._leaving
+        length = by.length if isinstance(by, ElapsedPolicy) else None
+        start, end = (window.first, max(now, window.newest + 1)) if window.size else (now, now + (length is None))
+        if partition in state.partitions and self.leaves_at_once:
+            state.remove(partition)
+        kind = ActionKind.FLUSH if self.leaves_at_once else ActionKind.TRIGGER
+        yield Action(kind, partition, window=Window(start if length is None else now - length, end))
+
+    def _compute_all(self, state: Subwindows, now: int) -> Iterator[Action]:
+        for partition in [*state.partitions] or ([0] if self.shows_empty else []):
+            yield from self._compute(state, partition, now)
+
+    def _evict(self, state: Subwindows, partition: Hashable, numbers: Sequence[int]) -> Iterator[Action]:
+        window = state.partitions[partition]
+        window.evict(numbers)
+        state.count -= len(numbers)
+        if not window.is_full:
+            window.is_full = True
+            yield Action(ActionKind.FULL, partition)
+        yield Action(ActionKind.EVICT, partition, tuple(numbers))
+
+    def _limit(self, state: Subwindows, time: int) -> Iterator[Action]:
+        """Yield the removal of partitions while there are too many, they hold too many rows, or one is too old."""
+        by = self.partitions
+        while by is not None and (
+            (by.most is not None and len(state.partitions) > by.most)
+            or (by.most_rows is not None and state.count > by.most_rows)
+            or (by.age is not None and state.partitions and state.least_recent + by.age <= time)
+        ):
+            views = [PartitionView(name, window.size, window.last) for name, window in state.partitions.items()]
+            chosen = list(dict.fromkeys(self.select_partitions(views)))
+            if not chosen or not all(name in state.partitions for name in chosen):
+                raise WindowError(
+                    f"{type(self).__name__}.select_partitions returned {chosen!r}\n"
+                    f"  expected: one or more of the {len(views)} it was given, as some are too many, or too old"
+                )
+            for name in chosen:
+                state.remove(name)
+                yield Action(ActionKind.REMOVE, name)
+
+
+def _pushed_out(by: RowPolicy, window: Subwindow, values: Sequence[Any]) -> list[int]:
+    """Return the numbers of the rows that leave a window for the next one."""
+    if isinstance(by, CountPolicy):
+        return [window.opened] if window.size == by.size else []
+    return window.exceeded(values[0], by.size) if isinstance(by, DeltaPolicy) else []
