@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin import Component
+from muntin import Component, hopping
 from muntin.columnar import Sums, fold_rows, identities, merge
 from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.arrays.closing import close_windows
 from muntin_engine.evaluators.arrays.coding import compress, encode, number, stable_order
 from muntin_engine.evaluators.arrays.reducing import reduce_codes
@@ -110,7 +111,7 @@ def test_windows_of_float_sums_never_drift() -> None:
     0    1    2    3    4    5    6
     |1e16|    |    |inf |    |    |
     """
-    grid = SliceGrid(width=1, stride=1, slices=2)
+    grid = SliceGrid.of(hopping(2, 1))
     found = _windows(grid, [0, 3, 6, 9, 12, 15, 18], [1e16, 1.0, 1.0, inf, 1.0, 1.0, 1.0], -1, 20)
     assert [total for *_, total in found] == [1e16, 1e16, 1.0, 1.0, 1.0, 1.0, inf, inf, *[1.0] * 6]
     slices = [place for place in range(7) for _ in range(3)]
@@ -125,7 +126,7 @@ def test_windows_of_float_sums_never_drift() -> None:
     st.integers(1, 9),
 )
 def test_a_window_is_the_sum_of_its_slices(points: list[tuple[int, int]], length: int, stride: int) -> None:
-    grid = SliceGrid(width=1, stride=stride, slices=length)
+    grid = SliceGrid(WindowGrid(length, stride), stride, length)
     slices, numbers = map(list, zip(*points, strict=True))
     expected: dict[tuple[int, int], tuple[int, int]] = {}
     for place, (at, value) in enumerate(points):

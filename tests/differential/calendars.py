@@ -54,6 +54,7 @@ SLICED: dict[str, tuple[CalendarWindows, str, int]] = {
     ),
     "three days, by two": (CalendarWindows(3, 2, "day", "America/New_York", second=1), "2024-03-10", 9 * HOUR),
     "every other day": (CalendarWindows(1, 2, "day", "Africa/Cairo", "2024-10-20", second=1), "2024-10-31", 7 * HOUR),
+    "ten days, by week": (CalendarWindows(10, 7, "day", "Europe/Berlin", second=1), "2024-10-27", 20 * HOUR),
     "weeks": (CalendarWindows(7, 7, "day", "Europe/Berlin", "1970-01-04", second=1), "2024-10-27", 20 * HOUR),
     "months": (CalendarWindows(2, 1, "month", "America/New_York", "2024-01-15", second=1), "2024-03-10", 100 * HOUR),
     "quarters": (CalendarWindows(3, 3, "month", second=1), "2024-01-01", 200 * HOUR),

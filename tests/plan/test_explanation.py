@@ -343,12 +343,8 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             "late(), and its results are of a part of its events, the earliest of each micro-batch",
         ),
         (Statistics, LENGTHS, "row", "merged once into the range of windows that it overlaps, before the shuffle"),
-        (
-            Statistics,
-            {"window": hopping(9, 6)},
-            "row",
-            "merged once into its slice of 3 microseconds, before the shuffle",
-        ),
+        (Statistics, {"window": hopping(9, 6)}, "row", "merged once into its slice of 3 microseconds, before the"),
+        (Statistics, {"window": hopping(9, 7)}, "row", "merged once into its slice, one of 2 in 7 microseconds, b"),
         (
             Sketch,
             {},

@@ -40,13 +40,16 @@ from tests.scenarios.scenario import Scenario
 CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED
 GRIDS: Final = (
     *(tumbling(8), tumbling(1), tumbling(50), tumbling(7, 3), hopping(10, 5), hopping(10, 3), hopping(13, 1, -5)),
-    *(hopping(9, 6), hopping(4, 9, 1), hopping(4, 12), hopping(40, 17)),
+    *(hopping(9, 6), hopping(4, 9, 1), hopping(4, 12), hopping(40, 17), hopping(3, 16, -7), hopping(23, 11, 30)),
 )
 SHARED: Final = (
     {"a": tumbling(6), "b": tumbling(10)},
     {"a": hopping(9, 6), "b": tumbling(4, 1), "c": hopping(3, 7, -2)},
     {"a": hopping(20, 5), "b": hopping(5, 5), "c": hopping(10, 5, 5)},
     {"a": tumbling(30), "b": tumbling(1)},
+    {"a": tumbling(12), "b": tumbling(12, 1)},
+    {"a": hopping(20, 12), "b": hopping(7, 6, -1), "c": tumbling(18)},
+    {"a": hopping(2, 9), "b": hopping(2, 9, 4)},
 )
 
 
@@ -101,7 +104,9 @@ def on_calendars(random: Random) -> Scenario:
     window, origin, scale = scales[name]
     if random.random() < 0.15:
         name, (day, origin, scale) = "days, forward", SLICED["days, forward"]
-        window = {"day": day, "week": replace(day, size=7, hop=7, start="1970-01-05"), "b": replace(day, size=3, hop=2)}
+        week = replace(day, size=7, hop=7, start="1970-01-05")
+        long = replace(week, size=10, start="1970-01-03")  # cut four times a week, with `week` and not by the day
+        window = {"week": week, **random.choice(({"day": day, "b": replace(day, size=3, hop=2)}, {"long": long}))}
     modules = random.choice((COLUMNAR, MERGED))
     may_last = scales is SCALES or name in LASTING_CALENDARS
     may_last &= not isinstance(window, dict)

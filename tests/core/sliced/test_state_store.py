@@ -67,9 +67,9 @@ def test_what_a_batch_brought_is_written_without_what_is_late_or_dead() -> None:
 def test_a_batch_of_which_nothing_is_merged_brings_nothing() -> None:
     query = sliced(hopping(3, 8), Members())
     assert StateStore(query).take([], 0).delta is None
-    late = StateStore(query).take(blobs_of(query, [Row(("k",), 1, 1)]), 8)
+    late = StateStore(query).take(blobs_of(query, [Row(("k",), 1, 1)]), 2)
     assert (late.delta, late.accepted, late.late) == (None, 0, 1)
-    gap = StateStore(query).take(blobs_of(query, [Row(("k",), 12, 1)]), 8)
+    gap = StateStore(query).take(blobs_of(query, [Row(("k",), 12, 1)]), 2)
     assert (gap.delta, gap.accepted, gap.late) == (None, 1, 0)
     assert StateStore(query).take(blobs_of(query, [Row(("k",), 12, 1)]), -NEVER).delta is None
 

@@ -6,12 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin import hopping
+from muntin.windows import HoppingWindows
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.slices.sliced_query import is_in_window
 from muntin_engine.evaluators.slices.steps import SlideStep, steps_of
 
-GRIDS = st.builds(SliceGrid, st.just(1), st.integers(1, 7), st.integers(1, 7), st.just(0), st.integers(-5, 5))
+WINDOWS = st.builds(HoppingWindows, st.integers(1, 9), st.integers(1, 9), st.integers(-5, 5))
+GRIDS = WINDOWS.map(SliceGrid.of)
 
 
 def windows_of(steps: list[SlideStep], slices: list[int], present: int) -> dict[int, list[int]]:
@@ -56,7 +58,7 @@ def test_windows_with_the_same_slices_are_one_step_and_empty_ones_are_skipped() 
                       [-------)
                              [-------)
     """
-    grid = SliceGrid(width=1, stride=1, slices=2)
+    grid = SliceGrid.of(hopping(2, 1))
     steps = [step for step in steps_of(grid, [0, 1, 9], 0, -100, 100) if step.makes_windows]
     assert [(step.first, step.last, step.members) for step in steps] == [(-1, 0, 1), (0, 1, 2), (1, 2, 1), (8, 10, 1)]
 

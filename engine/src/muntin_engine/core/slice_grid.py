@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import Periods
 from muntin.windows.regular import RegularWindows
-from muntin_engine.core.window_grid import NEVER, PeriodGrid, TickGrid, WholeNumber, WindowGrid, grid_of
+from muntin_engine.core.window_grid import NEVER, TickGrid, WholeNumber, WindowGrid, grid_of
 
 T = TypeVar("T", bound=WholeNumber)
 
@@ -20,34 +20,39 @@ T = TypeVar("T", bound=WholeNumber)
 class SliceGrid:
     """Windows of `slices` slices each, every `stride` slices.
 
-    Slice `s` is `[offset + s * width, offset + (s + 1) * width)`, and window `w` starts with slice
-    `shift + w * stride`; both are numbered in both directions. The width is the greatest common divisor of size and
-    hop, so any ratio will do (panes: thesis, section 6.2.1).
+    A slice starts at every cut: at some ticks of a cycle, and at the same ticks of all others, in both directions. With
+    one cut all slices are as wide as the greatest common divisor of size and hop (panes: thesis, section 6.2.1). Where
+    that makes more than two slices of a hop, a cycle is a hop and cuts lie where a window starts and where one ends, so
+    any ratio will do (paired windows: S. Krishnamurthy, C. Wu and M. Franklin, On-the-fly sharing for streamed
+    aggregation, SIGMOD 2006). Window `w` starts with slice `shift + w * stride`; both are numbered in both directions.
 
-    Where windows have so many periods of any lengths, width and offset count periods in the place of ticks. The slices
+    Where windows have so many periods of any lengths, cuts and cycles count periods in the place of ticks. The slices
     and windows have numbers as before, and only from ticks to numbers and back is the way another one.
 
     Attributes:
-        width: The length of a slice in ticks, or in periods.
+        windows: The windows, in ticks.
         stride: How many slices lie between the starts of neighbouring windows.
         slices: How many slices a window has.
-        offset: Where slice 0 starts.
         shift: The slice that window 0 starts with.
-        periods: What is counted; None if that is ticks.
+        cycle: The length after which cuts repeat, in ticks, or in periods.
+        cuts: Where slices start in a cycle, ascending.
 
     Example:
         >>> from muntin.windows import HoppingWindows
         >>> grid = SliceGrid.of(HoppingWindows(size=9, hop=6))
-        >>> grid.width, grid.stride, grid.slices, grid.slice_at(7), grid.windows_of(2)
+        >>> grid.cycle, grid.stride, grid.slices, grid.slice_at(7), grid.windows_of(2)
         (3, 2, 3, 2, range(0, 2))
+        >>> grid = SliceGrid.of(HoppingWindows(size=4000, hop=1999))
+        >>> grid.cycle, grid.cuts, grid.stride, grid.slices
+        (1999, (0, 2), 2, 5)
     """
 
-    width: int
+    windows: TickGrid
     stride: int
     slices: int
-    offset: int = 0
     shift: int = 0
-    periods: Periods | None = None
+    cycle: int = 1
+    cuts: tuple[int, ...] = (0,)
 
     @classmethod
     def of(cls, windows: RegularWindows) -> SliceGrid:
@@ -58,27 +63,31 @@ class SliceGrid:
     def shared(cls, specifications: Sequence[RegularWindows]) -> tuple[SliceGrid, ...]:
         """Return the slices of several specifications, which are the same for all of them.
 
-        All must count ticks, or equal periods: see `share_slices`.
+        All must count ticks, or equal periods: see `share_slices`. A cycle is the greatest common divisor of the hops,
+        so each specification has as many slices in every window.
 
         Example:
             >>> from muntin.windows import HoppingWindows
-            >>> short, long = SliceGrid.shared([HoppingWindows(6, 6), HoppingWindows(10, 5, offset=2)])
-            >>> short.width, short.slices, long.slices, long.shift
-            (1, 6, 10, 2)
+            >>> short, long = SliceGrid.shared([HoppingWindows(6, 6), HoppingWindows(10, 6, offset=2)])
+            >>> short.cuts, short.slices, long.slices, long.shift - short.shift
+            ((0, 2), 2, 3, 1)
         """
-        offset = specifications[0].offset
-        width = gcd(*(length for some in specifications for length in (some.size, some.hop, some.offset - offset)))
+        cycle = gcd(*(some.hop for some in specifications))
+        edges = [(some.offset, some.offset + some.size) for some in specifications]
+        cuts = tuple(sorted({edge % cycle for both in edges for edge in both}))
+        width = gcd(cycle, *(cut - cuts[0] for cut in cuts))
+        if cycle == width * len(cuts):  # all slices are as wide
+            cycle, cuts = width, cuts[:1]
+        bounds = [tuple(_cuts_up_to(edge, cuts, cycle) for edge in both) for both in edges]
         return tuple(
-            cls(width, some.hop // width, some.size // width, offset, (some.offset - offset) // width, some.periods)
-            for some in specifications
+            cls(grid_of(some), some.hop // cycle * len(cuts), stop - start, start, cycle, cuts)
+            for some, (start, stop) in zip(specifications, bounds, strict=True)
         )
 
-    @cached_property
-    def windows(self) -> TickGrid:
-        """The windows, in ticks."""
-        size, hop = self.slices * self.width, self.stride * self.width
-        counted = WindowGrid(size, hop, self.offset + self.shift * self.width)
-        return counted if self.periods is None else PeriodGrid(counted, self.periods)
+    @property
+    def periods(self) -> Periods | None:
+        """The periods that are counted; None if ticks are."""
+        return self.windows.periods
 
     @cached_property
     def runs(self) -> WindowGrid:
@@ -91,13 +100,13 @@ class SliceGrid:
 
     def slices_at(self, ticks: T) -> T:
         """Return the slices of an array of ticks, or of numbers of periods if it counts these."""
-        return (ticks - self.offset) // self.width
+        return _cuts_up_to(ticks, self.cuts, self.cycle)
 
     def extent(self, number: int) -> Window:
         """Return a slice's extent."""
-        start = self.offset + number * self.width
-        end = start + self.width
-        return Window(start, end) if self.periods is None else Window(*map(self.periods.begins, (start, end)))
+        places = (divmod(start, len(self.cuts)) for start in (number, number + 1))
+        bounds = [cycle * self.cycle + self.cuts[place] for cycle, place in places]
+        return Window(*(bounds if self.periods is None else map(self.periods.begins, bounds)))
 
     def windows_of(self, number: int) -> range:
         """Return the windows that a slice is part of; none if it lies in a gap between windows."""
@@ -117,6 +126,15 @@ class SliceGrid:
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window; those before it can be forgotten."""
         return self.start_of(first_open)
+
+
+def _cuts_up_to(ticks: T, cuts: Sequence[int], cycle: int) -> T:
+    """Return the number of the last cut at a tick or before it, where cut 0 is the first one from tick 0 on."""
+    first, *others = cuts
+    found = (ticks - first) // cycle
+    for cut in others:
+        found = found + (ticks + (cycle - cut)) // cycle
+    return found
 
 
 @dataclass(frozen=True, slots=True)

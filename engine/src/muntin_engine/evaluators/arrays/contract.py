@@ -40,7 +40,10 @@ class OverSlices(Evaluator):
         if plan.input.lifetimes == "point":
             slices = SliceGrid.shared(plan.steps)[0]
             length = plan.spell_length if slices.periods is None else slices.periods.spell
-            unit = f"its slice of {length(slices.width)}"
+            cycle = length(slices.cycle)
+            unit = (
+                f"its slice of {cycle}" if len(slices.cuts) == 1 else f"its slice, one of {len(slices.cuts)} in {cycle}"
+            )
         return f"merged once into {unit}, before the shuffle, whatever size/hop"
 
     def explain_state(self, plan: Plan) -> str:

@@ -45,7 +45,8 @@ def steps_of(grid: SliceGrid, slices: Sequence[int], present: int, first: int, l
         last: The one after the last.
 
     Example:
-        >>> grid = SliceGrid(width=1, stride=1, slices=2)
+        >>> from muntin.windows import HoppingWindows
+        >>> grid = SliceGrid.of(HoppingWindows(size=2, hop=1))
         >>> [tuple(step) for step in steps_of(grid, [0, 1, 9], 0, -5, 20)]
         [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
     """
