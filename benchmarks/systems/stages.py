@@ -21,15 +21,17 @@ from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.grid_store import GridStore
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
 from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
+from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.ordered.run import StreamBucket
-from muntin_engine.evaluators.pairing.pair_bucket import PairBucket
-from muntin_engine.evaluators.pairing.row_blobs import SideRows, to_blob
+from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
@@ -118,27 +120,29 @@ class PairStage:
 
     def __init__(self) -> None:
         trackers = [ProgressTracker(), ProgressTracker()]
-        self._bucket = PairBucket(trackers, MemoryCells(), Codec(), Compatibility({}), KeptStores(), "bucket")
+        self._bucket = ArrayBucket(
+            pair_query(), trackers, MemoryCells(), Codec(), Compatibility({}), KeptStores(), "bucket"
+        )
 
     def take(self, left: Events, right: Events) -> Events:
         """Return the pairs that a batch of both sides completes."""
         blobs = [_blob(side, events) for side, events in enumerate((left, right)) if len(events.keys)]
-        result = self._bucket.process(blobs, [left.progress, right.progress], [(), ()])
+        result = self._bucket.process(blobs, [InputReport(left.progress), InputReport(right.progress)])
         parts = [
             pa.table(
-                [found.keys.column(0), found.starts, found.ends, *(column for side in found.sides for column in side)],
+                [keys.column(0), pairs.low, pairs.high, *(some for side in SIDES for some in pairs.parts[side].table)],
                 names=["key", "start", "end", *left.columns, *right.columns],
             )
-            for found in result.pairs
+            for _, pairs, keys, _ in result.taken.output
         ]
         if not parts:
             nothing = np.empty(0, np.int64)
             empty = dict.fromkeys((*left.columns, *right.columns), pa.array([], pa.float64()))
-            return Events(nothing, nothing, nothing, empty, result.progress.watermark)
+            return Events(nothing, nothing, nothing, empty, result.now.least.watermark)
         table = pa.concat_tables(parts).combine_chunks()
         keys, starts, ends = (table[name].to_numpy() for name in ("key", "start", "end"))
         columns = {name: table[name].chunk(0) for name in table.column_names[3:]}
-        return Events(keys, starts, ends, columns, result.progress.watermark)
+        return Events(keys, starts, ends, columns, result.now.least.watermark)
 
 
 class OperatorStage:
@@ -173,9 +177,10 @@ class OperatorStage:
 
 
 def _blob(side: int, events: Events) -> bytes:
-    keys, codes = np.unique(events.keys, return_inverse=True)
-    rows = SideRows(codes.astype(np.int64), events.starts, events.ends, pa.table(dict(events.columns)))
-    return to_blob([(side, pa.table({"k0": keys}), rows)])
+    buckets, keys = np.zeros(len(events.keys), np.int32), [pa.array(events.keys)]
+    rows = Rows(buckets, events.starts, events.ends, keys, list(events.columns.values()))
+    (found,) = lift_each(Fusing(1), rows, packed=[bytes([side])])
+    return found.blob
 
 
 def columns_of(values: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

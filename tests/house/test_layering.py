@@ -112,7 +112,7 @@ LAYERS = (
     ),
     Layer(SLICES, (*PLAIN, ON_ARRAYS, SLICES), never=TESTING),
     Layer(ON_ARRAYS, (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
-    Layer("muntin_engine.evaluators.pairing", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
+    Layer("muntin_engine.evaluators.pairing", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING),
     Layer("muntin_engine.evaluators.revised", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING) for name in WITH_ARRAYS),
     Layer(

@@ -11,12 +11,17 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, JoinKind, Window
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
+from muntin_engine.evaluators.arrays.lifting import Rows
+from muntin_engine.evaluators.arrays.results import Closed
+from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.stretch_table import ROWS, StretchTable
+from muntin_engine.evaluators.arrays.values import RowValues
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.evaluators.pairing import kept_rows
 from muntin_engine.evaluators.pairing.kept_rows import KeptRows
-from muntin_engine.evaluators.pairing.pair_bucket import PairBucket, PairResult
-from muntin_engine.evaluators.pairing.row_blobs import SideRows, from_blob, to_blob
+from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import HeldState, MemoryCells
 from muntin_engine.state.codec import Codec
@@ -29,11 +34,12 @@ from tests.joins.meaning import Side
 def blob(changes: Sequence[tuple[Key, Sequence[InputChange]]], side: int) -> bytes:
     """Return the rows of a side as the map side sends them."""
     rows = [(key[0], row) for key, some in changes for row in some if row.side == side]
-    keys = list(dict.fromkeys(key for key, _ in rows))
-    columns = [[row.start for _, row in rows], [row.end for _, row in rows], [keys.index(key) for key, _ in rows]]
-    starts, ends, codes = (np.array(column, np.int64) for column in columns)
-    payload = pa.table({"i0": pa.array([row.payload[0] for _, row in rows], pa.int64())})
-    return to_blob([(side, pa.table({"k0": pa.array(keys, pa.string())}), SideRows(codes, starts, ends, payload))])
+    starts, ends = (np.array([getattr(row, name) for _, row in rows], np.int64) for name in ("start", "end"))
+    keys = pa.array([key for key, _ in rows], pa.string())
+    payload = pa.array([row.payload[0] for _, row in rows], pa.int64())
+    lifted = Rows(np.zeros(len(rows), np.int32), starts, ends, [keys], [payload])
+    (found,) = lift_each(Fusing(1), lifted, packed=[bytes([side])])
+    return found.blob
 
 
 class PairRun(Run):
@@ -43,28 +49,27 @@ class PairRun(Run):
         trackers, self._serial = [ProgressTracker(), ProgressTracker()], 0
         compatibility = Compatibility({"query": str(self.case)}, [])
         kept = KeptStores()
-        condition = self.query.condition
-        self.pairs = PairBucket(
-            trackers, self.cells, Codec(), compatibility, kept, make_version=self._make_version, condition=condition
+        query = pair_query(self.query.condition)
+        self.pairs = ArrayBucket(
+            query, trackers, self.cells, Codec(), compatibility, kept, make_version=self._make_version
         )
 
     def evaluate(
         self, changes: Sequence[tuple[Key, Sequence[InputChange]]], arrived: Sequence[InputReport]
     ) -> BatchResult:
         sides = {row.side for _, rows in changes for row in rows}
-        reported = [some.progress for some in arrived]
-        found = self.pairs.process([blob(changes, side) for side in sorted(sides)], reported, [(), ()])
-        assert found.late == 0
-        held = HeldState(0, found.held, found.held, 0)
-        progress, watermark = found.progress, found.progress.watermark
-        return BatchResult(self._output(found), [], [], progress, watermark, found.accepted, held=held)
+        found = self.pairs.process([blob(changes, side) for side in sorted(sides)], arrived)
+        assert found.taken.late == 0
+        held, progress = HeldState(0, found.held.events, found.held.events, 0), found.now.least
+        output = self._output(found.taken.output)
+        return BatchResult(output, [], [], progress, progress.watermark, found.taken.accepted, held=held)
 
-    def _output(self, found: PairResult) -> list[tuple[Key, list[OutputChange]]]:
+    def _output(self, found: Sequence[Closed]) -> list[tuple[Key, list[OutputChange]]]:
         output: list[tuple[Key, list[OutputChange]]] = []
-        for keys, starts, ends, sides in found.pairs:
-            values = zip(*(side.column(0).to_pylist() for side in sides), strict=True)
+        for _, pairs, keys, _ in found:
+            values = zip(*(pairs.parts[side].table.column(0).to_pylist() for side in SIDES), strict=True)
             for key, start, end, value in zip(
-                keys.column(0).to_pylist(), starts.tolist(), ends.tolist(), values, strict=True
+                keys.column(0).to_pylist(), pairs.low.tolist(), pairs.high.tolist(), values, strict=True
             ):
                 self.serial += 1
                 change = OutputChange(OutputKind.INSERT, self.serial, Window(start, end), start, end, value)
@@ -87,9 +92,15 @@ def test_pairs_are_those_of_the_definition(seed: int) -> None:
     run_pairs(seed)
 
 
-def rows(*events: tuple[int, int, int]) -> SideRows:
+def rows(*events: tuple[int, int, int]) -> StretchTable:
     codes, starts, ends = (np.array(column, np.int64) for column in zip(*events, strict=True))
-    return SideRows(codes, starts, ends, pa.table({"i0": pa.array(range(len(events)))}))
+    payload = RowValues.of(pa.table({"i0": pa.array(range(len(events)))}))
+    return StretchTable(codes, starts, ends, np.ones(len(events), np.int8), {ROWS: payload})
+
+
+def payload_of(rows: StretchTable) -> list[int]:
+    values: list[int] = rows.parts[ROWS].table.column(0).to_pylist()
+    return values
 
 
 @pytest.mark.parametrize("most", [1, 3, 10**6])
@@ -109,7 +120,7 @@ def test_a_search_finds_each_overlap_once_however_it_is_cut(most: int, monkeypat
     found = [
         (probe, payload)
         for probes, places in kept.overlapping(rows(*asked))
-        for probe, payload in zip(probes.tolist(), kept.payload(places).column(0).to_pylist(), strict=True)
+        for probe, payload in zip(probes.tolist(), payload_of(kept.rows.take(places)), strict=True)
     ]
     wanted = [
         (probe, place % 7)
@@ -122,15 +133,16 @@ def test_a_search_finds_each_overlap_once_however_it_is_cut(most: int, monkeypat
 
 def test_a_batch_writes_its_own_rows_and_dead_entries_go() -> None:
     cells = MemoryCells()
-    bucket = PairBucket([ProgressTracker(), ProgressTracker()], cells, Codec(), Compatibility({"query": "a"}, []))
+    trackers = [ProgressTracker(), ProgressTracker()]
+    bucket = ArrayBucket(pair_query(), trackers, cells, Codec(), Compatibility({"query": "a"}, []))
     sizes = []
     for at in range(200):
         change = InputChange(None, at, at + 10, (at,))
         both = [(("a",), [change, replace_side(change)])]
-        watermark = Progress(at - 5 if at else EARLIEST)
-        result = bucket.process([blob(both, 0), blob(both, 1)], [watermark] * 2, [(), ()])
-        sizes.append(result.state_bytes)
-    assert result.held == 2 * 15  # those that end after the watermark, which is five ticks behind
+        watermark = InputReport(Progress(at - 5 if at else EARLIEST))
+        result = bucket.process([blob(both, 0), blob(both, 1)], [watermark] * 2)
+        sizes.append(result.held.bytes)
+    assert result.held.events == 2 * 15  # those that end after the watermark, which is five ticks behind
     assert max(sizes[50:]) < 2 * max(sizes[20:50]) < 60_000
 
 
@@ -139,15 +151,13 @@ def replace_side(change: InputChange) -> InputChange:
 
 
 def test_a_side_of_which_the_join_has_no_column_keeps_its_rows() -> None:
-    numbers = np.array([0, 0, 1])
-    keys, unread = pa.table({"k0": ["a", "b"]}), pa.table({"i": numbers}).select([])
-    packed = to_blob([(1, keys, SideRows(numbers, numbers * 10, numbers * 10 + 4, unread))])
-    for _ in range(2):
-        ((side, found, rows),) = from_blob(packed)
-        assert (side, found.to_pydict(), rows.starts.tolist()) == (1, {"k0": ["a", "b"]}, [0, 0, 10])
-        packed = to_blob([(side, found, rows)])  # as the state does
-    kept = KeptRows()
-    kept.add(rows.where(rows.starts < 10))
-    kept.add(rows.where(rows.starts == 10))
-    kept.forget(4)
-    assert (kept.codes.tolist(), len(kept.payload(np.array([0]))), len(kept.rows())) == ([1], 1, 1)
+    cells, trackers = MemoryCells(), [ProgressTracker(), ProgressTracker()]
+    starts, keys = np.array([0, 0, 10]), pa.array(["a", "a", "b"])
+    lifted = Rows(np.zeros(3, np.int32), starts, starts + 4, [keys], [])
+    (bare,) = lift_each(Fusing(1), lifted, packed=[bytes([1])])
+    for at in (EARLIEST, 4):  # a new process reads what the one before wrote
+        bucket = ArrayBucket(pair_query(), trackers, cells, Codec(), Compatibility({"query": "a"}, []))
+        result = bucket.process([bare.blob] if at == EARLIEST else [], [InputReport(Progress(at))] * 2)
+        assert result.held.events == (3 if at == EARLIEST else 1)
+    met = bucket.process([blob([(("b",), [InputChange(None, 8, 20, (5,))])], 0)], [InputReport(Progress(4))] * 2)
+    assert [(pairs.low.tolist(), pairs.high.tolist()) for _, pairs, _, _ in met.taken.output] == [([10], [14])]

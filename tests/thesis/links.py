@@ -16,11 +16,12 @@ from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.core.source_rules import SourceRules
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.joins.bucket import JoinBucket
 from muntin_engine.evaluators.joins.join_query import JoinQuery
-from muntin_engine.evaluators.pairing.pair_bucket import PairBucket
+from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -109,7 +110,7 @@ def meet(flows: Sequence[Flow], sides: Sequence[Side], seed: int) -> Iterator[tu
     kept, trackers = EvaluatorQuery(tumbling(1), (), has_ids=False), [tracker(s.links, s.changes) for s in sides]
     query = JoinQuery(JoinKind.INNER, (kept, kept), ((0, 0), (1, 0)))
     general = JoinBucket(query, MemoryCells(), Codec(), {"query": "links"}, trackers)
-    on_arrays = PairBucket(trackers, MemoryCells(), Codec(), Compatibility({"query": "links"}, []))
+    on_arrays = ArrayBucket(pair_query(), trackers, MemoryCells(), Codec(), Compatibility({"query": "links"}, []))
     for link, some, watermark in arriving(flows, seed):
         ((place, side),) = [(place, side) for place, side in enumerate(sides) if link in side.links]
         rows: list[tuple[Key, list[InputChange]]] = []
@@ -122,13 +123,14 @@ def meet(flows: Sequence[Flow], sides: Sequence[Side], seed: int) -> Iterator[tu
             key = " ".join(map(str, side.key(flow)))
             rows.append(((key,), [InputChange(None, life.start, life.end, (life.payload,), side=place)]))
         observed = [[Observation(link, watermark=watermark)] if place == of else [] for of in range(2)]
-        met = general.take(rows, [InputReport(Progress(), seen) for seen in observed])
-        arrays = on_arrays.process([blob(rows, place)] if rows else [], [Progress(), Progress()], observed)
+        reports = [InputReport(Progress(), seen) for seen in observed]
+        met, arrays = general.take(rows, reports), on_arrays.process([blob(rows, place)] if rows else [], reports)
         assert not met.rejections
         found = [(*change.value, change.start) for _, changes in met.output for change in changes]
-        columns = [(*(of.column(0).to_pylist() for of in of_sides), starts) for _, starts, _, of_sides in arrays.pairs]
+        pairs = [some for _, some, _, _ in arrays.taken.output]
+        columns = [(*(some.parts[of].table.column(0).to_pylist() for of in SIDES), some.low) for some in pairs]
         assert Counter(found) == Counter(row for some in columns for row in zip(*some, strict=True))
-        assert met.held.events == arrays.held
+        assert met.held.events == arrays.held.events
         yield [Pair(flows[left], flows[right], at) for left, right, at in found], met.watermark
     assert met.held.events == 0
 

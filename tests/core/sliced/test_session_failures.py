@@ -66,7 +66,7 @@ class Sessions:
         bindings = [Binding(module, itemgetter(0)) for module in self.modules]
 
         def store() -> SessionStore:
-            return SessionStore(StateEntries(bindings, 1, Codec(), Axis.TICKS), at_end=False)
+            return SessionStore(StateEntries(bindings, Codec(), Axis.TICKS), at_end=False)
 
         compatibility = Compatibility(identity_of(self.modules), self.modules)
         bucket = FusedBucket((), store, self.cells, Codec(), compatibility, self.kept, "bucket")

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.fusing import Sessions
@@ -29,10 +30,12 @@ class Decoded(NamedTuple):
     Attributes:
         codes: The codes of its keys, which differ.
         batch: Its stretches.
+        packed: What lies beside them.
     """
 
     codes: IntArray
     batch: StretchTable
+    packed: Sequence[bytes] = ()
 
 
 class Entries(ABC):
@@ -66,9 +69,9 @@ class Entries(ABC):
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""
 
-    def write(self, live: StretchTable) -> list[Entry]:
-        """Return partial states as entries."""
-        found = list(self._written(live))
+    def write(self, live: StretchTable, packed: Sequence[bytes] = ()) -> list[Entry]:
+        """Return partial states as entries, with something beside them in each."""
+        found = list(self._written(live, packed))
         self._saw(sum(len(entry.data) for entry in found), len(live))
         return found
 
@@ -77,7 +80,7 @@ class Entries(ABC):
         return stretches * self._bytes // max(1, self._stretches)
 
     @abstractmethod
-    def _written(self, live: StretchTable) -> Iterator[Entry]:
+    def _written(self, live: StretchTable, packed: Sequence[bytes]) -> Iterator[Entry]:
         """Yield partial states as entries."""
 
     def _saw(self, size: int, stretches: int) -> None:
@@ -85,13 +88,13 @@ class Entries(ABC):
         self._bytes += size
         self._stretches += stretches
 
-    def _coded(self, keys: pa.Table, batch: StretchTable) -> Decoded:
+    def _coded(self, keys: pa.Table, batch: StretchTable, packed: Sequence[bytes] = ()) -> Decoded:
         codes = self.keys.codes(keys)
-        return Decoded(codes, batch.with_keys(codes[batch.keys]))
+        return Decoded(codes, batch.with_keys(codes[batch.keys]), packed)
 
 
 class FormEntries(Entries):
-    """Reads and writes the components of columnar forms."""
+    """Reads and writes the components of columnar forms, and rows as they came."""
 
     def __init__(self, forms: Sequence[BoundForm]) -> None:
         """Read and write for the forms of a query."""
@@ -101,7 +104,7 @@ class FormEntries(Entries):
 
     def arrived(self, blob: bytes) -> Decoded:
         """Return the partial states that the map side sent."""
-        return self._coded(*from_blob(blob, self._parts)[:2])
+        return self._coded(*from_blob(blob, self._parts))
 
     def lift(self, rows: StretchTable, found: Sessions) -> StretchTable:
         """Return the partial states of sessions, of which each row is a part."""
@@ -118,17 +121,21 @@ class FormEntries(Entries):
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""
-        if entry.schema_version is None:
-            found = self.arrived(entry.data).batch
+        return self.decoded(entry).batch
+
+    def decoded(self, entry: StoredEntry) -> Decoded:
+        """Return the same with what lies beside it."""
+        if entry.schema_version is None or not self._forms:
+            found = self.arrived(entry.data)
         else:
-            found = self._coded(*from_old_blob(entry.data, self._forms, entry.schema_version)).batch
-        self._saw(len(entry.data), len(found))
+            found = self._coded(*from_old_blob(entry.data, self._forms, entry.schema_version))
+        self._saw(len(entry.data), len(found.batch))
         return found
 
-    def _written(self, live: StretchTable) -> Iterator[Entry]:
+    def _written(self, live: StretchTable, packed: Sequence[bytes]) -> Iterator[Entry]:
         rows = max(1, len(live) * ENTRY_BYTES // max(live.nbytes, 1))
         for start in range(0, len(live), rows):
             some = live.take(slice(start, start + rows))
             codes, places = distinct(some.keys)
-            data = to_blob(self.keys.take(codes), some.with_keys(places))
-            yield Entry(int(some.low.min()), int(some.high.max()), data)
+            data = to_blob(self.keys.take(codes), some.with_keys(places), packed)
+            yield Entry(int(some.low.min()), min(int(some.high.max()), INFINITY - 1), data)

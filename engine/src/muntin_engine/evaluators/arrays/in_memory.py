@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from muntin import TimestampPolicy, Window
+from muntin import INFINITY, TimestampPolicy, Window
 from muntin.columnar.results import python_values
 from muntin_engine.core.calls import Meter
-from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
+from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.window_grid import grid_of, settled
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.column_arrays import column_of
 from muntin_engine.evaluators.arrays.entries import FormEntries
@@ -27,6 +28,8 @@ from muntin_engine.evaluators.arrays.session_store import SessionStore
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.evaluators.arrays.slice_store import SliceStore
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.evaluators.revised.bucket import RevisedBucket
 from muntin_engine.evaluators.slices.runs import WindowRuns, rows_of_results
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
@@ -36,6 +39,7 @@ from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
@@ -132,7 +136,7 @@ def sliced_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
             return list(map(codec.unpack, column.to_pylist()))
 
         def sessions() -> SliceStore[Any, Any]:
-            return _session_store(plan, StateEntries(bindings, inputs, codec, values_of=unpacked))
+            return _session_store(plan, StateEntries(bindings, codec, values_of=unpacked))
 
         def rows(closed: Closed) -> Iterator[ResultRow]:
             return _each_row(closed, zip(*closed.values or (), strict=True), is_operator=plan.is_operator)
@@ -151,6 +155,36 @@ def sliced_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
                 yield ResultRow(key, slices[0].windows.window(number), row)
 
     return ArraysInMemory(plan, lift_one, _runner(plan, lambda: StateStore(query), cells, codec), of_runs)
+
+
+def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
+    """Return the evaluator of pairs of a query as a new process has it; keys and payloads of any type travel packed."""
+    join = plan.join
+    assert join is not None, "the planner gives it joins alone"
+    columns, on, unpack = join.columns, join.on, codec.unpack
+    condition = None if on is None else lambda *both: on(*(unpack(packed) for (packed,) in both))
+    trackers = [ProgressTracker(), ProgressTracker()]
+    bucket = ArrayBucket(pair_query(condition), trackers, cells, codec, plan_compatibility(plan))
+
+    def lift_row(key: Key, row: InputChange) -> Iterator[bytes]:
+        packed = [pa.array([codec.pack(list(part))], pa.binary()) for part in (canonical(key), row.payload)]
+        ends = np.array([INFINITY if row.end is None else row.end], np.int64)
+        rows = Rows(np.zeros(1, np.int32), np.array([row.start], np.int64), ends, packed[:1], packed[1:])
+        return _bytes(lift_each(Fusing(1), rows, packed=[bytes([row.side])]))
+
+    def rows_of(pairs: Closed) -> Iterator[ResultRow]:
+        sides = [map(unpack, pairs.windows.parts[part].table.column(0).to_pylist()) for part in SIDES]
+        extents = zip(pairs.windows.low.tolist(), pairs.windows.high.tolist(), strict=True)
+        for key, extent, *both in zip(pairs.keys.column(0).to_pylist(), extents, *sides, strict=True):
+            values = tuple(both[column.side][column.place] for column in columns)
+            yield ResultRow(tuple(unpack(key)), Window(*extent), values)
+
+    return ArraysInMemory(
+        plan,
+        lift_row,
+        lambda blobs, arrived: (bucket.process(blobs, [InputReport(arrived)] * 2).taken.output, ()),
+        rows_of,
+    )
 
 
 def grids_of(plan: Plan) -> Sequence[Grid]:

@@ -51,9 +51,9 @@ class Rows:
         return len(self.starts)
 
 
-def rows_to_lift(task: TaskPayload, table: pa.Table) -> Rows:
-    """Return the projected rows of a query as arrays."""
-    (given,), whole = task.inputs, table.combine_chunks()
+def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:
+    """Return the projected rows of an input as arrays."""
+    given, whole = task.inputs[side], table.combine_chunks()
 
     def array(name: str) -> pa.Array:
         column = whole.column(name)

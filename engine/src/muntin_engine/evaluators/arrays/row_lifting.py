@@ -18,8 +18,8 @@ from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.coding import distinct, encode, stable_order
 from muntin_engine.evaluators.arrays.lifting import Rows, key_rows, lift_form
-from muntin_engine.evaluators.arrays.stretch_table import INPUT, Part, StretchTable
-from muntin_engine.evaluators.arrays.values import COUNTED, Column, Dense, Values
+from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable
+from muntin_engine.evaluators.arrays.values import COUNTED, Dense, RowValues, Values
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 
@@ -42,7 +42,9 @@ class Fusing:
         return until
 
 
-def lift_each(fusing: Fusing, rows: Rows, forms: Sequence[BoundForm] | None = None) -> Iterator[BucketBlob]:
+def lift_each(
+    fusing: Fusing, rows: Rows, forms: Sequence[BoundForm] | None = None, packed: Sequence[bytes] = ()
+) -> Iterator[BucketBlob]:
     """Yield the rows of a batch for each bucket that has any: as partial states, or as they are.
 
     Cost: a few passes over the rows.
@@ -51,6 +53,7 @@ def lift_each(fusing: Fusing, rows: Rows, forms: Sequence[BoundForm] | None = No
         fusing: The way in which windows fuse.
         rows: The rows.
         forms: The forms of the query; None where its modules keep Python states, and are called in the bucket.
+        packed: What is to lie beside the rows of each bucket.
 
     Raises:
         ModuleFailedError: A form raised an exception.
@@ -61,7 +64,8 @@ def lift_each(fusing: Fusing, rows: Rows, forms: Sequence[BoundForm] | None = No
     order = stable_order(rows.buckets, int(rows.buckets.max()) + 1)
     parts: Mapping[Part, Values]
     if forms is None:
-        parts = {Part(place, INPUT): Column(column).take(order) for place, column in enumerate(rows.inputs)}
+        columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
+        parts = {ROWS: RowValues(pa.table(columns), order)}
     else:
         parts = row_parts(fusing, forms, rows, order)
     until = fusing.until(rows.starts, rows.ends)[order]
@@ -72,7 +76,7 @@ def lift_each(fusing: Fusing, rows: Rows, forms: Sequence[BoundForm] | None = No
         some = whole.take(slice(first, stop))
         codes, numbers = distinct(some.keys)
         keys = key_rows([key.take(pa.array(keyed.first[codes])) for key in rows.keys], len(codes))
-        yield BucketBlob(int(bucket), to_blob(keys, some.with_keys(numbers)))
+        yield BucketBlob(int(bucket), to_blob(keys, some.with_keys(numbers), packed))
 
 
 def row_parts(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows, order: IntArray) -> dict[Part, Values]:

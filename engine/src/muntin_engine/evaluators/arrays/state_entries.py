@@ -21,7 +21,7 @@ from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entrie
 from muntin_engine.evaluators.arrays.fusing import Sessions
 from muntin_engine.evaluators.arrays.lifting import NO_KEYS, python_values
 from muntin_engine.evaluators.arrays.states import States
-from muntin_engine.evaluators.arrays.stretch_table import INPUT, STATE, Part, StretchTable
+from muntin_engine.evaluators.arrays.stretch_table import ROWS, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.wire import from_blob, to_blob
 from muntin_engine.evaluators.slices.modules import ModuleCallError, SlicedModule
 from muntin_engine.state.codec import Codec
@@ -45,7 +45,6 @@ class StateEntries(Entries):
     def __init__(
         self,
         bindings: Sequence[Binding],
-        inputs: int,
         codec: Codec,
         axis: AnyAxis = Axis.TICKS,
         values_of: Callable[[pa.Array], list[Any]] = python_values,
@@ -54,7 +53,6 @@ class StateEntries(Entries):
 
         Args:
             bindings: The modules; they see neither times nor windows.
-            inputs: The number of input columns.
             codec: Knows the records in which states come.
             axis: What ticks measure; only messages depend on it.
             values_of: Returns the values of an input column.
@@ -64,20 +62,20 @@ class StateEntries(Entries):
         """
         super().__init__()
         self._modules = tuple(map(SlicedModule, bindings))
-        self._inputs = {Part(place, INPUT): None for place in range(inputs)}
         self._codec = codec
         self._axis = axis
         self._values_of = values_of
 
     def arrived(self, blob: bytes) -> Decoded:
         """Return the rows that the map side sent."""
-        return self._coded(*from_blob(blob, self._inputs)[:2])
+        return self._coded(*from_blob(blob, {})[:2])
 
     def lift(self, rows: StretchTable, found: Sessions) -> StretchTable:
         """Return the states of sessions, each with its rows added in one call."""
         size = len(found.keys)
         order = stable_order(found.codes, size)
-        columns = [self._values_of(rows.parts[part].take(order).array) for part in self._inputs]
+        of_rows = rows.parts[ROWS].take(order).table if ROWS in rows.parts else pa.table({})
+        columns = [self._values_of(column.combine_chunks()) for column in of_rows.columns]
         counts = np.bincount(found.codes, minlength=size)
         bounds = [0, *np.cumsum(counts).tolist()]
         parts, locate = {}, RUNNING.locate
@@ -118,7 +116,7 @@ class StateEntries(Entries):
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""
         keys, batch, packed = from_blob(entry.data, {})
-        _, batch = self._coded(keys, batch)
+        batch = self._coded(keys, batch).batch
         parts: dict[Part, States] = {}
         with self.located(batch.keys, batch.low, batch.high):
             locate = RUNNING.locate
@@ -133,7 +131,8 @@ class StateEntries(Entries):
         self._saw(len(entry.data), len(batch))
         return StretchTable(batch.keys, batch.low, batch.high, batch.weight, parts)
 
-    def _written(self, live: StretchTable) -> Iterator[Entry]:
+    def _written(self, live: StretchTable, packed: Sequence[bytes]) -> Iterator[Entry]:
+        assert not packed, "states lie there"
         starts = range(0, len(live), ENTRY_STATES)
         return (entry for start in starts for entry in self._cut(live.take(slice(start, start + ENTRY_STATES))))
 

@@ -18,20 +18,21 @@ from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 STATE: Final = "state"
 """The name of the part that is a module's Python states."""
 
-INPUT: Final = "input"
-"""The name of the part that is an input column of rows, as they came."""
-
 
 class Part(NamedTuple):
     """One part of partial states.
 
     Attributes:
-        form: The place of its module, or input, among those of the query.
-        name: The component; `PAYLOADS` for how many payloads the form did not leave out, `STATE` or `INPUT`.
+        form: The place of its module among those of the query; -1 of what belongs to none.
+        name: The component; `PAYLOADS` for how many payloads the form did not leave out, or `STATE`.
     """
 
     form: int
     name: str
+
+
+ROWS: Final = Part(-1, "rows")
+"""The part that is the columns of rows, as they came."""
 
 
 def parts_of(forms: Sequence[BoundForm]) -> dict[Part, Component]:

@@ -39,7 +39,7 @@ def from_old_blob(
         for place, form in enumerate(forms)
         if is_outdated_form(form, schema_version.versions[place])
     }
-    parts: dict[Part, Component | None] = {}
+    parts: dict[Part, Component] = {}
     for part, component in parts_of(forms).items():
         if part.form not in old or part.name == PAYLOADS:
             parts[part] = component

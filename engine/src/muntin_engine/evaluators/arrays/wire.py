@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Component
-from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
-from muntin_engine.evaluators.arrays.values import Column, Dense, from_arrow
+from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable
+from muntin_engine.evaluators.arrays.values import Dense, RowValues, from_arrow
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
 
@@ -41,7 +41,9 @@ def to_blob(keys: pa.Table, batch: StretchTable, packed: Sequence[bytes] = ()) -
         numbers["length"] = batch.high - batch.low  # the same number for all points with a gap
     columns = {"key": codes_array(batch.keys, len(keys))}
     for part, values in batch.parts.items():
-        if isinstance(values, Dense) and values.array.dtype == np.int64 and not values.component.shape:
+        if isinstance(values, RowValues):
+            columns |= dict(zip(values.whole.column_names, values.table.columns, strict=True))
+        elif isinstance(values, Dense) and values.array.dtype == np.int64 and not values.component.shape:
             numbers[_name(part)] = values.array
         else:
             columns[_name(part)] = values.to_arrow()
@@ -49,24 +51,26 @@ def to_blob(keys: pa.Table, batch: StretchTable, packed: Sequence[bytes] = ()) -
     return blob
 
 
-def from_blob(blob: bytes, parts: Mapping[Part, Component | None]) -> Unpacked:
+def from_blob(blob: bytes, parts: Mapping[Part, Component]) -> Unpacked:
     """Undo `to_blob`.
 
     Args:
         blob: The bytes.
-        parts: The parts of the query's partial states: components, and None for columns of rows.
+        parts: The components of the query's partial states; columns of rows are those named `i` and something,
+            and without components there are rows, be it without a column.
     """
     keys_blob, table_blob, *packed = msgpack.unpackb(blob)
     keys, table = map(shuffle.from_blob, (keys_blob, table_blob))
     numbers, found = numbers_of(table), dict[Part, object]()
     for part, component in parts.items():
         name = _name(part)
-        if component is None:
-            found[part] = Column(table.column(name).combine_chunks())
-        elif name in numbers:
+        if name in numbers:
             found[part] = Dense(component, numbers[name].view(component.dtype))
         elif name in table.column_names:
             found[part] = from_arrow(component, table.column(name))
+    columns = [name for name in table.column_names if name[0] == "i"]
+    if columns or not parts:
+        found[ROWS] = RowValues.of(table.select(columns))
     low, codes = numbers["low"], table.column("key").to_numpy().astype(np.int64)
     high = low + numbers["length"] if "length" in numbers else low
     return Unpacked(keys, StretchTable(codes, low, high, numbers["weight"], found), packed)

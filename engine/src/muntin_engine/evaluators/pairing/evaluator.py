@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from muntin import INFINITY, EmitPolicy, JoinKind, LatePolicy
+from muntin import EmitPolicy, JoinKind, LatePolicy
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
@@ -68,42 +68,28 @@ class PairEvaluator(Evaluator):
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the good rows of one side for each bucket that has any."""
-        from muntin_engine.evaluators.pairing.row_blobs import lift_rows
+        from muntin_engine.evaluators.arrays.lifting import rows_to_lift
+        from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
 
-        return lift_rows(task, side, rows)
+        return lift_each(Fusing(1), rows_to_lift(task, rows, side), packed=[bytes([side])])
 
     def load(self) -> None:
         """Import what micro-batches need."""
-        import muntin_engine.evaluators.pairing.pair_bucket
-        import muntin_engine.evaluators.pairing.result_tables  # noqa: F401
+        import muntin_engine.evaluators.arrays.array_bucket
+        import muntin_engine.evaluators.arrays.row_lifting
+        import muntin_engine.evaluators.pairing.pair_store  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
-        from muntin_engine.evaluators.batch import Evaluated
-        from muntin_engine.evaluators.pairing.pair_bucket import PairBucket
-        from muntin_engine.evaluators.pairing.result_tables import pair_tables
-        from muntin_engine.state.kept_stores import KEPT
+        from muntin_engine.evaluators.arrays.array_bucket import process
+        from muntin_engine.evaluators.pairing.pair_store import pair_query
 
-        KEPT.most = task.worker.kept_bytes
-        trackers, kept = [given.tracker for given in task.inputs], None if task.is_static else KEPT
-        join, name = task.plan.join, (task.name, bucket)
-        condition = None if join is None else join.on
-        bucket_of_pairs = PairBucket(trackers, cells, task.codec, task.compatibility, kept, name, condition=condition)
-        result = bucket_of_pairs.process(
-            batch.partials,
-            [report.progress for report in batch.reports],
-            [report.observed for report in batch.reports],
-        )
-        metrics = {"keys": result.keys, "events_held": result.held, "state_bytes": result.state_bytes}
-        watermark, tables = result.progress.watermark, pair_tables(task, result.pairs)
-        sides = zip(result.before, batch.reports, strict=True)
-        late_by = max(0, *(before - report.oldest for before, report in sides if before < INFINITY))
-        return Evaluated(
-            tables, result.accepted, watermark, result.progress, metrics, late=result.late, late_by=late_by
-        )
+        join = task.plan.join
+        assert join is not None, "the planner gives it joins alone"
+        return process(pair_query(join.on), task, bucket, cells, batch, self.unreported)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""
-        from muntin_engine.evaluators.pairing.in_memory import PairsInMemory
+        from muntin_engine.evaluators.arrays.in_memory import pairs_in_memory
 
-        return PairsInMemory(plan, cells, codec)
+        return pairs_in_memory(plan, cells, codec)

@@ -2,173 +2,164 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY
+from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.arrays.key_table import KeyTable
+from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, Taken
+from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.results import Closed
+from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable, concat
+from muntin_engine.evaluators.keyed.result_tables import in_pieces
 from muntin_engine.evaluators.pairing.kept_rows import KeptRows
-from muntin_engine.evaluators.pairing.row_blobs import SideRows, from_blob, joined_rows, to_blob
 from muntin_engine.exchange.intake import tuples_of
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.times import extents
 from muntin_engine.plan.join_plan import Condition
+from muntin_engine.progress import InputsProgress
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.log import Entry, StoredEntry
 
+SIDES: Final = (Part(0, "rows"), Part(1, "rows"))
+"""The parts of pairs: the columns of the left events, and of the right ones."""
 
-class Joined(NamedTuple):
-    """Pairs that a batch brought.
 
-    Attributes:
-        keys: The key of each pair.
-        starts: Where each starts.
-        ends: Where each ends.
-        sides: The columns of the left events, and of the right ones.
+class PairStore(ArrayStore):
+    """The events of one bucket, from start to end, of each side those that the other one's may still overlap.
+
+    Cost: a batch writes its own events, and searches the others; see `KeptRows`.
     """
 
-    keys: pa.Table
-    starts: IntArray
-    ends: IntArray
-    sides: tuple[pa.Table, pa.Table]
-
-    def where(self, meet: Condition) -> Joined:
-        """Return the pairs whose payloads meet a condition."""
-        left, right = (tuples_of(side, side.column_names) for side in self.sides)
-        is_met = np.fromiter(map(meet, left, right), np.bool_, len(left))
-        sides = (self.sides[0].filter(pa.array(is_met)), self.sides[1].filter(pa.array(is_met)))
-        return Joined(self.keys.filter(pa.array(is_met)), self.starts[is_met], self.ends[is_met], sides)
-
-
-class Met(NamedTuple):
-    """The outcome of a batch.
-
-    Attributes:
-        pairs: The pairs that have an event of it.
-        entries: Its events, for the log.
-        accepted: The number of its events.
-        late: The number of late rows.
-        keys: The number of its keys.
-    """
-
-    pairs: Sequence[Joined]
-    entries: Sequence[Entry]
-    accepted: int
-    late: int
-    keys: int
-
-
-class PairStore:
-    """The events of one bucket."""
-
-    def __init__(self) -> None:
-        self._keys = KeyTable()
+    def __init__(self, condition: Condition | None = None) -> None:
+        """Keep nothing; pairs meet a condition, if there is one."""
+        self._condition = condition
+        self._entries = FormEntries(())
         self._sides = (KeptRows(), KeptRows())
-        self._written = self._rows = 0
 
     def __len__(self) -> int:
         return sum(map(len, self._sides))
 
-    @property
-    def size(self) -> int:
-        """The bytes of all kept events in the log, roughly."""
-        return len(self) * self._written // max(self._rows, 1)
+    def restore(self, entries: Sequence[StoredEntry], cells: Cells, at: InputsProgress) -> None:
+        """Take the events of a log, without what the watermarks of the two sides have passed."""
+        del cells
+        for side, rows in self._read(entries):
+            self._sides[side].add(rows)
+        self._forget(watermarks_of(at))
 
-    @classmethod
-    def of(cls, entries: Iterable[StoredEntry], watermarks: Sequence[int]) -> PairStore:
-        """Return the store that wrote some entries, without what the watermarks of the two sides have passed."""
-        store = cls()
-        for entry in entries:
-            for side, rows in store._decoded([entry.data]):
-                store._sides[side].add(rows)
-                store._rows += len(rows)
-            store._written += len(entry.data)
-        store.forget(watermarks)
-        return store
-
-    def take(self, blobs: Sequence[bytes], before: Sequence[int], now: Sequence[int]) -> Met:
-        """Take the rows of a batch in, and return the pairs that they make.
-
-        Args:
-            blobs: The rows.
-            before: The watermark of each side before the batch, by which they are late.
-            now: The watermarks after it: what they have passed is not written.
-        """
-        self._keys.forget_others(self)
-        brought: list[list[SideRows]] = [[], []]
-        accepted = late = 0
-        codes: list[IntArray] = []
-        for side, rows in self._decoded(blobs):
-            legal = rows.where(rows.starts >= before[side])
-            codes.append(np.unique(rows.codes))
-            accepted, late = accepted + len(legal), late + len(rows) - len(legal)
-            if len(legal):
-                brought[side].append(legal)
-        left, right = (joined_rows(some) if some else None for some in brought)
-        pairs: list[Joined] = []
-        if right is not None:
-            pairs += self._met(1, right)
-            self._sides[1].add(right)
-        if left is not None:
-            pairs += self._met(0, left)
-            self._sides[0].add(left)
-        news = [(side, rows) for side, rows in ((0, left), (1, right)) if rows is not None]
-        return Met(pairs, self._entries(news, now), accepted, late, self._keys.count(codes))
-
-    def forget(self, watermarks: Sequence[int]) -> None:
-        """Drop the events of each side that end where the watermark of the other one is, or before."""
-        for side, kept in enumerate(self._sides):
-            kept.forget(watermarks[1 - side])
-
-    def whole(self, watermarks: Sequence[int]) -> list[Entry]:
-        """Return all events as entries."""
-        return self._entries([(side, kept.rows()) for side, kept in enumerate(self._sides) if len(kept)], watermarks)
+    def evaluate(
+        self, blobs: Sequence[bytes], before: InputsProgress, now: InputsProgress, state: BucketState
+    ) -> Taken:
+        """Return the pairs that the rows of a batch make, with each other and with kept events."""
+        self._entries.keys.forget_others(self)
+        arrived = [self._entries.arrived(blob) for blob in blobs]
+        sides: list[list[StretchTable]] = [[], []]
+        for decoded in arrived:
+            (mark,) = decoded.packed
+            sides[mark[0]].append(decoded.batch)
+        added, pairs, rows = list[tuple[int, StretchTable]](), list[Closed](), sum(len(some.batch) for some in arrived)
+        for side in (1, 0):
+            if sides[side]:
+                every = concat(sides[side])
+                legal = every.where(every.low >= before.inputs[side].watermark)
+                pairs += self._met(side, legal)
+                self._sides[side].add(legal)
+                added.append((side, legal))
+        until = watermarks_of(now)
+        self._forget(until)
+        least = min(until)
+        first_live = least + 1 if EARLIEST < least < INFINITY else EARLIEST
+        state.log.forget(first_live)
+        state.log.append(self._written(added, until))
+        state.log.tidy(self, self._entries.size_of(len(self)), partial(self._whole, until), first_live)
+        accepted = sum(len(legal) for _, legal in added)
+        keys = self._entries.keys.count([some.codes for some in arrived])
+        return Taken(pairs, accepted, keys, rows - accepted)
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
-        """Return the same as some entries say as one, without events that end before a tick."""
-        brought: list[list[SideRows]] = [[], []]
-        for side, rows in self._decoded([entry.data for entry in entries]):
-            brought[side].append(rows)
-        found = [(side, joined_rows(some)) for side, some in enumerate(brought) if some]
-        return self._entries(found, (first_live - 1, first_live - 1))
+        """Return the same as some entries say as one for each side, without events that end before a tick."""
+        sides: list[list[StretchTable]] = [[], []]
+        for side, rows in self._read(entries):
+            sides[side].append(rows)
+        some = [(side, concat(rows)) for side, rows in enumerate(sides) if rows]
+        return self._written(some, (first_live - 1, first_live - 1))
+
+    @property
+    def held(self) -> HeldState:
+        """The number of events that are kept."""
+        return HeldState(events=len(self))
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes they take."""
+        return sum(kept.rows.nbytes for kept in self._sides)
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
-        return np.union1d(*(kept.codes for kept in self._sides))
+        return np.union1d(*(kept.rows.keys for kept in self._sides))
 
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
         for kept in self._sides:
             kept.renumber(places)
 
-    def _decoded(self, blobs: Iterable[bytes]) -> Iterable[tuple[int, SideRows]]:
-        for blob in blobs:
-            for side, keys, rows in from_blob(blob):
-                yield side, replace(rows, codes=self._keys.codes(keys)[rows.codes])
+    def _read(self, entries: Iterable[StoredEntry]) -> Iterator[tuple[int, StretchTable]]:
+        for entry in entries:
+            found = self._entries.decoded(entry)
+            yield found.packed[0][0], found.batch
 
-    def _met(self, side: int, rows: SideRows) -> Iterable[Joined]:
+    def _met(self, side: int, rows: StretchTable) -> Iterator[Closed]:
         """Yield the pairs of new rows of a side with the kept events of the other one."""
-        kept = self._sides[1 - side]
-        for probes, found in kept.overlapping(rows):
-            codes, starts, ends = kept.times(found)
-            own, other = rows.payload.take(pa.array(probes)), kept.payload(found)
-            starts, ends = np.maximum(starts, rows.starts[probes]), np.minimum(ends, rows.ends[probes])
-            yield Joined(self._keys.take(codes), starts, ends, (other, own) if side else (own, other))
+        kept = self._sides[1 - side].rows
+        for probes, found in self._sides[1 - side].overlapping(rows):
+            own, other = rows.take(probes), kept.take(found)
+            low, high = np.maximum(own.low, other.low), np.minimum(own.high, other.high)
+            parts = dict(
+                zip(SIDES, (part.parts[ROWS] for part in ((other, own) if side else (own, other))), strict=True)
+            )
+            pairs = StretchTable(own.keys, low, high, own.weight, parts)
+            if self._condition is not None:
+                payloads = [tuples_of(parts[part].table, parts[part].table.column_names) for part in SIDES]
+                pairs = pairs.where(np.fromiter(map(self._condition, *payloads), np.bool_, len(pairs)))
+            yield Closed(0, pairs, self._entries.keys.take(pairs.keys))
 
-    def _entries(self, parts: Sequence[tuple[int, SideRows]], watermarks: Sequence[int]) -> list[Entry]:
-        """Return events as an entry, without those that the watermark of the other side has passed."""
-        packed, ends = [], []
-        for side, rows in parts:
-            alive = rows.where(rows.ends > watermarks[1 - side])
-            if len(alive):
-                codes, numbers = np.unique(alive.codes, return_inverse=True)
-                packed.append((side, self._keys.take(codes), replace(alive, codes=numbers)))
-                ends.append(alive.ends)
-        if not packed:
-            return []
-        every = np.concatenate(ends)
-        data = to_blob(packed)
-        self._written, self._rows = self._written + len(data), self._rows + len(every)
-        return [Entry(int(every.min()), min(int(every.max()), INFINITY - 1), data)]
+    def _written(self, sides: Iterable[tuple[int, StretchTable]], watermarks: Sequence[int]) -> list[Entry]:
+        """Return events as entries, without those that the watermark of the other side has passed."""
+        alive = ((side, rows.where(rows.high > watermarks[1 - side])) for side, rows in sides)
+        return [entry for side, rows in alive for entry in self._entries.write(rows, [bytes([side])])]
+
+    def _whole(self, watermarks: Sequence[int]) -> list[Entry]:
+        return self._written(((side, kept.rows) for side, kept in enumerate(self._sides)), watermarks)
+
+    def _forget(self, watermarks: Sequence[int]) -> None:
+        """Drop the events of each side that end where the watermark of the other one is, or before."""
+        for side, kept in enumerate(self._sides):
+            kept.forget(watermarks[1 - side])
+
+
+def watermarks_of(progress: InputsProgress) -> tuple[int, ...]:
+    """Return the watermark of each input."""
+    return tuple(some.watermark for some in progress.inputs)
+
+
+def pair_query(condition: Condition | None = None) -> ArrayQuery:
+    """Return a join as its buckets see it: no later pair starts before the least watermark of both inputs."""
+    return ArrayQuery(
+        partial(PairStore, condition), watermarks_of, lambda result: result.now.least.watermark, pair_tables
+    )
+
+
+def pair_tables(task: TaskPayload, pairs: Closed) -> Iterator[pa.Table]:
+    """Yield pairs as tables of the query's result schema; the end of one that never ends is null."""
+    join, (_, windows, keys, _) = task.plan.join, pairs
+    assert join is not None, "the planner gives it joins alone"
+    sides = [windows.parts[part].table for part in SIDES]
+    columns = [keys.column(name) for name in task.key_names]
+    columns.append(extents(task, windows.low, pa.array(windows.high, mask=windows.high == INFINITY)))
+    columns += [sides[column.side].column(column.place) for column in join.columns]
+    yield from in_pieces(pa.table(columns, schema=task.results))

@@ -95,7 +95,7 @@ class SlicedEvaluator(OverSlices):
 
         def make_sessions() -> SessionStore:
             query = task.query
-            entries = StateEntries(query.bindings, len(task.input.columns.payload), task.codec, query.axis)
+            entries = StateEntries(query.bindings, task.codec, query.axis)
             return SessionStore(entries, at_end=query.timestamps is TimestampPolicy.POINT_AT_END)
 
         if task.plan.gap is not None:
