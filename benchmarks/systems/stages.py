@@ -133,7 +133,7 @@ class PairStage:
                 [keys.column(0), pairs.low, pairs.high, *(some for side in SIDES for some in pairs.parts[side].table)],
                 names=["key", "start", "end", *left.columns, *right.columns],
             )
-            for _, pairs, keys, _ in result.taken.output
+            for _, pairs, keys, _ in result.outcome.output
         ]
         if not parts:
             nothing = np.empty(0, np.int64)

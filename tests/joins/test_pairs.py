@@ -15,8 +15,8 @@ from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.row_values import RowValues
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, StretchTable
-from muntin_engine.evaluators.arrays.values import RowValues
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.keyed.bucket import BatchResult
 from muntin_engine.evaluators.pairing import kept_rows
@@ -59,10 +59,10 @@ class PairRun(Run):
     ) -> BatchResult:
         sides = {row.side for _, rows in changes for row in rows}
         found = self.pairs.process([blob(changes, side) for side in sorted(sides)], arrived)
-        assert found.taken.late == 0
+        assert found.outcome.late == 0
         held, progress = HeldState(0, found.held.events, found.held.events, 0), found.now.least
-        output = self._output(found.taken.output)
-        return BatchResult(output, [], [], progress, progress.watermark, found.taken.accepted, held=held)
+        output = self._output(found.outcome.output)
+        return BatchResult(output, [], [], progress, progress.watermark, found.outcome.accepted, held=held)
 
     def _output(self, found: Sequence[Closed]) -> list[tuple[Key, list[OutputChange]]]:
         output: list[tuple[Key, list[OutputChange]]] = []
@@ -160,4 +160,4 @@ def test_a_side_of_which_the_join_has_no_column_keeps_its_rows() -> None:
         result = bucket.process([bare.blob] if at == EARLIEST else [], [InputReport(Progress(at))] * 2)
         assert result.held.events == (3 if at == EARLIEST else 1)
     met = bucket.process([blob([(("b",), [InputChange(None, 8, 20, (5,))])], 0)], [InputReport(Progress(4))] * 2)
-    assert [(pairs.low.tolist(), pairs.high.tolist()) for _, pairs, _, _ in met.taken.output] == [([10], [14])]
+    assert [(pairs.low.tolist(), pairs.high.tolist()) for _, pairs, _, _ in met.outcome.output] == [([10], [14])]

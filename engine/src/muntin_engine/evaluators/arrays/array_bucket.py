@@ -25,7 +25,7 @@ from muntin_engine.state.kept_stores import KEPT, KeptStores
 from muntin_engine.state.log import StoredEntry
 
 
-class Taken(NamedTuple):
+class BatchOutcome(NamedTuple):
     """The outcome of a batch.
 
     Attributes:
@@ -49,14 +49,14 @@ class BucketResult(NamedTuple):
     """The result of a micro-batch.
 
     Attributes:
-        taken: The outcome of its rows.
+        outcome: The outcome of its rows.
         before: The progress of the inputs before it, by which rows are late.
         now: The progress after it.
         first_start: The least start of an open window, where each key has its own; `INFINITY` if there is none.
         held: The sizes of the bucket's state.
     """
 
-    taken: Taken
+    outcome: BatchOutcome
     before: InputsProgress
     now: InputsProgress
     first_start: int
@@ -79,7 +79,7 @@ class ArrayStore(ABC):
     @abstractmethod
     def evaluate(
         self, blobs: Sequence[bytes], before: InputsProgress, now: InputsProgress, state: BucketState
-    ) -> Taken:
+    ) -> BatchOutcome:
         """Take the rows of a batch in, return what comes of them, forget what nothing needs, and write the rest.
 
         Args:
@@ -174,7 +174,7 @@ class ArrayBucket:
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: Another query wrote the state.
         """
-        state, taken = self._state(), Taken()
+        state, outcome = self._state(), BatchOutcome()
         metadata = state.metadata
         before = InputsProgress.start(len(reports))
         if metadata.tracked:
@@ -185,12 +185,12 @@ class ArrayBucket:
         if blobs or self._query.stage(before) != self._query.stage(now):
             store = state.open(lambda entries: self._restored(entries, before))
             store.serial = metadata.serial
-            taken = store.evaluate(blobs, before, now, state)
+            outcome = store.evaluate(blobs, before, now, state)
             metadata.serial, metadata.held = store.serial, store.held
             metadata.timer = NEVER._replace(output_watermark=store.first_start)
             state.keep(store, store.memory)
         held = metadata.held._replace(bytes=metadata.held.bytes + state.write())
-        return BucketResult(taken, before, now, metadata.timer.output_watermark, held)
+        return BucketResult(outcome, before, now, metadata.timer.output_watermark, held)
 
     def _restored(self, entries: Sequence[StoredEntry], at: InputsProgress) -> ArrayStore:
         store = self._query.make_store()
@@ -216,10 +216,10 @@ def process(
     trackers = [given.tracker for given in task.inputs]
     running = ArrayBucket(query, trackers, cells, task.codec, task.compatibility, kept, name)
     found = running.process(batch.partials, batch.reports)
-    taken, held = found.taken, found.held
+    outcome, held = found.outcome, found.held
     metrics = {
-        "keys": taken.keys,
-        "windows_closed": taken.windows_closed,
+        "keys": outcome.keys,
+        "windows_closed": outcome.windows_closed,
         "windows_revisable": held.windows,
         "events_held": held.events,
         "state_bytes": held.bytes,
@@ -227,12 +227,12 @@ def process(
     before = [progress.watermark for progress in found.before.inputs]
     behind = [at - report.oldest for at, report in zip(before, batch.reports, strict=True) if at < INFINITY]
     return Evaluated(
-        (table for output in taken.output for table in query.to_tables(task, output)),
-        taken.accepted,
+        (table for output in outcome.output for table in query.to_tables(task, output)),
+        outcome.accepted,
         query.output_watermark(found),
         found.now.least,
         {name: value for name, value in metrics.items() if name not in unreported},
-        taken.rejections,
-        taken.late,
-        max([0, *behind]) if taken.late else 0,
+        outcome.rejections,
+        outcome.late,
+        max([0, *behind]) if outcome.late else 0,
     )

@@ -182,7 +182,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     return ArraysInMemory(
         plan,
         lift_row,
-        lambda blobs, arrived: (bucket.process(blobs, [InputReport(arrived)] * 2).taken.output, ()),
+        lambda blobs, arrived: (bucket.process(blobs, [InputReport(arrived)] * 2).outcome.output, ()),
         rows_of,
     )
 

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Component
+from muntin_engine.evaluators.arrays.row_values import RowValues
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable
-from muntin_engine.evaluators.arrays.values import Dense, RowValues, from_arrow
+from muntin_engine.evaluators.arrays.values import Dense, from_arrow
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, Taken
+from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable, concat
@@ -54,7 +54,7 @@ class PairStore(ArrayStore):
 
     def evaluate(
         self, blobs: Sequence[bytes], before: InputsProgress, now: InputsProgress, state: BucketState
-    ) -> Taken:
+    ) -> BatchOutcome:
         """Return the pairs that the rows of a batch make, with each other and with kept events."""
         self._entries.keys.forget_others(self)
         arrived = [self._entries.arrived(blob) for blob in blobs]
@@ -79,7 +79,7 @@ class PairStore(ArrayStore):
         state.log.tidy(self, self._entries.size_of(len(self)), partial(self._whole, until), first_live)
         accepted = sum(len(legal) for _, legal in added)
         keys = self._entries.keys.count([some.codes for some in arrived])
-        return Taken(pairs, accepted, keys, rows - accepted)
+        return BatchOutcome(pairs, accepted, keys, rows - accepted)
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say as one for each side, without events that end before a tick."""
