@@ -27,7 +27,7 @@ from muntin.testing import (
 )
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.conformance import Conformance
-from muntin.testing.laws.several_inputs import SeveralInputsLaws
+from muntin.testing.laws.module_laws import SeveralInputsLaws
 from muntin_adapters.combinators import all_of, filtering, mapping, skipping_nulls
 from tests.several.modules import Both, KeptMembers, Left, Members, Pairs, Right, told
 

@@ -13,7 +13,6 @@ from muntin import (
     EarlyEmission,
     EmitPolicy,
     IntervalOperator,
-    Module,
     Refinement,
     RowOperator,
     StreamOperator,
@@ -25,7 +24,8 @@ from muntin import (
 )
 from muntin.modules import SupportsColumns, SupportsCombine
 from muntin.rows import RowWindows, batch, elapsed, last
-from muntin.testing.laws.law import Law, law, named
+from muntin.testing.laws.conformance import law
+from muntin.testing.laws.law import Law, named
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.triggers import every_count
 from muntin.windows import WindowKind, WindowSpecification
@@ -93,8 +93,6 @@ class RestartLaws(ModuleLaws):
         batch(elapsed(8)),
     )
 
-    _subject_type: ClassVar[type] = Module
-
     @classmethod
     def crowd(cls) -> int:
         """Return 0: streams are of some events each, in windows as they fall."""
@@ -111,7 +109,7 @@ class RestartLaws(ModuleLaws):
             windows = _merging(cutting) if law.name == _OVER_SLICES else cutting
         if not windows:
             pytest.skip(f"does not apply: there are no such windows among {', '.join(map(str, cls.windows))}")
-        body(cls(), RestartTrial(law, cls.subject(), cls._payload_strategy(), windows, cls.tolerance, data))
+        body(cls(), RestartTrial(law, cls, data, windows))
 
     @law(_REMEDY, does_not_apply=_follows)
     def test_final_results_survive_restarts(self, trial: RestartTrial) -> None:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
 from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Needs, TimestampPolicy
 from muntin.modules import SupportsColumns
 from muntin.testing import Computation, LawError, WindowedQuery
-from muntin.testing.laws.law import Law, labelled
+from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
 from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.specification import Unwindowed
@@ -24,19 +23,9 @@ from muntin_engine.testing.streams import scripts
 class RestartTrial(Trial):
     """Draws a stream and a query of a module, and runs it with restarts."""
 
-    def __init__(
-        self,
-        law: Law,
-        module: Any,
-        payloads: SearchStrategy[Any],
-        windows: Sequence[WindowSpecification],
-        tolerance: float,
-        data: Any,
-    ) -> None:
+    def __init__(self, law: Law, laws: Any, data: Any, windows: Sequence[WindowSpecification]) -> None:
         """Prepare an attempt."""
-        super().__init__(law, labelled(module), tolerance, data)
-        self._module = module
-        self._payloads = payloads
+        super().__init__(law, laws, data)
         self._windows = windows
 
     def survives(self, kind: str, emit: EmitPolicy | EarlyEmission) -> None:
@@ -52,7 +41,7 @@ class RestartTrial(Trial):
     @property
     def kinds_over_slices(self) -> list[str]:
         """The kinds of streams that are evaluated over slices: states of Python are merged for points alone."""
-        return ["points", "intervals"] if isinstance(self._module, SupportsColumns) else ["points"]
+        return ["points", "intervals"] if isinstance(self.tested, SupportsColumns) else ["points"]
 
     def survives_over_slices(self, kind: str) -> bool:
         """Raise unless no restart shows in the output of the evaluators over slices; return whether there is any."""
@@ -61,13 +50,13 @@ class RestartTrial(Trial):
         return len(tested.evaluators) > 1
 
     def _tested(self, kind: str, emit: EmitPolicy | EarlyEmission) -> QueryUnderTest:
-        window = self.draw(st.sampled_from(_sufficient(self._windows, self._module.needs)))
-        clips = [each for each in ClipPolicy if each in self._module.accepted_clips]
+        window = self.draw(st.sampled_from(_sufficient(self._windows, self.tested.needs)))
+        clips = [each for each in ClipPolicy if each in self.tested.accepted_clips]
         clip = self.draw(st.sampled_from(clips)) if isinstance(window, WindowKind) else ClipPolicy.NONE
-        timestamps = self.draw(st.sampled_from(_timestamps(self._module, window)))
-        order = repr if self._module.reads_order else None  # another one than that of arrival
-        query = WindowedQuery(window, [Computation(self._module)], clip, timestamps, order=order)
-        return QueryUnderTest(self.draw(scripts(self._payloads, kind)), query, emit)
+        timestamps = self.draw(st.sampled_from(_timestamps(self.tested, window)))
+        order = repr if self.tested.reads_order else None  # another one than that of arrival
+        query = WindowedQuery(window, [Computation(self.tested)], clip, timestamps, order=order)
+        return QueryUnderTest(self.draw(scripts(self.laws._payload_strategy(), kind)), query, emit)
 
     def _expect_none(self, tested: QueryUnderTest, evaluators: Sequence[str]) -> None:
         search = Search(tested, self.tolerance)

@@ -50,7 +50,7 @@ class StreamOperatorRun:
         self.wake_up: int | None = None
         self._begin()
 
-    def take(self, time: int, payload: Any, *, is_end: bool = False) -> list[Emitted]:
+    def take(self, time: int, payload: Any, is_end: bool = False) -> list[Emitted]:
         """Take the next event, or the end of one, after all wake-ups up to its time."""
         found = self.advance(time)
         self._left += 1

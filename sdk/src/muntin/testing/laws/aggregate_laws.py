@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from muntin.modules.aggregate import Aggregate
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.incremental_aggregate import IncrementalAggregate
 from muntin.modules.incremental_operator import IncrementalOperator
 from muntin.modules.operator import Operator
-from muntin.testing.laws.columnar_form import ColumnarFormLaws
-from muntin.testing.laws.combining import CombiningLaws, RemovingLaws
-from muntin.testing.laws.definition import DefinitionLaws
-from muntin.testing.laws.lifetimes import ClipLaws, LifetimeLaws
-from muntin.testing.laws.lifting import LiftingLaws
-from muntin.testing.laws.merging import MergingLaws
-from muntin.testing.laws.purity import PurityLaws
-from muntin.testing.laws.several_inputs import SeveralInputsLaws
-from muntin.testing.laws.states import StateLaws, UpgradingLaws
+from muntin.testing.laws.array_laws import ColumnarFormLaws, LiftingLaws, MergingLaws
+from muntin.testing.laws.module_laws import ClipLaws, DefinitionLaws, LifetimeLaws, PurityLaws, SeveralInputsLaws
+from muntin.testing.laws.state_laws import CombiningLaws, RemovingLaws, StateLaws, UpgradingLaws
 
 
-class AggregateLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws):
+class AggregateLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws, of=Aggregate):
     """The laws of an `Aggregate`: subclass it, give it a module, and pytest does the rest.
 
     Example:
@@ -34,13 +26,9 @@ class AggregateLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws):
         >>> TestLargest().test_order_does_not_matter()
     """
 
-    _subject_type: ClassVar[type] = Aggregate
 
-
-class OperatorLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws, LifetimeLaws):
+class OperatorLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws, LifetimeLaws, of=Operator):
     """The laws of an `Operator`, rows compared as a bag; used as `AggregateLaws`."""
-
-    _subject_type: ClassVar[type] = Operator
 
 
 class IncrementalAggregateLaws(
@@ -53,6 +41,7 @@ class IncrementalAggregateLaws(
     UpgradingLaws,
     ColumnarFormLaws,
     ClipLaws,
+    of=IncrementalAggregate,
 ):
     """The laws of an `IncrementalAggregate`; those of an absent capability are skipped with a reason.
 
@@ -75,8 +64,6 @@ class IncrementalAggregateLaws(
         >>> TestTotal().test_removing_undoes_adding()
     """
 
-    _subject_type: ClassVar[type] = IncrementalAggregate
-
 
 class IncrementalOperatorLaws(
     DefinitionLaws,
@@ -88,13 +75,12 @@ class IncrementalOperatorLaws(
     UpgradingLaws,
     ClipLaws,
     LifetimeLaws,
+    of=IncrementalOperator,
 ):
     """The laws of an `IncrementalOperator`, rows compared as a bag; used as `IncrementalAggregateLaws`."""
 
-    _subject_type: ClassVar[type] = IncrementalOperator
 
-
-class ColumnarAggregateLaws(LiftingLaws, MergingLaws, IncrementalAggregateLaws):
+class ColumnarAggregateLaws(LiftingLaws, MergingLaws, IncrementalAggregateLaws, of=ColumnarAggregate):
     """The laws of a `ColumnarAggregate`: those of what it does on arrays, and those of an `IncrementalAggregate`.
 
     Example:
@@ -111,5 +97,3 @@ class ColumnarAggregateLaws(LiftingLaws, MergingLaws, IncrementalAggregateLaws):
         ...     module = Mean()
         >>> TestMean().test_rows_are_independent()
     """
-
-    _subject_type: ClassVar[type] = ColumnarAggregate

@@ -1,35 +1,41 @@
-"""The subject of laws of array forms, and what such laws share."""
+"""Laws of what runs on arrays: columnar forms, what is lifted and computed, and how values become one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
+from math import inf, isclose, isfinite, isnan
 from typing import Any, Final
 
 import numpy as np
+import pytest
+from hypothesis import strategies as st
 
-from muntin.columnar.merging import contributions, fold_rows, merge
+from muntin.columnar.merging import contributions, fold_rows, identities, inverter, merge
 from muntin.columnar.payloads import observed, observed_types
 from muntin.columnar.results import results_of
 from muntin.components import Component, Merge
 from muntin.errors import ModuleContractError
 from muntin.events import Event
 from muntin.modules.columnar_aggregate import ColumnarAggregate
-from muntin.schemas import Field
+from muntin.schemas import Field, Scalar, ScalarKind, bind, spell, variables_in
 from muntin.testing import columns
-from muntin.testing.laws.law import first_of
+from muntin.testing.equality import alike, equal, parts_of
+from muntin.testing.fitting import misfit
+from muntin.testing.laws.conformance import law
+from muntin.testing.laws.law import Reason, first_of, lacks, named
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
-from muntin.testing.laws.subject import CallError
+from muntin.testing.laws.trial import ANY_PAYLOAD, CallError
 
 _AS_DECLARED: Final = "return what components declares, or declare what it returns"
-_ANY_PAYLOAD: Final = "make it work for the stream above, or say with payloads = ... what may come"
+_EPSILON: Final = 2.0**-52
 
 
 @contextmanager
-def calling(what: str, remedy: str | None = _ANY_PAYLOAD) -> Iterator[None]:
+def calling(what: str, remedy: str | None = ANY_PAYLOAD) -> Iterator[None]:
     """Report what a writer's function raises, or what it returned that it must not.
 
     Args:
@@ -70,40 +76,31 @@ class ArraySubject:
         with calling(f"lift, of {len(payloads)} payloads,"):
             return columns.lift(self.form, self.reads, payloads)
 
-    def lift_arrays(self, arrays: Any, count: int) -> None:
-        """Lift from arrays that are read-only."""
-        with calling("lift", None):
-            contributions(self.form, arrays, count)
-
     def keep(self, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
         """Return its components for the payloads of some windows."""
         with calling("lift"):
             return columns.keep(self.form, self.reads, groups)
 
-    def compute(self, kept: dict[str, Any], count: int, remedy: str | None = _ANY_PAYLOAD) -> list[Any]:
+    def compute(self, kept: dict[str, Any], count: int, remedy: str | None = ANY_PAYLOAD) -> list[Any]:
         """Return the results of some windows."""
         with calling("compute_results", remedy):
             return results_of(self.form, kept, count)
 
     def values(self, payloads: Sequence[Any], chosen: Callable[[Component], bool]) -> list[tuple[str, Component, Any]]:
         """Return values of some components, in which one payload and in which several had a part."""
-        lifted = self.lift(payloads)
-        parts = {name: part for name, part in self.components().items() if part.merge is not Merge.COLLECT}
-        return [
-            (name, part, self._values(part, lifted[name] if part.is_lifted else np.ones(len(payloads), "int64")))
-            for name, part in parts.items()
-            if chosen(part)
-        ]
+        lifted, found = self.lift(payloads), list[tuple[str, Component, Any]]()
+        for name, part in self.components().items():
+            if part.merge is not Merge.COLLECT and chosen(part):
+                values = lifted[name] if part.is_lifted else np.ones(len(payloads), "int64")
+                with calling("the function of a component"):
+                    folded = [fold_rows(part, values[:end]) for end in range(2, len(values) + 1)]
+                found.append((name, part, np.concatenate([values, *folded])))
+        return found
 
-    def merge(self, component: Component, first: Any, second: Any, remedy: str | None = _ANY_PAYLOAD) -> Any:
+    def merge(self, component: Component, first: Any, second: Any, remedy: str | None = ANY_PAYLOAD) -> Any:
         """Return two arrays of values merged."""
         with calling("the function of a component", remedy):
             return merge(component, first, second)
-
-    def _values(self, component: Component, lifted: Any) -> object:
-        with calling("the function of a component"):
-            folded = [fold_rows(component, lifted[:end]) for end in range(2, len(lifted) + 1)]
-        return np.concatenate([lifted, *folded])
 
 
 class ArrayLaws(ModuleLaws):
@@ -115,16 +112,286 @@ class ArrayLaws(ModuleLaws):
         return observed(cls.subject().input_field(), cls._first_payloads())
 
     @classmethod
-    def variables(cls) -> dict[str, Field]:
-        """Return the types of the type variables in the module's input."""
-        return observed_types(cls.subject().input_field(), cls._first_payloads())
-
-    @classmethod
     def arrays(cls, trial: ModuleTrial) -> ArraySubject:
         """Return the columnar aggregate under test."""
-        return ArraySubject(trial.subject.module, cls.reads())
+        return ArraySubject(trial.tested, cls.reads())
 
     @classmethod
     @cache
     def _first_payloads(cls) -> tuple[Any, ...]:
         return tuple(first_of(cls._payload_strategy(), 25))
+
+
+class ColumnarFormLaws(ArrayLaws):
+    """The columnar form gives the same results as the module."""
+
+    @classmethod
+    def magnitude(cls, payloads: Sequence[object]) -> float:
+        """Return the magnitude of the sums that the columnar form makes of a window's payloads.
+
+        Results that are floats may differ by the `tolerance` and by rounding: for n payloads n * 2**-52 times the
+        result, and n * 2**-52 times the magnitude. Where that is infinite sums overflow, and nothing is compared. By
+        default all numbers in the payloads are added up; for a form that sums their squares, say, override this.
+        """
+        return sum(abs(float(number)) for payload in payloads for number in _numbers(payload) if isfinite(number))
+
+    @law(
+        "compare lift, components and compute_results with what the module itself does; or return None for that input",
+        does_not_apply=lacks("columnar_form"),
+    )
+    def test_columnar_form_gives_the_same_result(self, trial: ModuleTrial) -> None:
+        """The columnar form gives every window the module's own result; floats may differ by the rounding of sums.
+
+        That of a time-sensitive module does so where all members last as long as the window.
+        """
+        module, reads = trial.tested, self.reads()
+        if variables_in(reads):
+            pytest.skip(f"does not apply: the payloads of {named(module)} are not of one type that a column has")
+        with calling("columnar_form"):
+            form = module.columnar_form(reads)
+        if form is None:
+            pytest.skip(f"does not apply: {named(module)} has no columnar form for {spell(reads)}")
+        trial.expect(isinstance(form, ColumnarAggregate), f"columnar_form returned {form!r}, no aggregate")
+        windows = {label: trial.members(label) for label in ("first", "second")}
+        if module.is_time_sensitive:  # they last as long as the window
+            span = trial.subject.window
+            for label, members in windows.items():
+                windows[label] = [Event(span.start, span.end, member.payload) for member in members]
+        payloads = [[event.payload for event in members] for members in windows.values()]
+        if any(misfit(reads, payload) for group in payloads for payload in group):
+            return  # no query has such payloads
+        with calling("the columnar form"):
+            results = columns.results(form, reads, payloads)
+        for (label, members), result in zip(windows.items(), results, strict=True):
+            self._compare(trial, label, members, result)
+
+    def _compare(self, trial: ModuleTrial, label: str, members: Sequence[Event[object]], result: object) -> None:
+        variables = observed_types(trial.tested.input_field(), self._first_payloads())
+        own, declared = trial.subject.result(members), bind(trial.tested.result_field(), variables)
+        if misfit(declared, own, is_result=True):
+            return  # a column does not have it either, such as an integer of more than 64 bits
+        reason = misfit(declared, result, is_result=True)
+        trial.expect(reason is None, f"the result {result!r} of the form does not fit: {reason}")
+        payloads = [event.payload for event in members]
+        rounding = len(payloads) * _EPSILON
+        relative, absolute = max(trial.tolerance, rounding), max(trial.tolerance, rounding * self.magnitude(payloads))
+        trial.expect(
+            alike(own, result, lambda one, other: _close(one, other, relative, absolute)),
+            lambda: f"{label} window, columnar form: {result!r}\nmodule: {own!r}",
+        )
+
+
+def _numbers(payload: object) -> Iterator[Any]:
+    if isinstance(payload, int | float):
+        yield payload
+    elif not isinstance(payload, dict):
+        for part in parts_of(payload) or ():
+            yield from _numbers(part)
+
+
+def _close(left: Any, right: Any, relative: float, absolute: float) -> bool:
+    if left == right or (isnan(left) and isnan(right)):
+        return True
+    if isinstance(left, int) and isinstance(right, int):
+        return False
+    return absolute == inf or isclose(left, right, rel_tol=relative, abs_tol=absolute)
+
+
+def _has_own(component: Component) -> bool:
+    return component.merge is Merge.CUSTOM
+
+
+def _lacks(chosen: Callable[[Component], bool], told: str) -> Reason:
+    """Say of a module that no component of it is of some kind."""
+
+    def reason(module: Any) -> str | None:
+        try:
+            parts = module.components().values()
+        except Exception:  # a law says so in better words
+            return None
+        return None if any(map(chosen, parts)) else f"{named(module)} {told}"
+
+    return reason
+
+
+_LIFTS_NOTHING: Final = _lacks(lambda part: part.is_lifted, "counts, and lifts nothing")
+
+
+class LiftingLaws(ArrayLaws):
+    """Each row, and each window, is computed from itself alone."""
+
+    @law("build the same components, at least one, from the parameters alone")
+    def test_components_stay_the_same(self, trial: ModuleTrial) -> None:
+        """The components have the same names, in the same order, and are of the same kinds and types at any time."""
+        subject = self.arrays(trial)
+        before = _layout(subject)
+        trial.expect(bool(before), "there is no component")
+        if payloads := subject.present(trial.members()):
+            subject.compute(subject.keep([payloads]), 1)
+        after = _layout(subject)
+        trial.expect(after == before, f"at first: {before}\nafter a window: {after}")
+
+    @law(
+        "return an array for each component that is no count: the first axis has length n, the others its shape",
+        does_not_apply=_LIFTS_NOTHING,
+    )
+    def test_lift_returns_each_component(self, trial: ModuleTrial) -> None:
+        """Of n payloads lift returns n values of each component but the counts, of its shape and type, and no more."""
+        subject = self.arrays(trial)
+        subject.lift(subject.present(trial.members()))
+
+    @law("compute each row from itself alone, and let no rows give no values", does_not_apply=_LIFTS_NOTHING)
+    def test_rows_are_independent(self, trial: ModuleTrial) -> None:
+        """Lifting two batches, one of them perhaps empty, gives what lifting all their rows in any order gives."""
+        subject = self.arrays(trial)
+        payloads = subject.present(trial.members())
+        order = trial.order(len(payloads))
+        cut = trial.draw(st.integers(0, len(payloads)))
+        batches = [[payloads[place] for place in places] for places in (order[:cut], order[cut:])]
+        together = {name: values[order] for name, values in subject.lift(payloads).items()}
+        first, second = (subject.lift(batch) for batch in batches)
+        for name, values in together.items():
+            trial.expect_same(
+                (f"{name!r} of {batches[0]!r}, then {batches[1]!r}", [*first[name].tolist(), *second[name].tolist()]),
+                ("of all together", values.tolist()),
+            )
+
+    @law("compute each window from its own components alone: no sums or ranks over windows")
+    def test_results_are_independent(self, trial: ModuleTrial) -> None:
+        """The result of a window does not depend on those computed along with it, nor on their order."""
+        subject = self.arrays(trial)
+        groups = [payloads for label in ("first", "second") if (payloads := subject.present(trial.members(label)))]
+        alone = [result for group in groups for result in subject.compute(subject.keep([group]), 1)]
+        for order in (1, -1):
+            if windows := groups[::order]:
+                together = subject.compute(subject.keep(windows), len(windows))
+                trial.expect_same(("windows one by one", alone), ("together", together[::order]))
+
+    @law("make new arrays: payloads * 2, not payloads *= 2; numpy.sort(payloads), not payloads.sort()")
+    def test_arrays_are_read_only(self, trial: ModuleTrial) -> None:
+        """Neither lift nor compute_results nor the function of a component changes an array that it is given."""
+        subject = self.arrays(trial)
+        if payloads := subject.present(trial.members()):
+            arrays = columns.arrays_of(subject.form, subject.reads, payloads)
+            with _protected(trial, "lift", arrays), calling("lift", None):
+                contributions(subject.form, arrays, len(payloads))
+            for name, part, values in subject.values(payloads, _has_own):
+                operands = {"first": values.copy(), "second": values[::-1].copy()}
+                with _protected(trial, f"the function of {name!r}", operands):
+                    subject.merge(part, operands["first"], operands["second"], remedy=None)
+            kept = subject.keep([payloads])
+            with _protected(trial, "compute_results", kept):
+                subject.compute(kept, 1, remedy=None)
+
+
+def _layout(subject: ArraySubject) -> list[str]:
+    return [f"{name}: {_spell(part)}" for name, part in subject.components().items()]
+
+
+def _spell(part: Component) -> str:
+    own = [name for name in ("function", "inverse") if getattr(part, name) is not None]
+    shape = f" of the shape {part.shape}" if part.shape else ""
+    return f"{part.merge.name} {part.dtype}{shape} from {part.identity!r}{' with a ' if own else ''}{' and '.join(own)}"
+
+
+def _protected(trial: ModuleTrial, method: str, arrays: object) -> AbstractContextManager[None]:
+    """Make arrays read-only, as those of an engine may be, and look that they stay as they are."""
+    columns.protect(arrays)
+    return trial.unchanged(f"given to {method}", "afterwards", arrays, columns.plain)
+
+
+_NEEDS_FUNCTION: Final = _lacks(_has_own, "has no component with a function of its own")
+_ROUGH: Final = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=4)
+"""Floats of which sums and products are rounded."""
+
+
+class MergingLaws(ArrayLaws):
+    """The values of a component form a commutative monoid; an inverse is one to the last bit."""
+
+    @law("merge values that have the same place, and nothing else", does_not_apply=_NEEDS_FUNCTION)
+    def test_merging_goes_pair_by_pair(self, trial: ModuleTrial) -> None:
+        """Merging n pairs of values gives n values, each what merging the pair alone gives."""
+        subject = self.arrays(trial)
+        for name, part, values in subject.values(subject.present(trial.members()), _has_own):
+            others = _turned(trial, values)
+            together = subject.merge(part, values, others)
+            alone = [
+                subject.merge(part, values[place : place + 1], others[place : place + 1])[0].tolist()
+                for place in range(len(values))
+            ]
+            _expect_same(trial, name, ("pairs alone", alone), ("together", together.tolist()))
+
+    @law("merge by a function for which (a + b) + c is a + (b + c)", does_not_apply=_NEEDS_FUNCTION)
+    def test_merging_is_associative(self, trial: ModuleTrial) -> None:
+        """It does not matter which two of three values are merged first."""
+        subject = self.arrays(trial)
+        for name, part, a in subject.values(subject.present(trial.members()), _has_own):
+            b, c = _turned(trial, a), _turned(trial, a)
+            left = subject.merge(part, subject.merge(part, a, b), c)
+            right = subject.merge(part, a, subject.merge(part, b, c))
+            _expect_same(trial, name, ("(1+2)+3", left.tolist()), ("1+(2+3)", right.tolist()))
+
+    @law("merge by a function for which a + b is b + a", does_not_apply=_NEEDS_FUNCTION)
+    def test_merging_is_commutative(self, trial: ModuleTrial) -> None:
+        """It does not matter which of two values comes first."""
+        subject = self.arrays(trial)
+        for name, part, a in subject.values(subject.present(trial.members()), _has_own):
+            b = _turned(trial, a)
+            one, other = subject.merge(part, a, b).tolist(), subject.merge(part, b, a).tolist()
+            _expect_same(trial, name, ("1+2", one), ("2+1", other))
+
+    @law(
+        "give the component the identity that changes nothing when merged, on either side",
+        does_not_apply=_lacks(lambda part: part.merge is not Merge.COLLECT, "has no component that is merged"),
+    )
+    def test_merging_has_an_identity(self, trial: ModuleTrial) -> None:
+        """Merging with the identity of a component, on either side, changes nothing."""
+        subject = self.arrays(trial)
+        for name, part, values in subject.values(subject.present(trial.members()), lambda part: True):
+            with calling("the identity of a component"):
+                nothing = identities(part, len(values))
+            alone = ("alone", values.tolist())
+            _expect_same(trial, name, ("identity behind", subject.merge(part, values, nothing).tolist()), alone)
+            _expect_same(trial, name, ("identity before", subject.merge(part, nothing, values).tolist()), alone)
+
+    @law(
+        "give no inverse, unless it is exact for all values: that of a sum of floats is not",
+        does_not_apply=_lacks(lambda part: part.has_inverse, "has no component with an inverse"),
+    )
+    def test_inverse_undoes_merging(self, trial: ModuleTrial) -> None:
+        """Merging a value and taking it out again leaves the other one as it was, to the last bit."""
+        subject = self.arrays(trial)
+        payloads = subject.present(trial.members()) + self._rough(trial)
+        for name, part, a in subject.values(payloads, lambda part: part.has_inverse):
+            b, undo = _turned(trial, a), inverter(part)
+            merged = subject.merge(part, a, b)
+            with calling("the inverse of a component"):
+                back = undo(merged, b) if undo else a
+            if not _same_bits(a, back):
+                seen = (a.tolist(), b.tolist(), back.tolist())
+                raise trial.broken("{!r}: {}\nmerged with {} and without it again: {}".format(name, *seen))
+
+    @classmethod
+    def _rough(cls, trial: ModuleTrial) -> list[Any]:
+        """Return floats that are not as friendly as those that are drawn by default, if any float may come."""
+        if cls.payloads is not None or cls.reads().type != Scalar(ScalarKind.FLOAT):
+            return []
+        rough = trial.draw(_ROUGH)
+        trial.stream += [f"and {payload!r}" for payload in rough]
+        return rough
+
+
+def _turned(trial: ModuleTrial, values: Any) -> Any:
+    """Return values in another order."""
+    by = trial.draw(st.integers(0, max(0, len(values) - 1)))
+    return values[[(place + by) % len(values) for place in range(len(values))]]
+
+
+def _expect_same(trial: ModuleTrial, name: str, left: tuple[str, object], right: tuple[str, object]) -> None:
+    trial.expect_same((f"{name!r}, {left[0]}", left[1]), right)
+
+
+def _same_bits(left: Any, right: Any) -> bool:
+    if left.dtype == object:
+        return equal(left.tolist(), right.tolist())
+    return bool(left.dtype == right.dtype and left.tobytes() == right.tobytes())

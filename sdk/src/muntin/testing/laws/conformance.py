@@ -1,15 +1,93 @@
-"""The common base of laws classes: it checks how a writer uses them."""
+"""The kit of all laws: a law is a name, a sentence and a few lines; the kit draws, tries, shrinks and reports."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, ClassVar
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from muntin.errors import ModuleDefinitionError
-from muntin.testing.laws.error import LawError
+from muntin.testing.laws.law import CROWDED, SETTINGS, Law, Reason
+from muntin.testing.laws.outside import Outside
+from muntin.testing.laws.trial import CallError, LawError, Trial
+
+
+def law(
+    remedy: str,
+    *,
+    does_not_apply: Reason = lambda module: None,
+    is_random: bool = True,
+    is_for_some: bool = False,
+) -> Callable[[Callable[[Any, Any], None]], Callable[[Any], None]]:
+    """Make a method `(self, trial)` of a laws class the test of the law that its name and docstring state.
+
+    Small windows are tried first: what they break is told by a small stream. What needs many members shows after that.
+
+    Args:
+        remedy: The remedy for a writer whose module breaks it.
+        does_not_apply: Says for a module why the law does not apply to it; its test is then skipped.
+        is_random: False if one trial without random data is enough.
+        is_for_some: True to leave it out where it does not apply, instead of skipping it.
+    """
+
+    def wrap(body: Callable[[Any, Any], None]) -> Callable[[object], None]:
+        name = body.__name__.removeprefix("test_").replace("_", " ")
+        statement = (body.__doc__ or "").strip().partition("\n")[0]
+        stated = Law(name, statement, remedy, is_random, does_not_apply, is_for_some=is_for_some)
+
+        def test(self: Any) -> None:
+            __tracebackhide__ = True
+            reason = does_not_apply(self.subject())
+            if reason:
+                pytest.skip(f"does not apply: {reason}")
+            for crowd in (0, self.crowd()) if is_random and self.crowd() else (0,):
+                try:
+                    _try(self, replace(stated, crowd=crowd), body)
+                except LawError as broken:
+                    first = self.first_fault(broken)
+                    raise first.with_traceback(None) from first.__cause__
+
+        test.__name__, test.__qualname__, test.__doc__ = body.__name__, body.__qualname__, body.__doc__
+        test.law = stated  # type: ignore[attr-defined]  # functions take attributes
+        return test
+
+    return wrap
+
+
+def _try(laws: Conformance, stated: Law, body: Callable[[Any, Any], None]) -> None:
+    """Attempt a law on random data, smallest failure last; report that one whatever Hypothesis makes of it."""
+    __tracebackhide__ = True
+    failures: list[LawError] = []
+
+    def example(data: object) -> None:
+        try:
+            laws.attempt(stated, body, data)
+        except LawError as failure:
+            failures.append(failure)
+            raise
+
+    try:
+        if stated.is_random:
+            (CROWDED if stated.crowd else SETTINGS)(given(st.data())(example))()
+        else:
+            example(None)
+    except Exception:
+        if not failures:
+            raise
+    if failures:
+        raise failures[-1].with_traceback(None) from failures[-1].__cause__
 
 
 class Conformance:
     """The root of all laws classes; subclass one of those, never this.
+
+    A kit names the base class whose laws it has (`of`), the attribute that holds what is under test (`subject`) and the
+    class of its attempts (`trial`).
 
     Attributes:
         tolerance: Relative and absolute, for numbers in results.
@@ -23,31 +101,56 @@ class Conformance:
 
     _subject_name: ClassVar[str]
     _subject_type: ClassVar[type]
+    _trial: ClassVar[type[Trial]]
+    _outside: ClassVar[Outside]
 
-    def __init_subclass__(cls, **options: object) -> None:
+    def __init_subclass__(
+        cls, of: type | None = None, subject: str | None = None, trial: type[Trial] | None = None, **options: object
+    ) -> None:
         super().__init_subclass__(**options)
+        given = {"_subject_type": of, "_subject_name": subject, "_trial": trial}
+        for name, value in given.items():
+            if value is not None:
+                setattr(cls, name, value)
         for name in vars(cls):
             _check_override(cls, name)
         if cls._subject_name in vars(cls):
-            subject = vars(cls)[cls._subject_name]
-            _check_subject(cls, subject)
+            tested = vars(cls)[cls._subject_name]
+            _check_subject(cls, tested)
+            cls._outside = Outside(tested)
             for name, test in _laws(cls).items():
-                if test.law.is_for_some and test.law.does_not_apply(subject) is not None:
+                if test.law.is_for_some and test.law.does_not_apply(tested) is not None:
                     setattr(cls, name, None)
+
+    @classmethod
+    def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
+        """Try a law once."""
+        trial = cls._trial(law, cls, data)
+        try:
+            body(cls(), trial)
+        except CallError as error:
+            broken = trial.broken(str(error), error.remedy)
+            broken.method = error.method
+            raise broken from error.__cause__
 
     def first_fault(self, broken: LawError) -> LawError:
         """Return the error of another law if that is why this one is broken; else the same."""
         return broken
 
     @classmethod
-    def subject_type(cls) -> type:
-        """Return the base class whose laws these are."""
-        return cls._subject_type
+    def as_at_first(cls) -> AbstractContextManager[None]:
+        """Let the subject be as before any call, as it is in a new process, until the end of the block."""
+        return cls._outside.restored()
 
     @classmethod
     def crowd(cls) -> int:
         """Return the size of the large windows that are tried now and then; 0 to try small ones alone."""
         return 0
+
+    @classmethod
+    def subject_type(cls) -> type:
+        """Return the base class whose laws these are."""
+        return cls._subject_type
 
     @classmethod
     def subject_name(cls) -> str:

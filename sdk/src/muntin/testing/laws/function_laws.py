@@ -15,52 +15,40 @@ from muntin.modules.function import Function
 from muntin.modules.names import check_name
 from muntin.schemas import describe
 from muntin.testing import strategies
-from muntin.testing.equality import equal
 from muntin.testing.fitting import misfit
-from muntin.testing.laws.conformance import Conformance
-from muntin.testing.laws.law import Law, law
-from muntin.testing.laws.trial import Trial
+from muntin.testing.laws.conformance import Conformance, law
+from muntin.testing.laws.trial import CallError, Trial
 
 _ANY_ARGUMENTS: Final = "make it work for the arguments above, or say with arguments = ... what may come"
 
 
 class FunctionTrial(Trial):
-    """One attempt to break a law of a function.
+    """One attempt to break a law of a function."""
 
-    Attributes:
-        function: The function.
-    """
-
-    def __init__(self, law: Law, laws: type[FunctionLaws], data: object) -> None:
-        """Prepare an attempt."""
-        self.function: Function[..., Any] = laws.subject()
-        super().__init__(law, f"{self.function.name} {self.function.version}", laws.tolerance, data)
-        self._laws = laws
+    tested: Function[..., Any]
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the arguments of one call per row; a vectorised function takes them all at once."""
-        rows = self.draw(st.lists(self._laws.argument_strategy(), min_size=1, max_size=4))
+        rows = self.draw(st.lists(self.laws.argument_strategy(), min_size=1, max_size=4))
         self.stream += [f"arguments {row!r}" for row in rows]
         return rows
 
     def values(self, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return the function's value for each row."""
-        if not self.function.is_vectorized:
-            return [self.call(*row) for row in rows]
-        return list(self.call(*self._laws.columns(rows)))
+        if not self.tested.is_vectorized:
+            return [self.value_of(*row) for row in rows]
+        return list(self.value_of(*self.laws.columns(rows)))
 
-    def call(self, *arguments: object) -> Any:
-        """Call the function."""
+    def value_of(self, *arguments: object) -> Any:
+        """Return the function's value."""
         __tracebackhide__ = True
         try:
-            return self.function(*arguments)
+            return self.tested(*arguments)
         except Exception as error:
-            broken = self.broken(f"it raised {type(error).__name__}: {error}", _ANY_ARGUMENTS)
-            broken.method = "call"
-            raise broken from error
+            raise CallError(f"it raised {type(error).__name__}: {error}", _ANY_ARGUMENTS, "call") from error
 
 
-class FunctionLaws(Conformance):
+class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionTrial):
     """The laws of a function.
 
     Attributes:
@@ -83,14 +71,6 @@ class FunctionLaws(Conformance):
     arguments: ClassVar[SearchStrategy[tuple[Any, ...]] | None] = None
     series: ClassVar[Callable[[list[Any]], Any]] = list
 
-    _subject_name: ClassVar[str] = "function"
-    _subject_type: ClassVar[type] = Function
-
-    @classmethod
-    def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
-        """Try a law once."""
-        body(cls(), FunctionTrial(law, cls, data))
-
     @classmethod
     def argument_strategy(cls) -> SearchStrategy[tuple[object, ...]]:
         """Return the strategy for one row's arguments."""
@@ -105,19 +85,18 @@ class FunctionLaws(Conformance):
     def test_definition_is_complete(self, trial: FunctionTrial) -> None:
         """The function has a name, a version and, where no strategy is given, annotated parameters."""
         try:
-            check_name(trial.function.name)
+            check_name(trial.tested.name)
             self.argument_strategy()
         except ModuleDefinitionError as error:
             raise trial.broken(str(error)) from None
-        trial.expect(bool(trial.function.version), lambda: "its version is empty")
+        trial.expect(bool(trial.tested.version), lambda: "its version is empty")
 
     @law("return what is declared, or declare what it returns; on every path; NumPy's numbers are numbers")
     def test_result_has_declared_type(self, trial: FunctionTrial) -> None:
         """Every value fits the declared type."""
         for value in trial.values(trial.rows()):
-            reason = misfit(trial.function.result, value)
-            if reason:
-                raise trial.broken(f"the value {value!r} does not fit: {reason}")
+            reason = misfit(trial.tested.result, value)
+            trial.expect(not reason, f"the value {value!r} does not fit: {reason}")
 
     @law("keep nothing between calls, draw no random numbers, read no clock")
     def test_same_arguments_same_result(self, trial: FunctionTrial) -> None:
@@ -131,10 +110,9 @@ class FunctionLaws(Conformance):
     def test_arguments_are_read_only(self, trial: FunctionTrial) -> None:
         """No argument is changed."""
         rows = trial.rows()
-        given = self.columns(rows) if trial.function.is_vectorized else list(rows[0])
-        before = [deepcopy(argument) for argument in given]
-        trial.call(*given)
-        trial.expect(equal(_plain(given), _plain(before)), lambda: f"given: {before!r}\nafterwards: {given!r}")
+        given = self.columns(rows) if trial.tested.is_vectorized else list(rows[0])
+        with trial.unchanged("given", "afterwards", given, lambda arguments: _plain(deepcopy(arguments))):
+            trial.value_of(*given)
 
     @law(
         "compute each row from itself alone, and return one value per row",
@@ -151,23 +129,20 @@ def _plain(arguments: Sequence[Any]) -> list[Any]:
     return [list(argument) if hasattr(argument, "__array__") else argument for argument in arguments]
 
 
-def _from_annotations(function: Function[..., object]) -> SearchStrategy[tuple[Any, ...]]:
+def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any, ...]]:
+    def unknown(reason: str) -> ModuleDefinitionError:
+        return ModuleDefinitionError(
+            f"the arguments of {function.name} are not known: {reason}\n  set: arguments = ..."
+        )
+
     if function.is_vectorized:
-        raise _unknown_arguments(function, "it is vectorised")
-    hints = _hints(function)
+        raise unknown("it is vectorised")
+    try:
+        hints = get_type_hints(function.implementation, include_extras=True)
+    except NameError as error:
+        raise unknown(f"its annotations cannot be read: {error}") from error
     names = inspect.signature(function.implementation).parameters
     missing = [name for name in names if name not in hints]
     if missing:
-        raise _unknown_arguments(function, f"its parameters {', '.join(missing)} have no annotation")
+        raise unknown(f"its parameters {', '.join(missing)} have no annotation")
     return st.tuples(*(strategies.payloads(describe(hints[name], name)) for name in names))
-
-
-def _hints(function: Function[..., Any]) -> dict[str, object]:
-    try:
-        return get_type_hints(function.implementation, include_extras=True)
-    except NameError as error:
-        raise _unknown_arguments(function, f"its annotations cannot be read: {error}") from error
-
-
-def _unknown_arguments(function: Function[..., object], reason: str) -> ModuleDefinitionError:
-    return ModuleDefinitionError(f"the arguments of {function.name} are not known: {reason}\n  set: arguments = ...")

@@ -1,18 +1,14 @@
-"""Laws, and the tests made of them."""
+"""Laws, why they do not apply, and how they are tried."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-
-from muntin.testing.laws.error import LawError
 
 SETTINGS = settings(
     max_examples=25,
@@ -56,54 +52,6 @@ class Law:
     is_for_some: bool = False
 
 
-def law(
-    remedy: str,
-    *,
-    does_not_apply: Reason = lambda module: None,
-    is_random: bool = True,
-    is_for_some: bool = False,
-) -> Callable[[Callable[[Any, Any], None]], Callable[[Any], None]]:
-    """Make a method `(self, trial)` of a laws class the test of the law that its name and docstring state.
-
-    Args:
-        remedy: The remedy for a writer whose module breaks it.
-        does_not_apply: Says for a module why the law does not apply to it; its test is then skipped.
-        is_random: False if one trial without random data is enough.
-        is_for_some: True to leave it out where it does not apply, instead of skipping it.
-    """
-
-    def wrap(body: Callable[[Any, Any], None]) -> Callable[[object], None]:
-        statement = (body.__doc__ or "").strip().partition("\n")[0]
-        stated = Law(
-            body.__name__.removeprefix("test_").replace("_", " "),
-            statement,
-            remedy,
-            is_random,
-            does_not_apply,
-            is_for_some=is_for_some,
-        )
-
-        def test(self: Any) -> None:
-            __tracebackhide__ = True
-            reason = does_not_apply(self.subject())
-            if reason:
-                pytest.skip(f"does not apply: {reason}")
-            # Small windows first: what they break is told by a small stream. What needs many members shows after that.
-            for crowd in (0, self.crowd()) if is_random and self.crowd() else (0,):
-                crowded = replace(stated, crowd=crowd)
-                try:
-                    _try(crowded, partial(self.attempt, crowded, body))
-                except LawError as broken:
-                    first = self.first_fault(broken)
-                    raise first.with_traceback(None) from first.__cause__
-
-        test.__name__, test.__qualname__, test.__doc__ = body.__name__, body.__qualname__, body.__doc__
-        test.law = stated  # type: ignore[attr-defined]  # functions take attributes
-        return test
-
-    return wrap
-
-
 def named(module: Any) -> str:
     """Return the name of a module; that of its class, if it has none, which a law says."""
     return getattr(module, "name", None) or type(module).__qualname__
@@ -142,27 +90,3 @@ def first_of(strategy: SearchStrategy[object], count: int) -> list[object]:
 
     settings(SETTINGS, max_examples=1 + count // 10)(given(st.lists(strategy, min_size=10, max_size=10))(take))()
     return values[9 : 9 + count]
-
-
-def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
-    """Attempt a law on random data, smallest failure last; report that one whatever Hypothesis makes of it."""
-    __tracebackhide__ = True
-    failures: list[LawError] = []
-
-    def example(data: object) -> None:
-        try:
-            attempt(data)
-        except LawError as failure:
-            failures.append(failure)
-            raise
-
-    try:
-        if stated.is_random:
-            (CROWDED if stated.crowd else SETTINGS)(given(st.data())(example))()
-        else:
-            example(None)
-    except Exception:
-        if not failures:
-            raise
-    if failures:
-        raise failures[-1].with_traceback(None) from failures[-1].__cause__

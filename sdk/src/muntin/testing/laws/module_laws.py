@@ -1,24 +1,53 @@
-"""The common part of the laws classes of what computes on payloads, and on the events of a window."""
+"""The laws of every module: its definition, that it is a function of its members, lifetimes, and several inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import difflib
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from itertools import chain
+from typing import Any, ClassVar, Final
 
+from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from muntin.axis import EARLIEST
+from muntin.errors import ModuleDefinitionError
+from muntin.events import Event
 from muntin.modules.module import Module
+from muntin.modules.needs import Needs
+from muntin.policies import ClipPolicy, OutputContract, TimestampPolicy
+from muntin.schemas import OneOf
 from muntin.testing import strategies
-from muntin.testing.laws.conformance import Conformance
-from muntin.testing.laws.law import Law, first_of
+from muntin.testing.equality import same_bag
+from muntin.testing.fitting import misfit
+from muntin.testing.laws.conformance import Conformance, law
+from muntin.testing.laws.law import Reason, first_of, named, reads_order
 from muntin.testing.laws.module_trial import ModuleTrial
-from muntin.testing.laws.outside import Outside
-from muntin.testing.laws.subject import CallError
+from muntin.testing.laws.trial import CallError, LawError
+
+_CALLED: Final = (
+    "create_state",
+    "add_events",
+    "remove_events",
+    "combine",
+    "deduct",
+    "compute_result",
+    "columnar_form",
+)
+_SIMILAR: Final = 0.75
 
 
-class PayloadLaws(Conformance):
+_COMPARE_RESULTS: Final = (
+    "order does not matter",
+    "splitting does not matter",
+    "incremental equals recomputed",
+    "state survives its codec",
+)
+"""Laws that are broken too by what a module keeps on itself, so that they say nothing of it."""
+
+
+class PayloadLaws(Conformance, subject="module"):
     """Laws of something that computes on payloads; subclass the laws class of its base class.
 
     Attributes:
@@ -29,41 +58,14 @@ class PayloadLaws(Conformance):
     module: ClassVar[Any]
     payloads: ClassVar[SearchStrategy[Any] | None] = None
 
-    _subject_name: ClassVar[str] = "module"
-    _outside: ClassVar[Outside]
-
-    def __init_subclass__(cls, **options: object) -> None:
-        super().__init_subclass__(**options)
-        if cls._subject_name in vars(cls):
-            cls._outside = Outside(cls.subject())
-
     @classmethod
     @cache
     def _payload_strategy(cls) -> SearchStrategy[Any]:
         return strategies.payloads(cls.subject().input_field()) if cls.payloads is None else cls.payloads
 
 
-class ModuleLaws(PayloadLaws):
+class ModuleLaws(PayloadLaws, of=Module, trial=ModuleTrial):
     """Laws of a module; subclass the laws class of its base class."""
-
-    _subject_type: ClassVar[type] = Module
-
-    @classmethod
-    def as_at_first(cls) -> AbstractContextManager[None]:
-        """Let the module be as before any window, as it is in a new process, until the end of the block."""
-        return cls._outside.restored()
-
-    @classmethod
-    def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
-        """Try a law once."""
-        many = cls._many_payloads() if law.crowd else ()
-        trial = ModuleTrial(law, cls.subject(), cls._payload_strategy(), cls.tolerance, data, many)
-        try:
-            body(cls(), trial)
-        except CallError as error:
-            broken = trial.broken(str(error), error.remedy)
-            broken.method = error.method
-            raise broken from error.__cause__
 
     @classmethod
     def crowd(cls) -> int:
@@ -77,3 +79,275 @@ class ModuleLaws(PayloadLaws):
     def _many_payloads(cls) -> tuple[object, ...]:
         """Return payloads for the members of large windows, drawn once."""
         return tuple(first_of(cls._payload_strategy(), 200))
+
+
+class DefinitionLaws(ModuleLaws):
+    """Every module says what it is called, what it takes and what it returns."""
+
+    @law("complete the class attributes, the types in brackets and the methods", is_random=False)
+    def test_definition_is_complete(self, trial: ModuleTrial) -> None:
+        """The class has a name, a version, types and every method that its base class asks for, rightly spelt."""
+        try:
+            type(trial.tested).check_definition()
+        except ModuleDefinitionError as error:
+            raise trial.broken(str(error)) from None
+        for complaint in _complaints(trial.tested):
+            raise trial.broken(complaint)
+
+    @law(
+        "return what the class declares, on every path, or declare None too: float | None; NumPy's numbers are numbers"
+    )
+    def test_result_has_declared_type(self, trial: ModuleTrial) -> None:
+        """Every result, and every row of an operator, fits the declared result type."""
+        module = trial.tested
+        result = trial.subject.result(trial.members())
+        for value in result if module.is_operator else [result]:
+            bare = value.payload if isinstance(value, Event) else value
+            reason = misfit(module.result_field(), bare)
+            trial.expect(not reason, f"the result {bare!r} does not fit: {reason}")
+
+
+def _complaints(module: Module) -> list[str]:
+    cls = type(module)
+    needs: object = module.needs
+    found = [f"it defines {name}, which nothing calls; did you mean {meant}?" for name, meant in _misspelt(cls)]
+    if hasattr(cls, "deduct") and not hasattr(cls, "combine"):
+        found.append("it defines deduct, which undoes combine, but no combine")
+    if cls.reads_order and hasattr(cls, "columnar_form"):
+        found.append("it reads the order, and defines columnar_form, for which rows are in none")
+    if not cls.accepted_clips or not cls.accepted_clips <= set(ClipPolicy):
+        found.append(f"accepted_clips is {set(cls.accepted_clips)}, expected at least one ClipPolicy")
+    if not isinstance(needs, Needs):
+        return [*found, f"needs is {needs!r}, expected for example Needs(windows=(HoppingWindows,), reach=10)"]
+    if not needs.windows:
+        found.append("needs names no windows, so no query could have the module")
+    if needs.clip is not None and needs.clip not in module.accepted_clips:
+        found.append(f"it is made for clip={str(needs.clip)!r}, which is not among its accepted_clips")
+    if needs.timestamps in (TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP) and not (
+        module.is_time_sensitive and module.is_operator
+    ):
+        found.append(f"it is made for timestamps={str(needs.timestamps)!r}, and returns no lifetimes")
+    return found
+
+
+def _misspelt(module: type[Module]) -> list[tuple[str, str]]:
+    bases = [cls for cls in module.__mro__ if cls.__module__.startswith("muntin.modules.")]
+    known = {*_CALLED, "upgrade_state", *(name for base in bases for name in vars(base))}
+    own = [name for name in dir(module) if name not in known and not name.startswith("_")]
+    close = {n: difflib.get_close_matches(n, _CALLED, 1, _SIMILAR) for n in own if callable(getattr(module, n))}
+    return [(name, match) for name, matches in close.items() for match in matches]
+
+
+class PurityLaws(ModuleLaws):
+    """Every module is a function of a set, or of a sequence if it reads the order."""
+
+    def first_fault(self, broken: LawError) -> LawError:
+        """Return the error of the law on equal results if a module breaks that too, by what it keeps between calls."""
+        if broken.law in _COMPARE_RESULTS and not broken.method:
+            try:
+                self.test_same_payloads_same_result()
+            except LawError as first:
+                return first
+        return broken
+
+    @law(
+        "use nothing of their order: sort by a key that has no ties, keep all that tie, or say reads_order = True",
+        does_not_apply=reads_order,
+    )
+    def test_order_does_not_matter(self, trial: ModuleTrial) -> None:
+        """Any permutation of the members gives an equal result."""
+        members = trial.members()
+        moved = trial.order(len(members))
+        trial.expect_same(
+            ("as listed below", trial.subject.result(members)),
+            (f"in the order {moved}", trial.subject.result([members[place] for place in moved])),
+        )
+
+    @law("keep nothing between calls on self, the class or a global; draw no random numbers, read no clock")
+    def test_same_payloads_same_result(self, trial: ModuleTrial) -> None:
+        """The same members give the same result at any time, to the last bit."""
+        members, others = trial.members("member"), trial.members("other")
+        with self.as_at_first():
+            first = trial.subject.copy(trial.subject.result(members))
+            again = trial.subject.copy(trial.subject.result(members))
+        trial.expect_same(("at first", first), ("again", again), tolerance=0)
+        with self.as_at_first():
+            trial.subject.result(others)
+            trial.expect_same(("at first", first), ("after another window", trial.subject.result(members)), tolerance=0)
+
+    @law("copy what you change: sorted(payloads), not payloads.sort(); dict(payload), not payload.pop()")
+    def test_payloads_are_read_only(self, trial: ModuleTrial) -> None:
+        """Neither a payload nor the collection they come in is changed."""
+        seen = trial.subject.see(trial.members())
+        with trial.unchanged("given", "afterwards", seen):
+            trial.subject.lives_through(seen)
+
+
+def _sees_no_times(module: Any) -> str | None:
+    return None if module.is_time_sensitive else f"{named(module)} is not time-sensitive"
+
+
+def _is_unrestricted(module: Any) -> str | None:
+    is_bound = module.contract is not OutputContract.UNRESTRICTED
+    return _sees_no_times(module) or (None if is_bound else f"{named(module)} declares the contract {module.contract}")
+
+
+def _reads_times(module: Any) -> str | None:
+    return _sees_no_times(module) or (f"{named(module)} says that it reads times" if module.reads_times else None)
+
+
+class ClipLaws(ModuleLaws):
+    """A time-sensitive module is correct under every clip that it accepts, and reads no times if it says so."""
+
+    @law(
+        "make it work, or name in accepted_clips only the policies under which it does",
+        does_not_apply=_sees_no_times,
+        is_for_some=True,
+    )
+    def test_accepted_clips_work(self, trial: ModuleTrial) -> None:
+        """Under each clip in accepted_clips the module computes a result, also of events without an end."""
+        window = trial.subject.window
+        for policy in ClipPolicy:
+            if policy in trial.tested.accepted_clips:
+                trial.place(window, policy)
+                trial.subject.result(trial.members())
+
+    @law("do not look at lifetimes, or leave reads_times as it is", does_not_apply=_reads_times, is_for_some=True)
+    def test_unread_times_do_not_matter(self, trial: ModuleTrial) -> None:
+        """A module that declares reads_times = False gives the same result whatever the lifetimes of its members."""
+        members, others = trial.members("member"), trial.members("with times of")
+        times = [others[place % len(others)].lifetime for place in range(len(members))]
+        moved = [Event(time.start, time.end, event.payload) for time, event in zip(times, members, strict=True)]
+        trial.expect_same(
+            ("as drawn", trial.subject.result(members)), ("with other times", trial.subject.result(moved))
+        )
+
+
+class LifetimeLaws(ModuleLaws):
+    """An operator that writes times keeps its contract."""
+
+    @law(
+        "start no output before the window and, if time-bound, before the change that causes it; or declare less",
+        does_not_apply=_is_unrestricted,
+        is_for_some=True,
+    )
+    def test_outputs_obey_the_contract(self, trial: ModuleTrial) -> None:
+        """No output starts before its window; if time-bound, a change alters no output before its sync time."""
+        window, members = trial.subject.window, trial.members("member")
+        rows = _events(trial, members)
+        early = [row for row in rows if row.start < window.start]
+        trial.expect(not early, f"outputs that start before their window: {early}")
+        if trial.tested.contract is not OutputContract.TIME_BOUND:
+            return
+        # one more member comes, or one of them gets another end
+        change, *_ = trial.members("change")
+        if trial.draw(st.booleans()):
+            changed, sync_time = [*members, change], change.start
+        else:
+            first, *rest = members
+            end = max(change.end, first.start + 1)
+            trial.stream.append(f"the change is a new end for the first member: {end}")
+            changed, sync_time = [Event(first.start, end, first.payload), *rest], min(first.end, end)
+        before, after = _until(sync_time, rows), _until(sync_time, _events(trial, changed))
+        told = f"output before {sync_time}, the change's sync time: {before}\nwith the change: {after}"
+        trial.expect(same_bag(before, after, trial.tolerance), told)
+
+
+def _events(trial: ModuleTrial, members: list[Event[object]]) -> list[Event[Any]]:
+    window = trial.subject.window
+    rows = trial.subject.result(members)
+    return [row if isinstance(row, Event) else Event(window.start, window.end, row) for row in rows]
+
+
+def _until(time: int, rows: Iterable[Event[object]]) -> list[Event[object]]:
+    """Cut rows to the part of the axis before a time."""
+    return [Event(row.start, min(row.end, time), row.payload) for row in rows if EARLIEST < row.start < time]
+
+
+def _reads_one_or_lacks(*methods: str, in_any_order: bool = True) -> Reason:
+    """Say of a module that it reads one input or the order, or which of some optional methods it has not defined."""
+
+    def reason(module: Any) -> str | None:
+        try:
+            several = module.input_fields()
+        except ModuleDefinitionError as error:  # a law says so in better words
+            return str(error)
+        if not several:
+            return f"{named(module)} reads one input"
+        missing = [method for method in methods if not hasattr(module, method)]
+        if missing:
+            return f"{named(module)} has no {missing[0]}"
+        return reads_order(module) if in_any_order else None
+
+    return reason
+
+
+class SeveralInputsLaws(ModuleLaws):
+    """The events of several inputs are one set, and any input may have no event in it.
+
+    A laws class of a module that reads one input does not have these.
+    """
+
+    @law(
+        "give a result, for example None, where an input has no event",
+        does_not_apply=_reads_one_or_lacks(in_any_order=False),
+        is_for_some=True,
+    )
+    def test_a_silent_input_is_handled(self, trial: ModuleTrial) -> None:
+        """A window has a result if all of its events are of one input."""
+        (name, alone), *_ = _by_input(trial, trial.members()).items()
+        try:
+            trial.subject.result(alone)
+        except CallError as error:
+            broken = trial.broken(f"with events of the input {name} alone, {error}")
+            broken.method = error.method
+            raise broken from error.__cause__
+
+    @law(
+        "tell inputs apart by the class of a payload, not by its place among others or by the call it comes in",
+        does_not_apply=_reads_one_or_lacks(),
+        is_for_some=True,
+    )
+    def test_inputs_interleave_in_any_way(self, trial: ModuleTrial) -> None:
+        """The events of one input may come before those of another or among them, in one call or in several."""
+        subject, members = trial.subject, trial.members()
+        parts, mixed = list(_by_input(trial, members).values()), ("as listed below", subject.result(members))
+        trial.expect_same(mixed, ("input after input", subject.result([*chain.from_iterable(parts)])))
+        if subject.module.is_incremental:
+            trial.expect_same(mixed, ("in a call for each input", subject.result_of(subject.state_of(*parts))))
+        if hasattr(subject.module, "combine"):
+            state = subject.create()
+            for part in parts:
+                state = subject.combine(state, subject.state_of(part))
+            trial.expect_same(mixed, ("with a state for each input, combined", subject.result_of(state)))
+
+    @law(
+        "undo in remove_events all that the events of an input did to the state, also if no other input has any",
+        does_not_apply=_reads_one_or_lacks("remove_events"),
+        is_for_some=True,
+    )
+    def test_an_input_leaves_no_trace(self, trial: ModuleTrial) -> None:
+        """The result without the events of an input is that of the other inputs alone."""
+        subject, members = trial.subject, trial.members()
+        (name, gone), *others = _by_input(trial, members).items()
+        kept = [event for _, part in others for event in part]
+        if kept:
+            state = subject.remove(subject.state_of(members), gone)
+            trial.expect_same((f"{name} removed", subject.result_of(state)), ("never added", subject.result(kept)))
+
+
+def _by_input(trial: ModuleTrial, members: Sequence[Event[Any]]) -> dict[str, list[Event[Any]]]:
+    """Return members by the name of their input, that of the first one first.
+
+    Raises:
+        LawError: A payload, as the strategy of the laws class gives it, is of none of the module's inputs.
+    """
+    kind, found = trial.tested.input_field().type, dict[str, list[Event[Any]]]()
+    assert isinstance(kind, OneOf)
+    for event in members:
+        part = kind.input_of(event.payload)
+        if part is None:
+            names = ", ".join(some.name for some in kind.inputs)
+            raise trial.broken(f"{event.payload!r} is of no input of the module: {names}", "give other payloads = ...")
+        found.setdefault(part.name, []).append(event)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import cache
 from random import Random
 from typing import Any, Final
@@ -16,11 +17,9 @@ from muntin.events import Event
 from muntin.policies import ClipPolicy
 from muntin.testing import strategies
 from muntin.testing.equality import same_bag
-from muntin.testing.laws.crowd import crowds, told
-from muntin.testing.laws.error import LawError
-from muntin.testing.laws.law import Law, labelled
+from muntin.testing.laws.law import Law
 from muntin.testing.laws.subject import Subject
-from muntin.testing.laws.trial import Trial
+from muntin.testing.laws.trial import LawError, Trial
 from muntin.testing.reference import clip
 from muntin.windows.extent import Window
 
@@ -40,38 +39,21 @@ class ModuleTrial(Trial):
         clip: The part of lifetimes that the module sees.
     """
 
-    def __init__(
-        self,
-        law: Law,
-        module: Any,
-        payloads: SearchStrategy[Any],
-        tolerance: float,
-        data: Any,
-        many: Sequence[Any] = (),
-    ) -> None:
-        """Draw the window and the clip, if the module is time-sensitive.
-
-        Args:
-            law: The law that is tried.
-            module: The module.
-            payloads: The strategy for payloads of the first few members.
-            tolerance: Relative and absolute, for numbers in results.
-            data: The source of Hypothesis' draws.
-            many: Payloads for many members, if the law has a crowd.
-        """
-        super().__init__(law, labelled(module), tolerance, data)
-        self._payloads = payloads
-        self._many = many
+    def __init__(self, law: Law, laws: Any, data: Any) -> None:
+        """Draw the window and the clip, if the module is time-sensitive."""
+        super().__init__(law, laws, data)
+        self._payloads: SearchStrategy[Any] = laws._payload_strategy()
+        self._many: Sequence[Any] = laws._many_payloads() if law.crowd else ()
         self.clip = ClipPolicy.NONE
         self._newest = EARLIEST
-        self.subject = Subject(module, Window(0, _MOST_MEMBERS))
-        if module.is_time_sensitive and law.is_random:
-            self.place(self.draw(_WINDOWS), self.draw(_clips(module.accepted_clips)))
+        self.subject = Subject(self.tested, Window(0, _MOST_MEMBERS))
+        if self.tested.is_time_sensitive and law.is_random:
+            self.place(self.draw(_WINDOWS), self.draw(_clips(self.tested.accepted_clips)))
 
     def place(self, window: Window, policy: ClipPolicy) -> None:
         """Continue in another window and under another clip."""
         self.clip = policy
-        self.subject, self._newest = Subject(self.subject.module, window), EARLIEST
+        self.subject, self._newest = Subject(self.tested, window), EARLIEST
         self.stream = [Bar("window", window.start, window.end, f"clip {policy}")]
 
     def members(self, label: str = "member", at_least: int = 1) -> list[Event[Any]]:
@@ -79,7 +61,7 @@ class ModuleTrial(Trial):
 
         For a module that reads the order each comes after all that were returned before.
         """
-        if self.subject.module.is_time_sensitive:
+        if self.tested.is_time_sensitive:
             drawn = self.draw(_events(self._payloads, self.subject.window, not self.clip.clips_right, at_least))
             members = self._in_order([clip(event, self.subject.window, self.clip) for event in drawn])
         else:
@@ -99,7 +81,7 @@ class ModuleTrial(Trial):
 
     def same(self, left: Any, right: Any, tolerance: float | None = None) -> bool:
         """Return True if two results are equal within the tolerance; rows in any order."""
-        if self.subject.module.is_operator:
+        if self.tested.is_operator:
             return same_bag(left, right, self.tolerance if tolerance is None else tolerance)
         return super().same(left, right, tolerance)
 
@@ -110,7 +92,7 @@ class ModuleTrial(Trial):
 
     def _in_order(self, members: list[Event[Any]]) -> list[Event[Any]]:
         """Let members follow one another, and all before them, if the module reads the order."""
-        if not self.subject.module.reads_order:
+        if not self.tested.reads_order:
             return members
         members = [Event(max(e.start, self._newest), max(e.end, self._newest + 1), e.payload) for e in members]
         members.sort(key=lambda event: event.start)
@@ -118,17 +100,22 @@ class ModuleTrial(Trial):
         return members
 
     def _crowd(self) -> list[Event[object]]:
-        """Return more members than anyone draws one by one; often there are none."""
-        crowd = self.draw(crowds(self.law.crowd, len(self._many)))
-        if not crowd.count:
+        """Return more members than anyone draws one by one, told of together; often there are none.
+
+        They are drawn as four numbers: that is fast, and gets small fast. Their payloads come in turn.
+        """
+        count, variety, first, seed = self.draw(_crowds(self.law.crowd, len(self._many)))
+        if not count:
             return []
-        window, is_timed = self.subject.window, self.subject.module.is_time_sensitive
-        if is_timed:
-            drawn = crowd.events(self._many, window, open_ends=not self.clip.clips_right)
-            members = self._in_order([clip(event, window, self.clip) for event in drawn])
+        # each an object of its own, since a module may change what it gets
+        payloads = [deepcopy(self._many[(first + place % variety) % len(self._many)]) for place in range(count)]
+        if not self.tested.is_time_sensitive:
+            members = [Event.point(0, payload) for payload in payloads]
         else:
-            members = [Event.point(0, payload) for payload in crowd.payloads(self._many)]
-        self.stream.append(told(members, with_times=is_timed))
+            random, window = Random(seed), self.subject.window
+            drawn = [_event(random, payload, window, not self.clip.clips_right) for payload in payloads]
+            members = self._in_order([clip(event, window, self.clip) for event in drawn])
+        self.stream.append(told(members, with_times=self.tested.is_time_sensitive))
         return members
 
 
@@ -155,3 +142,36 @@ def _events(
     payloads: SearchStrategy[object], window: Window, open_ends: bool, at_least: int
 ) -> SearchStrategy[list[Event[Any]]]:
     return _payloads(strategies.events(payloads, window, open_ends=open_ends), at_least)
+
+
+@cache
+def _crowds(most: int, among: int) -> SearchStrategy[tuple[int, int, int, int]]:
+    return st.tuples(st.integers(0, most), st.integers(1, among), st.integers(0, among - 1), st.integers(0, 999))
+
+
+def _event(random: Random, payload: object, window: Window, open_ends: bool) -> Event[object]:
+    start = random.randint(window.start - 5, window.end - 1)
+    if open_ends and random.random() < 0.1:
+        return Event(start, INFINITY, payload)
+    longest = random.choice((5, window.duration + 10))
+    return Event(start, max(start + random.randint(1, longest), window.start + 1), payload)
+
+
+def _spell(start: int, end: int) -> str:
+    return f"[{start}, {'∞' if end == INFINITY else end})"
+
+
+def told(events: Sequence[Event[object]], *, with_times: bool) -> str:
+    """Describe a crowd of members for a report.
+
+    Example:
+        >>> told([Event.point(0, "a"), Event.point(0, "a")], with_times=False)
+        "and 2 more, each 'a'"
+        >>> told([Event(-3, 4, 1), Event(2, INFINITY, 0)], with_times=True)
+        'and 2 more, from [-3, 4) to [2, ∞): 1, 0'
+    """
+    payloads = [repr(event.payload) for event in events]
+    first, last = min(event.lifetime for event in events), max(event.lifetime for event in events)
+    times = f", from {_spell(first.start, first.end)} to {_spell(last.start, last.end)}" if with_times else ""
+    values = f", each {payloads[0]}" if len(set(payloads)) == 1 else f": {', '.join(payloads)}"
+    return f"and {len(events)} more{times}{values}"

@@ -7,27 +7,12 @@ from copy import deepcopy
 from dataclasses import dataclass
 from inspect import formatannotation
 from types import NoneType
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from muntin.events import Event
+from muntin.testing.laws.trial import ANY_PAYLOAD, CallError
 from muntin.testing.plain_data import records_in, restored
 from muntin.windows.extent import Window
-
-_ANY_PAYLOAD: Final = "make it work for the stream above, or say with payloads = ... what may come"
-
-
-class CallError(Exception):
-    """A method of the module raised, or a state or result cannot be used by any engine.
-
-    Attributes:
-        remedy: The remedy for the writer; None if the law that was tried says so.
-        method: The method that raised; empty if none did.
-    """
-
-    def __init__(self, facts: str, remedy: str | None = None, method: str = "") -> None:
-        self.remedy = remedy
-        self.method = method
-        super().__init__(facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +126,7 @@ class Subject:
         try:
             returned = getattr(self.module, method)(*with_window)
         except Exception as error:
-            raise CallError(f"{method} raised {type(error).__name__}: {error}", _ANY_PAYLOAD, method) from error
+            raise CallError(f"{method} raised {type(error).__name__}: {error}", ANY_PAYLOAD, method) from error
         if returned is None and method != "compute_result" and not _may_be_none(state := self.module.state_type()):
             facts = f"{method} returned None, expected a state: {formatannotation(state)}"
             what = "the new state" if method == "create_state" else "the state"
@@ -156,7 +141,7 @@ class Subject:
             return list(result)
         except Exception as error:
             facts = f"the rows of compute_result cannot be read: {type(error).__name__}: {error}"
-            raise CallError(facts, _ANY_PAYLOAD) from error
+            raise CallError(facts, ANY_PAYLOAD) from error
 
 
 def _may_be_none(state: object) -> bool:

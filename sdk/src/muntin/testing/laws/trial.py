@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from itertools import takewhile
+from typing import Any, Final, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
 from muntin.drawings import Bar, timeline
+from muntin.errors import ModuleError
 from muntin.testing.equality import equal
-from muntin.testing.laws.error import LawError, shortened, told_apart
-from muntin.testing.laws.law import Law
+from muntin.testing.laws.law import Law, labelled
+from muntin.testing.plain_data import restored
 
 T = TypeVar("T")
+ANY_PAYLOAD: Final = "make it work for the stream above, or say with payloads = ... what may come"
+
+_LONGEST: Final = 160
+_BEFORE: Final = 20
+
+
+class LawError(ModuleError, AssertionError):
+    """A module does not keep a law of its base class; the module writer must act.
+
+    Attributes:
+        law: The law's name, for example `"order does not matter"`.
+        module: The module's name and version.
+        stream: The smallest stream found that shows it, as a time line; empty if no stream is needed.
+        method: The method that raised, or `call` for a function; empty if none did.
+    """
+
+    def __init__(self, law: str, statement: str, module: str, facts: str, stream: str, remedy: str) -> None:
+        self.law = law
+        self.module = module
+        self.stream = stream
+        self.method = ""
+        lines = [statement, facts, *(["smallest stream:", _indented(stream)] if stream else []), f"to do: {remedy}"]
+        super().__init__("\n".join([f"{module} breaks the law: {law}", *map(_indented, lines)]))
+
+
+class CallError(Exception):
+    """A method of the module raised, or a state or result cannot be used by any engine.
+
+    Attributes:
+        remedy: The remedy for the writer; None if the law that was tried says so.
+        method: The method that raised; empty if none did.
+    """
+
+    def __init__(self, facts: str, remedy: str | None = None, method: str = "") -> None:
+        self.remedy = remedy
+        self.method = method
+        super().__init__(facts)
 
 
 class Trial:
@@ -20,18 +61,24 @@ class Trial:
 
     Attributes:
         law: The law that is tried.
-        module: The module's name and version.
+        laws: The laws class, with what a test sets on it.
+        tested: What is under test.
+        module: Its name and version.
         tolerance: Relative and absolute, for numbers in results.
         stream: The stream that was drawn, for the report.
     """
 
-    def __init__(self, law: Law, module: str, tolerance: float, data: Any) -> None:
+    def __init__(self, law: Law, laws: Any, data: Any) -> None:
         """Prepare an attempt on data from Hypothesis; None for a law that needs none."""
-        self.law = law
-        self.module = module
-        self.tolerance = tolerance
+        self.law, self.laws, self._data = law, laws, data
+        self.tested: Any = laws.subject()
+        self.module = self.label()
+        self.tolerance: float = laws.tolerance
         self.stream: list[Bar | str] = []
-        self._data = data
+
+    def label(self) -> str:
+        """Return the name and the version of what is under test."""
+        return labelled(self.tested)
 
     def draw(self, strategy: SearchStrategy[T]) -> T:
         """Return something from a strategy."""
@@ -42,10 +89,10 @@ class Trial:
         """Return True if two results are equal within a tolerance, by default that of the laws."""
         return equal(left, right, self.tolerance if tolerance is None else tolerance)
 
-    def expect(self, holds: bool, fact: Callable[[], str]) -> None:
+    def expect(self, holds: bool, fact: str | Callable[[], str]) -> None:
         """Raise unless something holds; the fact says what was seen instead."""
         if not holds:
-            raise self.broken(fact())
+            raise self.broken(fact if isinstance(fact, str) else fact())
 
     def expect_same(self, left: tuple[str, Any], right: tuple[str, Any], tolerance: float | None = None) -> None:
         """Raise unless two results, each with a description, are equal within a tolerance.
@@ -56,8 +103,47 @@ class Trial:
             tolerance: By default that of the laws, for floats that were added up in another order; 0 for results that
                 are of equal calls.
         """
-        is_same = self.same(left[1], right[1], tolerance)
-        self.expect(is_same, lambda: "\n".join(f"{text}: {value}" for text, value in told_apart(left, right)))
+        if not self.same(left[1], right[1], tolerance):
+            raise self.broken("\n".join(f"{text}: {value}" for text, value in _told_apart(left, right)))
+
+    @contextmanager
+    def unchanged(self, before: str, after: str, value: T, look: Callable[[T], Any] = deepcopy) -> Iterator[None]:
+        """Raise if a value is another one at the end of the block.
+
+        Args:
+            before: What it was, in words.
+            after: What it became.
+            value: The value.
+            look: Returns what is compared, which shares nothing with the value.
+        """
+        kept = look(value)
+        yield
+        if not equal(now := look(value), kept):
+            raise self.broken(f"{before}: {kept!r}\n{after}: {now!r}")
+
+    def call(self, what: str, function: Callable[..., T], *arguments: Any, remedy: str | None = None) -> T:
+        """Return what the writer's code returns; what it raises breaks the law.
+
+        Args:
+            what: What raised, in words.
+            function: The code.
+            arguments: What it is called with.
+            remedy: The remedy, if that is not the law's own.
+        """
+        __tracebackhide__ = True
+        try:
+            return function(*arguments)
+        except LawError:
+            raise
+        except Exception as error:
+            raise self.broken(f"{what} raised {type(error).__name__}: {error}", remedy) from error
+
+    def stored(self, state: object, records: Collection[type] = ()) -> Any:
+        """Return a state as a checkpoint gives it back."""
+        try:
+            return restored(state, records)
+        except TypeError as error:
+            raise self.broken(f"the state {state!r} cannot be stored: {error}") from None
 
     def broken(self, facts: str, remedy: str | None = None) -> LawError:
         """Return the report of a broken law, by default with the law's own remedy."""
@@ -65,3 +151,26 @@ class Trial:
         facts = "\n".join(map(shortened, facts.splitlines()))
         stream = "\n".join(map(shortened, timeline(self.stream).splitlines()))
         return LawError(law.name, law.statement, self.module, facts, stream, remedy or law.remedy)
+
+
+def shortened(line: str, longest: int = _LONGEST) -> str:
+    """Return a line, cut if it is long.
+
+    Example:
+        >>> shortened("abcdefgh", 4)
+        'abcd... (8 characters)'
+    """
+    return line if len(line) <= longest else f"{line[:longest]}... ({len(line)} characters)"
+
+
+def _told_apart(left: tuple[str, object], right: tuple[str, object]) -> list[tuple[str, str]]:
+    """Return two values in words, each with its description; of long ones the part in which they begin to differ."""
+    (first, one), (second, other) = (left[0], repr(left[1])), (right[0], repr(right[1]))
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    skipped = max(0, same - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
+    cut = [shortened(f"...{text[skipped:]}", _LONGEST // 2) if skipped else shortened(text) for text in (one, other)]
+    return list(zip((first, second), cut, strict=True))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from hypothesis import strategies as st
@@ -10,11 +10,8 @@ from hypothesis.strategies import SearchStrategy
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.errors import ModuleDefinitionError, PolicyError
-from muntin.testing.equality import equal
-from muntin.testing.laws.conformance import Conformance
-from muntin.testing.laws.law import Law, law
+from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.trial import Trial
-from muntin.testing.plain_data import restored
 from muntin.triggers.description import to_dict
 from muntin.triggers.trigger import Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
@@ -27,20 +24,9 @@ _ANY_VIEW: Final = "make it work for the views above, or say with values = ... w
 
 
 class TriggerTrial(Trial):
-    """Steps a trigger through what may happen to a window.
+    """Steps a trigger through what may happen to a window."""
 
-    Attributes:
-        trigger: The trigger.
-    """
-
-    def __init__(
-        self, law: Law, trigger: Trigger, values: Mapping[str, SearchStrategy[object]], tolerance: float, data: object
-    ) -> None:
-        """Prepare an attempt."""
-        version = getattr(trigger, "version", "")
-        super().__init__(law, f"{getattr(trigger, 'name', type(trigger).__name__)} {version}", tolerance, data)
-        self.trigger = trigger
-        self._values = values
+    tested: Trigger
 
     def create(self) -> Any:
         """Return the state of a new window."""
@@ -56,13 +42,6 @@ class TriggerTrial(Trial):
     def wake_ups(self, state: object) -> tuple[int, int]:
         """Return the trigger's wake-ups: a reading of the clock and a max event time."""
         return self._call("next_clock", state, WINDOW), self._call("next_event_time", state, WINDOW)
-
-    def stored(self, state: object) -> Any:
-        """Return a state as a checkpoint gives it back."""
-        try:
-            return restored(state)
-        except TypeError as error:
-            raise self.broken(f"the state {state!r} cannot be stored: {error}") from None
 
     def views(self) -> list[TriggerView]:
         """Draw the changes of a window; time often stops just before a wake-up of the trigger, or right at it."""
@@ -85,9 +64,11 @@ class TriggerTrial(Trial):
         """
         state, said = self.create(), list[Decision]()
         for place, view in enumerate(views):
-            if sleeps and place and not self._is_awake(state, view):
-                said.append(Decision.WAIT)
-                continue
+            if sleeps and place and not (view.came or view.left or view.signals & self.tested.signals):
+                clock, max_event_time = self.wake_ups(state)
+                if clock > view.clock and max_event_time > view.max_event_time:
+                    said.append(Decision.WAIT)
+                    continue
             new, decision = self.step(state, view)
             said.append(decision)
             state = self.stored(new)
@@ -95,14 +76,9 @@ class TriggerTrial(Trial):
                 break
         return said
 
-    def _is_awake(self, state: object, view: TriggerView) -> bool:
-        clock, max_event_time = self.wake_ups(state)
-        is_due = clock <= view.clock or max_event_time <= view.max_event_time
-        return is_due or bool(view.came or view.left) or bool(view.signals & self.trigger.signals)
-
     def _next(self, view: TriggerView, wake_ups: tuple[int, int], *, is_first: bool) -> TriggerView:
         came = self.draw(st.sampled_from([1, 2, 5] if is_first else [0, 0, 1, 3]))
-        names = sorted({*self.trigger.signals, "another signal"})
+        names = sorted({*self.tested.signals, "another signal"})
         return TriggerView(
             max_event_time=self._later(view.max_event_time, wake_ups[1]),
             clock=self._later(view.clock, wake_ups[0]),
@@ -110,8 +86,8 @@ class TriggerTrial(Trial):
             left=0 if is_first else self.draw(st.sampled_from([0, 0, 0, 1])),
             newest=self.draw(st.integers(WINDOW.start, WINDOW.end - 1)) if came else EARLIEST,
             signals=frozenset(name for name in names if self.draw(st.integers(0, 5)) == 0),
-            values={name: [self.draw(self._value(name)) for _ in range(came)] for name in self.trigger.reads},
-            results={name: self.draw(self._value(name)) for name in self.trigger.reads_results},
+            values={name: [self.draw(self._value(name)) for _ in range(came)] for name in self.tested.reads},
+            results={name: self.draw(self._value(name)) for name in self.tested.reads_results},
         )
 
     def _later(self, time: int, wake_up: int) -> int:
@@ -121,19 +97,17 @@ class TriggerTrial(Trial):
         return max(time, self.draw(st.sampled_from([time, *(start + jump for jump in _JUMPS), *about])))
 
     def _value(self, expression: str) -> SearchStrategy[object]:
-        if expression not in self._values:
+        values: Mapping[str, SearchStrategy[object]] = self.laws.values
+        if expression not in values:
             raise ModuleDefinitionError(
                 f"{self.module} reads {expression!r}, and nothing says what its values may be\n"
                 f"  set the class attribute: values = {{{expression!r}: hypothesis.strategies. ...}}"
             )
-        return self._values[expression]
+        return values[expression]
 
     def _call(self, name: str, *arguments: object) -> Any:
         __tracebackhide__ = True
-        try:
-            return getattr(self.trigger, name)(*arguments)
-        except Exception as error:
-            raise self.broken(f"{name} raised {type(error).__name__}: {error}", _ANY_VIEW) from error
+        return self.call(name, getattr(self.tested, name), *arguments, remedy=_ANY_VIEW)
 
 
 def _told(view: TriggerView) -> str:
@@ -144,7 +118,7 @@ def _told(view: TriggerView) -> str:
     return told + (f", signals {', '.join(sorted(view.signals))}" if view.signals else "")
 
 
-class TriggerLaws(Conformance):
+class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial):
     """The laws of a trigger.
 
     Attributes:
@@ -161,19 +135,11 @@ class TriggerLaws(Conformance):
     trigger: ClassVar[Trigger]
     values: ClassVar[Mapping[str, SearchStrategy[Any]]] = {}
 
-    _subject_name: ClassVar[str] = "trigger"
-    _subject_type: ClassVar[type] = Trigger
-
-    @classmethod
-    def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
-        """Try a law once."""
-        body(cls(), TriggerTrial(law, cls.subject(), cls.values, cls.tolerance, data))
-
     @law("make it a frozen dataclass with a name, whose fields are numbers, text or triggers", is_random=False)
     def test_definition_is_complete(self, trial: TriggerTrial) -> None:
         """The trigger can be written into a checkpoint, and be known again."""
         try:
-            to_dict(trial.trigger)
+            to_dict(trial.tested)
         except PolicyError as error:
             raise trial.broken(str(error)) from None
 
@@ -187,10 +153,8 @@ class TriggerLaws(Conformance):
         """A step changes nothing in the state that it is given."""
         state = trial.create()
         for view in trial.views():
-            before = restored(trial.stored(state))
-            new, decision = trial.step(state, view)
-            if not equal(state, before):
-                raise trial.broken(f"state: {before!r}\nafterwards: {state!r}")
+            with trial.unchanged("state", "afterwards", state, trial.stored):
+                new, decision = trial.step(state, view)
             state = new
             if decision.is_finished:
                 break

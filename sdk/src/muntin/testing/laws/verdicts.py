@@ -23,13 +23,12 @@ from muntin.testing.laws.aggregate_laws import (
     OperatorLaws,
 )
 from muntin.testing.laws.conformance import Conformance, laws_of
-from muntin.testing.laws.error import LawError
+from muntin.testing.laws.following_laws import RowOperatorLaws, StreamOperatorLaws
 from muntin.testing.laws.function_laws import FunctionLaws
 from muntin.testing.laws.progress_policy_laws import ProgressPolicyLaws
 from muntin.testing.laws.result_refinement_laws import ResultRefinementLaws
-from muntin.testing.laws.row_operator_laws import RowOperatorLaws
 from muntin.testing.laws.row_window_laws import RowWindowLaws
-from muntin.testing.laws.stream_operator_laws import StreamOperatorLaws
+from muntin.testing.laws.trial import LawError
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.window_kind_laws import WindowKindLaws
 from muntin.triggers.trigger import Trigger

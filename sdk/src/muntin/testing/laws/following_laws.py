@@ -1,0 +1,321 @@
+"""The laws of modules that follow rows, or the events of a stream."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from muntin.drawings import Bar
+from muntin.errors import ModuleDefinitionError
+from muntin.events import Event
+from muntin.modules.row_operator import HANDLERS, RowOperator
+from muntin.modules.stream_operator import METHODS, METHODS_OF_INTERVALS, IntervalOperator, StreamOperator
+from muntin.rows import RowWindows, batch, elapsed, last, marker
+from muntin.testing.fitting import misfit
+from muntin.testing.laws.conformance import law
+from muntin.testing.laws.law import Law, named
+from muntin.testing.laws.module_laws import PayloadLaws
+from muntin.testing.laws.trial import ANY_PAYLOAD, Trial
+from muntin.testing.plain_data import records_in
+from muntin.testing.row_reference import RowOperatorRun
+from muntin.testing.stream_operator_run import StreamOperatorRun, edges
+
+_IN_A_ROW: Final = 64
+_WINDOWS: Final[tuple[RowWindows, ...]] = (
+    last(2),
+    last(3).trigger(2).partition("p", most=2),
+    last(elapsed(4)).trigger(elapsed(3)),
+    batch(2).partition("p", age=4),
+    batch(elapsed(4)),
+    batch(marker("m")),
+)
+
+
+class FollowingTrial(Trial):
+    """Draws what a module follows, and looks at what it gives: for each drawn item the arguments of a run's `take`.
+
+    Attributes:
+        wait: For how long after the last item time passes.
+    """
+
+    wait = 20
+    _raised = "a handler"
+
+    def __init__(self, law: Law, laws: Any, data: object) -> None:
+        """Prepare an attempt."""
+        super().__init__(law, laws, data)
+        self._records = records_in(self.tested.state_type()) if law.is_random else frozenset()
+
+    def items(self, label: str = "") -> list[tuple[Any, ...]]:
+        """Draw them in order, several at a time now and then."""
+        raise NotImplementedError
+
+    def run(self, *, forgets: bool) -> Any:
+        """Start a key."""
+        raise NotImplementedError
+
+    def given(
+        self,
+        items: Sequence[tuple[Any, ...]],
+        others: Sequence[tuple[Any, ...]] = (),
+        *,
+        restores: bool = False,
+        asks_twice: bool = False,
+        forgets: bool = True,
+    ) -> list[Any]:
+        """Return the output of the module for a key.
+
+        Args:
+            items: What comes.
+            others: What comes of another key in between.
+            restores: True to store the state after each call, and go on with what a checkpoint gives back.
+            asks_twice: True to ask for the wake-up, and for emptiness, once more after each call.
+            forgets: False to go on with states that are empty.
+        """
+        __tracebackhide__ = True
+        own, other = self.run(forgets=forgets), self.run(forgets=forgets)
+
+        def follow() -> list[Any]:
+            found, rest = list[Any](), [*others]
+            for item in items:
+                if rest:
+                    other.take(*rest.pop(0))
+                found += own.take(*item)
+                if restores:
+                    own.state = self.stored(own.state, self._records)
+                if asks_twice and own.is_followed:
+                    self.tested.next_time(own.state)
+                    self.tested.is_empty(own.state)
+            return [*found, *own.close(items[-1][0] + self.wait)]
+
+        return self.call(self._raised, follow, remedy=ANY_PAYLOAD)
+
+    def expect_complete(self, prefix: str, called: Sequence[str]) -> None:
+        """Raise unless a class is complete, and no method with a prefix is one that nothing calls."""
+        cls = type(self.tested)
+        try:
+            cls.check_definition()
+        except ModuleDefinitionError as error:
+            raise self.broken(str(error)) from None
+        for name in (name for name in dir(cls) if name.startswith("on_") and name not in called):
+            meant = difflib.get_close_matches(name, called, 1, 0.5)
+            hint = f"; did you mean {meant[0]}?" if meant else f"; the {prefix} are {', '.join(called)}"
+            raise self.broken(f"it defines {name}, which nothing calls{hint}")
+
+
+class RowOperatorTrial(FollowingTrial):
+    """Draws windows, and rows: their times, what the windows read of them, and what the module does."""
+
+    def __init__(self, law: Law, laws: Any, data: object) -> None:
+        """Prepare an attempt, and draw the windows."""
+        super().__init__(law, laws, data)
+        if law.is_random:
+            self._windows = self.draw(st.sampled_from(laws.windows))
+            self.stream.append(str(self._windows))
+
+    def items(self, label: str = "") -> list[tuple[Any, ...]]:
+        """Draw rows."""
+        rows, time = list[tuple[Any, ...]](), 0
+        for _ in range(self.draw(st.integers(1, 8))):
+            time += self.draw(st.sampled_from([0, 1, 2, 7]))
+            values = tuple(self.draw(self.laws.values) for _ in self._windows.reads)
+            payload = self.draw(self.laws._payload_strategy())
+            rows.append((time, values, payload))
+            self.stream.append(Bar(f"row{label}", time, time + 1, ", ".join(map(repr, (payload, *values)))))
+        return rows
+
+    def run(self, *, forgets: bool) -> RowOperatorRun:
+        """Start a key."""
+        del forgets
+        return RowOperatorRun(self._windows, self.tested)
+
+
+class StreamOperatorTrial(FollowingTrial):
+    """Draws events, or, for an operator that is told of both, their starts and their ends."""
+
+    _raised = "a call"
+
+    def items(self, label: str = "") -> list[tuple[Any, ...]]:
+        """Draw events."""
+        self.wait, steps = 2 * max(self.laws.steps), self.laws.steps
+        found, time, lasts = list[Event[Any]](), 0, isinstance(self.tested, IntervalOperator)
+        for _ in range(self.draw(st.integers(1, 8))):
+            time += self.draw(st.sampled_from(steps))
+            length = self.draw(st.sampled_from([1, *filter(None, steps)])) if lasts else 1
+            found.append(Event(time, time + length, self.draw(self.laws._payload_strategy())))
+            self.stream.append(Bar(f"event{label}", time, time + length, repr(found[-1].payload)))
+        return [(at, payload, not is_start) for at, is_start, payload in edges(self.tested, found)]
+
+    def run(self, *, forgets: bool) -> StreamOperatorRun:
+        """Start a key."""
+        return StreamOperatorRun(self.tested, forgets=forgets)
+
+    def wakes_itself_at_each_tick(self, events: Sequence[tuple[Any, ...]], most: int) -> bool:
+        """Return True if the module, after the events, is woken at so many ticks that follow one another."""
+        run, times = StreamOperatorRun(self.tested), list[int]()
+        for time, payload, is_end in events:
+            run.take(time, payload, is_end)
+        while run.wake_up is not None and len(times) < most:
+            times.append(run.wake_up)
+            run.advance(run.wake_up)
+        return len(times) == most and times[-1] - times[0] == most - 1
+
+
+class FollowingLaws(PayloadLaws):
+    """A module that follows rows or events keeps what it knows in its state, and changes nothing else."""
+
+    tolerance: ClassVar[float] = 0.0
+
+    @law("build states from numbers, text and lists, dicts and records of these; name records in the state's type")
+    def test_the_state_is_plain_data(self, trial: FollowingTrial) -> None:
+        """A state goes on after a checkpoint as it would have without."""
+        items = trial.items()
+        straight = trial.given(items)
+        trial.expect_same(("with checkpoints", trial.given(items, restores=True)), ("without", straight))
+
+    @law("keep all that results depend on in the state, and ask neither a clock nor chance")
+    def test_nothing_else_is_remembered(self, trial: FollowingTrial) -> None:
+        """Other keys, a new process and a second run make no difference."""
+        items, others = trial.items(), trial.items(" of another key")
+        with self.as_at_first():
+            first = trial.given(items)
+        trial.expect_same(("among other keys", trial.given(items, others)), ("alone", first))
+
+
+class RowOperatorLaws(FollowingLaws, of=RowOperator, trial=RowOperatorTrial):
+    """The laws of a `RowOperator`, tried on random rows of one key or two.
+
+    Attributes:
+        module: The module under test, an instance.
+        windows: The row windows that it is tried in; sliding and tumbling ones, with and without partitions, by
+            default.
+        payloads: A strategy for one payload; by default what the module's input type says.
+        values: A strategy for what the expressions that the windows read may be; small numbers by default.
+
+    Example:
+        >>> from muntin import RowOperator
+        >>> class Newest(RowOperator[int, list[int], int, None]):
+        ...     name, version = "demo.newest", "1.0.0"
+        ...     def create_state(self):
+        ...         return []
+        ...     def on_insert(self, state, row, window):
+        ...         state[:] = [max([*state, row.payload])]
+        ...         return state
+        >>> class TestNewest(RowOperatorLaws):
+        ...     module = Newest()
+        >>> TestNewest().test_the_state_is_plain_data()
+    """
+
+    windows: ClassVar[Sequence[RowWindows]] = _WINDOWS
+    values: ClassVar[SearchStrategy[Any]] = st.integers(0, 3)
+
+    @law("complete the class attributes, the types in brackets and create_state", is_random=False)
+    def test_definition_is_complete(self, trial: RowOperatorTrial) -> None:
+        """The class has a name, a version, types and `create_state`, and its handlers are rightly spelt."""
+        trial.expect_complete("handlers", HANDLERS)
+
+    @law("return what the class declares, or declare what it returns; on_evict returns the last of the types")
+    def test_results_have_declared_types(self, trial: RowOperatorTrial) -> None:
+        """Every row of the results, and of what rows that leave give, fits the declared type."""
+        module, evicted = trial.tested, trial.tested.evicted_field()
+        for is_evicted, _, row in trial.given(trial.items()):
+            field = evicted if is_evicted else module.result_field()
+            trial.expect(field is not None, f"on_evict returned {row!r}, and the class declares None")
+            reason = None if field is None else misfit(field, row)
+            trial.expect(not reason, f"the row {row!r} does not fit: {reason}")
+
+    @law("leave rows as they are: copy what you change")
+    def test_rows_are_read_only(self, trial: RowOperatorTrial) -> None:
+        """No payload is changed."""
+        rows = trial.items()
+        with trial.unchanged("before", "after", [payload for *_, payload in rows]):
+            trial.given(rows)
+
+
+def _has_no_time(module: StreamOperator[Any, Any, Any]) -> str | None:
+    is_asked = type(module).next_time is not StreamOperator.next_time
+    return None if is_asked else f"{named(module)} asks for no wake-ups"
+
+
+class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorTrial):
+    """The laws of a `StreamOperator` or an `IntervalOperator`, tried on random events of one key or two.
+
+    Attributes:
+        module: The module under test, an instance.
+        payloads: A strategy for one payload; by default what the module's input type says.
+        steps: The numbers of ticks from an event to the next, and for which events last. Give some that are shorter
+            than the times that the module waits for, and some that are longer; by default up to 12, so make the module
+            with short times.
+        wakes_at_each_tick: True if the module is meant to be woken at each tick, as it is made here.
+
+    Example:
+        >>> from muntin import StreamOperator
+        >>> class Newest(StreamOperator[int, list[int], int]):
+        ...     name, version = "demo.newest", "1.0.0"
+        ...     def create_state(self):
+        ...         return []
+        ...     def on_event(self, state, payload, time):
+        ...         state[:] = [max([*state, payload])]
+        ...         return state
+        >>> class TestNewest(StreamOperatorLaws):
+        ...     module = Newest()
+        >>> TestNewest().test_the_state_is_plain_data()
+    """
+
+    wakes_at_each_tick: ClassVar[bool] = False
+    steps: ClassVar[Sequence[int]] = (0, 1, 2, 5, 12)
+
+    @law("complete the class attributes, the types in brackets and on_event", is_random=False)
+    def test_definition_is_complete(self, trial: StreamOperatorTrial) -> None:
+        """The class has a name, a version, types and `on_event`, and its methods are rightly spelt."""
+        called = METHODS_OF_INTERVALS if isinstance(trial.tested, IntervalOperator) else METHODS
+        trial.expect_complete("methods", called)
+
+    @law("return what the class declares, or declare what it returns")
+    def test_rows_have_declared_types(self, trial: StreamOperatorTrial) -> None:
+        """Every row fits the declared type."""
+        for *_, row in trial.given(trial.items()):
+            reason = misfit(trial.tested.result_field(), row)
+            trial.expect(not reason, f"the row {row!r} does not fit: {reason}")
+
+    @law("let rows start at the time of the call or after it: earlier output may be final")
+    def test_no_row_starts_before_its_cause(self, trial: StreamOperatorTrial) -> None:
+        """No row starts before the time of the event or the wake-up that it comes from."""
+        for cause, start, _, row in trial.given(trial.items()):
+            trial.expect(start >= cause, f"the row {row!r} starts at {start}, before its cause at {cause}")
+
+    @law("change the state in on_event and on_time alone")
+    def test_questions_change_nothing(self, trial: StreamOperatorTrial) -> None:
+        """Asking `next_time` and `is_empty` once more makes no difference."""
+        events = trial.items()
+        once = trial.given(events)
+        trial.expect_same(("asked twice", trial.given(events, asks_twice=True)), ("asked once", once))
+
+    @law("say that a state is empty only if it is as good as a new one")
+    def test_an_empty_state_is_as_good_as_a_new_one(self, trial: StreamOperatorTrial) -> None:
+        """Keeping a state that is empty makes no difference to forgetting it."""
+        events = trial.items()
+        forgotten = trial.given(events)
+        trial.expect_same(("kept", trial.given(events, forgets=False)), ("forgotten", forgotten))
+
+    @law("leave payloads as they are: copy what you change")
+    def test_events_are_read_only(self, trial: StreamOperatorTrial) -> None:
+        """No payload is changed."""
+        events = trial.items()
+        with trial.unchanged("before", "after", [payload for _, payload, _ in events]):
+            trial.given(events)
+
+    @law(
+        "let next_time add a length to the time, as in time + self.every; ticks are microseconds, where times are "
+        "timestamps. Set wakes_at_each_tick = True for a module that is meant to be woken at each tick",
+        does_not_apply=_has_no_time,
+    )
+    def test_wake_ups_do_not_come_at_each_tick(self, trial: StreamOperatorTrial) -> None:
+        """Without events, wake-ups do not come at one tick after another, up to the watermark."""
+        is_woken = trial.wakes_itself_at_each_tick(trial.items(), _IN_A_ROW)
+        told = f"after the last event it is woken at {_IN_A_ROW} ticks that follow one another"
+        trial.expect(self.wakes_at_each_tick or not is_woken, told)

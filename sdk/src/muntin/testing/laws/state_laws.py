@@ -1,0 +1,243 @@
+"""The laws of states: made, kept, read back, merged and upgraded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import pytest
+from hypothesis import strategies as st
+
+from muntin.events import Event
+from muntin.testing.laws.conformance import law
+from muntin.testing.laws.law import lacks, reads_order
+from muntin.testing.laws.module_laws import ModuleLaws
+from muntin.testing.laws.module_trial import ModuleTrial
+from muntin.windows.extent import Window
+
+
+class StateLaws(ModuleLaws):
+    """A state says all about its members, and is nobody else's."""
+
+    @law("let add_events depend on the state and the new members alone, not on how many come at once")
+    def test_splitting_does_not_matter(self, trial: ModuleTrial) -> None:
+        """Members added in several calls give the same result as in one."""
+        groups = [trial.members(f"call {call}") for call in range(1, 2 + trial.draw(st.integers(1, 3)))]
+        together = [member for group in groups for member in group]
+        trial.expect_same(
+            ("in several calls", trial.subject.result_of(trial.subject.state_of(*groups))),
+            ("in one call", trial.subject.result(together)),
+        )
+
+    @law("create what you return in create_state: no class attribute, no default argument, no module global")
+    def test_each_state_is_its_own(self, trial: ModuleTrial) -> None:
+        """Adding members to one state leaves another new state as it was."""
+        subject = trial.subject
+        changed, other = subject.create(), subject.create()
+        with trial.unchanged("another new state", "afterwards", other, subject.copy):
+            subject.add(changed, trial.members())
+
+    @law("return a copy of what the state holds: list(state), not state")
+    def test_results_do_not_alias_the_state(self, trial: ModuleTrial) -> None:
+        """A result stays as it is when its state changes."""
+        subject, members = trial.subject, trial.members("member")
+        state = subject.state_of(members)
+        result, later = subject.result_of(state), trial.members("later")
+        with trial.unchanged("result", "after its state changed", result, subject.copy):
+            state = subject.add(state, later)
+            if hasattr(trial.tested, "combine"):
+                state = subject.combine(state, subject.state_of(later))
+            if hasattr(trial.tested, "remove_events"):
+                subject.remove(state, members)
+
+    @law("do not change the state in compute_result: sorted(state), not state.sort()")
+    def test_compute_result_leaves_the_state_as_it_was(self, trial: ModuleTrial) -> None:
+        """Computing a result changes nothing in the state."""
+        state = trial.subject.state_of(trial.members())
+        with trial.unchanged("state", "after compute_result", state, trial.subject.copy):
+            trial.subject.result_of(state)
+
+    @law("build the state from plain data, and do not rely on two parts of it being one object")
+    def test_state_survives_its_codec(self, trial: ModuleTrial) -> None:
+        """A state that was stored and read back gives the same results, now and with more members."""
+        members, later = trial.members("member"), trial.members("later", at_least=0)
+        kept = trial.subject.add(trial.subject.state_of(members), later)
+        read = trial.subject.add(trial.subject.stored(trial.subject.state_of(members)), later)
+        trial.expect_same(
+            ("read back", trial.subject.result_of(trial.subject.stored(read))),
+            ("never stored", trial.subject.result_of(kept)),
+        )
+
+    @law("compare add_events and remove_events with what a new state of the members left would hold")
+    def test_incremental_equals_recomputed(self, trial: ModuleTrial) -> None:
+        """A state that has been through adding, removing and computing gives what a new state of its members gives."""
+        subject, present = trial.subject, trial.members("member")
+        state = subject.state_of([*present])
+        for _ in range(trial.draw(st.integers(1, 3))):
+            subject.result_of(state)
+            if hasattr(trial.tested, "remove_events") and len(present) > 1 and trial.draw(st.booleans()):
+                is_oldest = trial.tested.reads_order
+                gone = present.pop(0 if is_oldest else trial.draw(st.integers(0, len(present) - 1)))
+                trial.stream.append(f"then {gone} is removed")
+                state = subject.remove(state, [gone])
+            else:
+                more = trial.members("then")
+                present += more
+                state = subject.add(state, more)
+            if trial.draw(st.booleans()):
+                state = subject.stored_if_it_can_be(state)
+        step_by_step = ("updated step by step", subject.result_of(state))
+        trial.expect_same(step_by_step, ("computed anew", subject.result(present)))
+
+
+@dataclass(frozen=True, slots=True)
+class OldState:
+    """A state that an older version of a module had, for the laws to upgrade.
+
+    Attributes:
+        version: That version.
+        members: The members that it had seen: payloads, or events as a time-sensitive module gets them.
+        state: The state as plain data, with dicts of their fields for dataclasses and named tuples.
+        window: The window, for a time-sensitive module.
+
+    Example:
+        >>> OldState("1.0.0", [2.0, 3.0], 5.0)
+        OldState(version='1.0.0', members=[2.0, 3.0], state=5.0, window=Window(start=0, end=10))
+    """
+
+    version: str
+    members: Sequence[Any]
+    state: Any
+    window: Window = Window(0, 10)  # noqa: RUF009  # it is frozen
+
+
+class UpgradingLaws(ModuleLaws):
+    """A query does not notice that a module is a newer version.
+
+    Attributes:
+        old_states: States of older versions; the law is skipped where there are none.
+    """
+
+    old_states: ClassVar[Sequence[OldState]] = ()
+
+    @law(
+        "let upgrade_state return what create_state and add_events of today make of the same members",
+        does_not_apply=lacks("upgrade_state"),
+    )
+    def test_old_states_are_upgraded(self, trial: ModuleTrial) -> None:
+        """A state of an older version, upgraded, gives the result of a new state of its members, now and with more."""
+        if not self.old_states:
+            pytest.skip(f"does not apply: no old_states of {trial.module} are given")
+        for old in self.old_states:
+            is_timed = trial.tested.is_time_sensitive
+            if is_timed:
+                trial.place(old.window, trial.clip)
+            is_known = trial.tested.continues_from(old.version)
+            trial.expect(is_known, f"it does not continue from its version {old.version}")
+            before = [member if is_timed else Event.point(0, member) for member in old.members]
+            later, subject, told = trial.members("later"), trial.subject, f"a state of {old.version}, upgraded"
+            upgraded = subject.stored(subject.upgrade(subject.plain(old.state), old.version))
+            new = subject.state_of(before)
+            if before:
+                trial.expect_same((told, subject.result_of(upgraded)), ("a new state", subject.result_of(new)))
+            more = subject.result_of(subject.stored(subject.add(upgraded, later)))
+            anew = subject.result_of(subject.add(new, later))
+            trial.expect_same((f"{told}, then more", more), ("a new state", anew))
+
+
+class RemovingLaws(ModuleLaws):
+    """Removing is the inverse of adding."""
+
+    @law(
+        "undo in remove_events all that add_events does, down to no members; where that cannot be, leave it out",
+        does_not_apply=lacks("remove_events"),
+    )
+    def test_removing_undoes_adding(self, trial: ModuleTrial) -> None:
+        """Members that were added and removed again leave no trace; where the order is read, the oldest are removed."""
+        subject, order = trial.subject, ("kept", "removed")
+        groups = {label: trial.members(label) for label in (order[::-1] if subject.module.reads_order else order)}
+        kept, gone = groups["kept"], groups["removed"]
+        is_empty_between = trial.draw(st.booleans())
+        if is_empty_between:
+            state = subject.add(subject.remove(subject.state_of(gone), gone), kept)
+        else:
+            state = subject.remove(subject.state_of(*groups.values()), gone)
+        when = "removed before the others came" if is_empty_between else "removed at last"
+        trial.expect_same((when, subject.result_of(state)), ("never added", subject.result(kept)))
+
+
+_NEEDS_COMBINE: Final = lacks("combine")
+_OR_LEAVE_OUT: Final = "; where that cannot be, leave combine out"
+
+
+class CombiningLaws(ModuleLaws):
+    """States form a monoid under `combine`, commutative unless the order is read; `deduct` is its inverse."""
+
+    @law("merge every part of the two states" + _OR_LEAVE_OUT, does_not_apply=_NEEDS_COMBINE)
+    def test_combining_equals_adding(self, trial: ModuleTrial) -> None:
+        """Two states combined give the result of one state with the members of both."""
+        subject = trial.subject
+        first, second = trial.members("first"), trial.members("second")
+        combined = subject.combine(subject.state_of(first), subject.state_of(second))
+        trial.expect_same(("combined", subject.result_of(combined)), ("added", subject.result([*first, *second])))
+
+    @law("let combine depend on what the states hold, not on how they came about", does_not_apply=_NEEDS_COMBINE)
+    def test_combine_is_associative(self, trial: ModuleTrial) -> None:
+        """It does not matter which two of three states are combined first."""
+        subject = trial.subject
+        groups = [trial.members(label) for label in ("first", "second", "third")]
+        a, b, c = (subject.state_of(group) for group in groups)
+        left = subject.combine(subject.combine(a, b), c)
+        a, b, c = (subject.state_of(group) for group in groups)
+        right = subject.combine(a, subject.combine(b, c))
+        trial.expect_same(("(1+2)+3", subject.result_of(left)), ("1+(2+3)", subject.result_of(right)))
+
+    @law(
+        "treat both states alike" + _OR_LEAVE_OUT,
+        does_not_apply=lambda module: _NEEDS_COMBINE(module) or reads_order(module),
+    )
+    def test_combine_is_commutative(self, trial: ModuleTrial) -> None:
+        """It does not matter which of two states comes first."""
+        subject = trial.subject
+        first, second = trial.members("first"), trial.members("second")
+        one = subject.combine(subject.state_of(first), subject.state_of(second))
+        other = subject.combine(subject.state_of(second), subject.state_of(first))
+        trial.expect_same(("1+2", subject.result_of(one)), ("2+1", subject.result_of(other)))
+
+    @law("let create_state return what changes nothing when combined, on either side", does_not_apply=_NEEDS_COMBINE)
+    def test_combine_has_an_identity(self, trial: ModuleTrial) -> None:
+        """Combining with a new state, on either side, changes nothing."""
+        subject, members = trial.subject, trial.members()
+        alone = ("alone", subject.result(members))
+        behind = subject.combine(subject.state_of(members), subject.create())
+        trial.expect_same(("with a new state behind", subject.result_of(behind)), alone)
+        before = subject.combine(subject.create(), subject.state_of(members))
+        trial.expect_same(("with a new state before", subject.result_of(before)), alone)
+
+    @law(
+        "undo in deduct all that combine does; where that cannot be, leave deduct out",
+        does_not_apply=lacks("combine", "deduct"),
+    )
+    def test_deducting_undoes_combining(self, trial: ModuleTrial) -> None:
+        """A state that was combined and deducted again leaves no trace, even where nothing else is left."""
+        subject = trial.subject
+        kept, gone, later = trial.members("kept", at_least=0), trial.members("deducted"), trial.members("later")
+        other = subject.state_of(gone)
+        state = subject.deduct(subject.combine(subject.state_of(kept), other), subject.state_of(gone))
+        if kept:
+            trial.expect_same(("deducted", subject.result_of(state)), ("never combined", subject.result(kept)))
+        state = subject.add(state, later)
+        trial.expect_same(("deducted, then more", subject.result_of(state)), ("anew", subject.result([*kept, *later])))
+
+    @law("copy what you take over from the second state", does_not_apply=_NEEDS_COMBINE)
+    def test_second_state_is_read_only(self, trial: ModuleTrial) -> None:
+        """Neither combining or deducting nor adding to their result changes the second state."""
+        subject = trial.subject
+        first, second, later = trial.members("first", at_least=0), trial.members("second"), trial.members("later")
+        other = subject.state_of(second)
+        with trial.unchanged("second state", "after combine", other, subject.copy):
+            combined = subject.add(subject.combine(subject.state_of(first), other), later)
+        if hasattr(trial.tested, "deduct"):
+            with trial.unchanged("second state", "after deduct", other, subject.copy):
+                subject.add(subject.deduct(combined, other), later)
