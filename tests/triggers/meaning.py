@@ -13,14 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.triggers import Decision, Trigger, TriggerView
-from muntin.triggers.count import AfterCount
-from muntin.triggers.in_turn import Each, Repeat, Until
-from muntin.triggers.on_signal import OnSignal
-from muntin.triggers.parallel import AllOf, AnyOf
-from muntin.triggers.past import Past
-from muntin.triggers.percentile import Percentile
-from muntin.triggers.timer import Timer
-from muntin.triggers.when import When
+from muntin.triggers.composed import AllOf, AnyOf, Each, Repeat, Until
+from muntin.triggers.elementary import AfterCount, OnSignal, Past, Percentile, Timer, When
 
 Views = Sequence[TriggerView]
 

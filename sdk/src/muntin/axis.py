@@ -167,9 +167,6 @@ def decimal_of(ticks: int, places: int) -> Decimal:
 def clock_ticks(duration: Duration) -> int:
     """Return a duration by the clock in microseconds, whatever the query's axis is.
 
-    Raises:
-        DurationError: It cannot be read.
-
     Example:
         >>> clock_ticks("1 second")
         1000000

@@ -11,7 +11,7 @@ from muntin.errors import DurationError, PolicyError
 from muntin.policies import Refinement, parse_policy
 from muntin.refining import ResultRefinement
 from muntin.triggers.description import to_dict
-from muntin.triggers.timer import every as at_every
+from muntin.triggers.elementary import every as at_every
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 

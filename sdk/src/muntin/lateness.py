@@ -59,9 +59,6 @@ def correct(allowed: Duration) -> Lateness:
 def parse_lateness(value: Lateness | LatePolicy | str) -> Lateness:
     """Make the treatment of late rows from a policy or its text.
 
-    Raises:
-        PolicyError: The text names no policy, or says to correct and not for how long.
-
     Example:
         >>> parse_lateness("drop")
         Lateness(policy=<LatePolicy.DROP: 'drop'>, allowed=0)

@@ -74,21 +74,13 @@ def kind_named(name: str) -> type[WindowSpecification]:
 
 
 def check_windows(windows: WindowSpecification) -> None:
-    """Refuse windows whose class is not Muntin's and has no name and version of its own.
-
-    Raises:
-        ModuleDefinitionError: A checkpoint would take them for others.
-    """
+    """Refuse windows whose class is not Muntin's and has no name and version of its own."""
     if type(windows) not in _OWN.values():
         check_kind(type(windows))
 
 
 def continues_windows(stored: Mapping[str, Any], wanted: WindowSpecification) -> bool:
     """Return True if windows can continue from a checkpoint of the same windows, of another version of their kind.
-
-    Args:
-        stored: The windows in the checkpoint, as `to_dict` wrote them.
-        wanted: The windows of the query.
 
     Example:
         >>> windows = to_dict(SnapshotWindows())
@@ -112,9 +104,6 @@ def to_dict(kind: WindowSpecification) -> dict[str, Any]:
 
 def from_dict(data: Mapping[str, Any]) -> WindowSpecification:
     """Return the windows that `to_dict` wrote.
-
-    Raises:
-        WindowError: The kind is unknown or a field is not one of it.
 
     Example:
         >>> from_dict(to_dict(SnapshotWindows()))

@@ -164,9 +164,6 @@ _NOT_EMIT_POLICIES: Final = {
 def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
     """Return a policy from its text.
 
-    Raises:
-        PolicyError: The text names no member.
-
     Example:
         >>> parse_policy(ClipPolicy, "full")
         <ClipPolicy.FULL: 'full'>

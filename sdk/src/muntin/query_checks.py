@@ -158,13 +158,7 @@ class QueryShape:
 
 
 def undeclared_result(module: str, found: str, where: str = "") -> ModuleContractError:
-    """Return the error of a result that is not of the type that its module declares.
-
-    Args:
-        module: The module, by name and version.
-        found: What it returned, and what it declares.
-        where: The lines that say for which key and window; empty if that is not known.
-    """
+    """Return the error of a result that is not of the type that its module declares."""
     return ModuleContractError(
         f"{module} returned a value that is not what it declares: {found}\n{where}"
         "  return what the class declares in its brackets, or declare what it returns"
@@ -172,17 +166,7 @@ def undeclared_result(module: str, found: str, where: str = "") -> ModuleContrac
 
 
 def check_start(module: Module, row: Event[object], window: Window, key: object = _NO_KEY) -> None:
-    """Refuse a row that keeps its own lifetime and starts before its window.
-
-    Args:
-        module: The module that returned it.
-        row: The row.
-        window: Its window.
-        key: The key, for the message.
-
-    Raises:
-        ModuleContractError: It does, and the module's contract is not `UNRESTRICTED`.
-    """
+    """Refuse a row that keeps its own lifetime and starts before its window."""
     if row.start < window.start and module.contract is not OutputContract.UNRESTRICTED:
         raise ModuleContractError(
             f"{module.name} {module.version} returned an event that starts at {row.start}, "
@@ -193,17 +177,7 @@ def check_start(module: Module, row: Event[object], window: Window, key: object 
 
 
 def check_cause(module: Module, start: int, cause: int, key: object = _NO_KEY) -> None:
-    """Refuse a row of a stream operator that starts before the event or the wake-up that it comes from.
-
-    Args:
-        module: The operator.
-        start: The start of the row.
-        cause: The time of the event or the wake-up.
-        key: The key, for the message.
-
-    Raises:
-        ModuleContractError: It does.
-    """
+    """Refuse a row of a stream operator that starts before the event or the wake-up that it comes from."""
     if start < cause:
         raise ModuleContractError(
             f"{module.name} {module.version} returned an event that starts at {start}, before its cause at {cause}\n"
@@ -213,17 +187,7 @@ def check_cause(module: Module, start: int, cause: int, key: object = _NO_KEY) -
 
 
 def wake_up_of(module: Module, asked: object, time: int, key: object = _NO_KEY) -> int:
-    """Return the wake-up that a stream operator asks for at a time; `INFINITY` if it asks for none that lies ahead.
-
-    Args:
-        module: The operator.
-        asked: What its `next_time` returned.
-        time: The time of the call.
-        key: The key, for the message.
-
-    Raises:
-        ModuleContractError: It is no time.
-    """
+    """Return the wake-up that a stream operator asks for at a time; `INFINITY` if it asks for none that lies ahead."""
     if asked is None:
         return INFINITY
     try:

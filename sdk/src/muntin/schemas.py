@@ -44,7 +44,6 @@ class Scalar:
 
     def grown(self, growth: Growth) -> Scalar:
         """Return the type of results computed from such values; the same, where a type has no size."""
-        del growth
         return self
 
 

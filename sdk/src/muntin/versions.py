@@ -28,12 +28,6 @@ def order_of(version: str) -> Version | None:
 def continues(own: str, other: str, since: str | None, *, upgrades: bool) -> bool:
     """Return True if a module can continue from a checkpoint of another version of it.
 
-    Args:
-        own: Its version.
-        other: The version in the checkpoint.
-        since: The oldest version that it continues from, if it says so.
-        upgrades: True if it has `upgrade_state`.
-
     Example:
         >>> [continues("1.2", other, "1.1", upgrades=False) for other in ("1.0", "1.1", "1.2", "1.3")]
         [False, True, True, False]

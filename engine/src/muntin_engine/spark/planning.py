@@ -20,7 +20,7 @@ from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.rows import RowWindows
 from muntin.schemas import Field
 from muntin.triggers import Trigger
-from muntin.triggers.when import conditions_of
+from muntin.triggers.elementary import conditions_of
 from muntin.windows.specification import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module

@@ -87,11 +87,7 @@ def inverter(component: Component) -> Callable[[Array, Array], Array] | None:
 
 
 def merge(component: Component, first: Array, second: Array) -> Array:
-    """Return the merged values of two arrays of n values each.
-
-    Raises:
-        ModuleContractError: A function of the writer's own returned something else than n values.
-    """
+    """Return the merged values of two arrays of n values each."""
     with np.errstate(all="ignore"):
         merged = merger(component)(first, second)
     return as_component(component, merged, len(first), "what the function of a component returned")

@@ -84,12 +84,7 @@ class Sums:
 
     @classmethod
     def from_plain(cls, values: Sequence[object], shape: tuple[int, ...] = ()) -> Sums:
-        """Undo `plain`: make sums of plain numbers, of any type.
-
-        Args:
-            values: n numbers, or nested lists of numbers.
-            shape: Empty for numbers; the lengths of the axes of vectors.
-        """
+        """Undo `plain`: make sums of plain numbers, of any type."""
         flat = np.empty((len(values), *shape), object)
         flat[...] = values if shape else np.fromiter(values, object, len(values))
         expanded = [_expanded(value) for value in flat.reshape(-1)]
@@ -116,11 +111,7 @@ class Sums:
         return (*self.lanes, *self.high, *(() if self.odd is None else (self.odd,)))
 
     def each(self, function: Callable[[FloatArray, bool], FloatArray]) -> Sums:
-        """Return the sums that a function makes of each array.
-
-        Args:
-            function: Takes an array, and True if its values are subtracted as well as added.
-        """
+        """Return the sums that a function makes of each array."""
         lanes, high = ([function(array, True) for array in arrays] for arrays in (self.lanes, self.high))
         with np.errstate(invalid="ignore"):  # infinities of both signs are NaN
             odd = None if self.odd is None else function(self.odd, False)
@@ -142,11 +133,7 @@ class Sums:
         return self._rounded(np.ones(len(self), np.int64))
 
     def over(self, counts: IntArray) -> FloatArray:
-        """Return each sum divided by a positive whole number below 2**53, rounded once.
-
-        Args:
-            counts: n numbers.
-        """
+        """Return each sum divided by a positive whole number below 2**53, rounded once."""
         return self._rounded(np.asarray(counts, np.int64))
 
     def _rounded(self, counts: IntArray) -> FloatArray:
@@ -317,12 +304,6 @@ def _expanded(value: float | Fraction) -> tuple[list[float], list[float], list[f
 
 
 def finished(component: Component, sums: Sums, counts: IntArray) -> FloatArray:
-    """Return sums, or their means, as `compute_results` gets them: an array of the component's type.
-
-    Args:
-        component: The component that they are of.
-        sums: n sums.
-        counts: The number of payloads in each.
-    """
+    """Return sums, or their means, as `compute_results` gets them: an array of the component's type."""
     values = sums.over(counts) if component.merge is Merge.MEAN else sums.rounded()
     return values.astype(component.dtype, copy=False)

@@ -128,7 +128,6 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         """Return the form that runs on arrays: the module itself (`SupportsColumns`)."""
-        del reads
         return self
 
     @classmethod

@@ -18,13 +18,6 @@ def type_arguments(cls: type, root: type) -> dict[str, object]:
 
     A base class lists its roles in `_roles`, in the order of its type parameters. Classes in between may pass
     their own type variables on.
-
-    Args:
-        cls: A subclass, at any depth, of a class that has `_roles`.
-        root: Where the search ends.
-
-    Raises:
-        ModuleDefinitionError: The class does not say its types.
     """
     found = _find(cls, root, {})
     if found is None:
@@ -64,9 +57,6 @@ def describe_input(annotation: object, name: str = "") -> Field:
     """Return the input of a module as a field: as `describe`, or one of several inputs for a union of records.
 
     The name of an input is that of its record's class, in lower case, with underscores between words.
-
-    Raises:
-        ModuleDefinitionError: The annotation has no column type, or two inputs have one name.
 
     Example:
         >>> from typing import NamedTuple

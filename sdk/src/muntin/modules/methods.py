@@ -25,13 +25,7 @@ _WITHOUT_WINDOW: Final = frozenset({"combine", "deduct", "columnar_form"})
 
 
 def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDefinitionError:
-    """Return the error for a class that does not define methods; what it defines under a similar name is told.
-
-    Args:
-        cls: The class.
-        name: Its name, for the error.
-        missing: The methods that it lacks.
-    """
+    """Return the error for a class that does not define methods; what it defines under a similar name is told."""
     lacks = sorted(missing)
     own = {
         found.replace("_", "").lower(): found
@@ -51,12 +45,6 @@ def check_methods(cls: Any) -> None:
     """Refuse a method that cannot be called as the base class says, such as one that takes a window and gets none.
 
     Only the number of arguments is looked at: the engine gives them by place, so their names are the writer's.
-
-    Args:
-        cls: A complete class below one of the base classes of modules.
-
-    Raises:
-        ModuleDefinitionError: It has such a method.
     """
     base = next(some for some in cls.__mro__ if "_roles" in vars(some))
     functions = {name: part for name, part in vars(base).items() if isinstance(part, FunctionType)}

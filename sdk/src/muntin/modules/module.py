@@ -166,11 +166,7 @@ class Module:
 
 
 def _check_inputs(cls: type[Module]) -> None:
-    """Refuse inputs of a module that cannot be named beside its parameters.
-
-    Raises:
-        ModuleDefinitionError: One has the name of a parameter, or an input cannot be described.
-    """
+    """Refuse inputs of a module that cannot be named beside its parameters."""
     parameters = signature_of(cls).parameters
     for part in cls.input_fields():
         if part.name in parameters:

@@ -11,11 +11,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 
 
 def check_name(name: object, owner: str = "it") -> str:
-    """Return a module's or function's name if it has the form `"<plugin>.<module>"`.
-
-    Raises:
-        ModuleDefinitionError: It has not.
-    """
+    """Return a module's or function's name if it has the form `"<plugin>.<module>"`."""
     if name is None:
         raise ModuleDefinitionError(f"{owner} has no name\n  set the class attribute: name = '<plugin>.<module>'")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -26,11 +22,7 @@ def check_name(name: object, owner: str = "it") -> str:
 
 
 def check_aliases(name: str, aliases: object) -> None:
-    """Refuse aliases of a module that are not a tuple of names without the plugin's.
-
-    Raises:
-        ModuleDefinitionError: They are not.
-    """
+    """Refuse aliases of a module that are not a tuple of names without the plugin's."""
     if not isinstance(aliases, tuple) or not all(isinstance(a, str) and _NAME.fullmatch(f"a.{a}") for a in aliases):
         raise ModuleDefinitionError(
             f"{name} has the aliases {aliases!r}\n"

@@ -16,11 +16,7 @@ PolicyT = TypeVar("PolicyT", ClipPolicy, TimestampPolicy)
 
 
 def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Axis = Axis.TICKS) -> None:
-    """Refuse windows in which a module cannot find what it looks for.
-
-    Raises:
-        PolicyError: The windows are of the wrong kind, or their reach is too short.
-    """
+    """Refuse windows in which a module cannot find what it looks for."""
     for module in modules:
         if lacking := module.needs.lacks(window, axis):
             raise PolicyError(f"{module.name} {module.version} {lacking}")
@@ -34,22 +30,14 @@ def clip_wanted(module: Module | type[Module], needs: Needs) -> ClipPolicy | Non
 
 
 def clip_of(modules: Sequence[Module]) -> ClipPolicy | None:
-    """Return the clip that the modules of a query are made for; None where none of them minds.
-
-    Raises:
-        PolicyError: They do not agree, so the query must say.
-    """
+    """Return the clip that the modules of a query are made for; None where none of them minds."""
     wanted = {module.name: clip for module in modules if (clip := clip_wanted(module, module.needs)) is not None}
     accepted = [policy for policy in ClipPolicy if all(policy in module.accepted_clips for module in modules)]
     return _agreed("clip", wanted, accepted)
 
 
 def timestamps_of(modules: Sequence[Module]) -> TimestampPolicy | None:
-    """Return the timestamps that the modules of a query are made for; None where none of them minds.
-
-    Raises:
-        PolicyError: They do not agree, so the query must say.
-    """
+    """Return the timestamps that the modules of a query are made for; None where none of them minds."""
     wanted = {module.name: stamps for module in modules if (stamps := module.needs.timestamps) is not None}
     return _agreed("timestamps", wanted, list(TimestampPolicy))
 

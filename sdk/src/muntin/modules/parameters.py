@@ -33,13 +33,6 @@ _TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
 def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) -> None:
     """Refuse a parameter that is plainly not what a constructor is annotated with, such as text for a float.
 
-    Args:
-        signature: The constructor's.
-        parameters: By name.
-
-    Raises:
-        TypeError: One is of another type. A constructor without annotations takes anything.
-
     Example:
         >>> def smooth(alpha: float): ...
         >>> check_types(inspect.signature(smooth, eval_str=True), {"alpha": "0.5"})

@@ -216,17 +216,7 @@ class IntervalOperator(StreamOperator[In, State, Row], ABC):
 def too_many_wake_ups(
     label: str, key: object, most: int, last: int, asked: int, watermark: int, axis: AnyAxis
 ) -> ModuleContractError:
-    """Return the error for an operator that asks to be woken again and again.
-
-    Args:
-        label: The module, by name and version.
-        key: The key.
-        most: The number of wake-ups that it may have.
-        last: The time of the last one.
-        asked: The time that it asks for next.
-        watermark: Up to where wake-ups are due.
-        axis: What the times measure.
-    """
+    """Return the error for an operator that asks to be woken again and again."""
     return ModuleContractError(
         f"{label} asked for more than {most:,} wake-ups of one key in one micro-batch\n  key: {safe_repr(key)}\n"
         f"  woken at {axis.spell(last)}, it asks for {axis.spell(asked)}; the watermark is {axis.spell(watermark)}\n"

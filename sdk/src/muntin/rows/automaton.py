@@ -44,7 +44,6 @@ class RowAutomaton(PartitionedRows):
 
     def _begins(self, values: Sequence[Any]) -> bool:
         """Return True if a row may begin a window of a partition that has none."""
-        del values
         return True
 
     def _ended_before(

@@ -37,9 +37,6 @@ class PlainPolicy:
     def from_dict(data: Mapping[str, Any]) -> PlainPolicy:
         """Undo `to_dict`.
 
-        Raises:
-            WindowError: There is no such policy, or one of its fields is missing or none of it.
-
         Example:
             >>> PlainPolicy.from_dict({"policy": "delta", "attribute": "age", "size": 2})
             DeltaPolicy(attribute='age', size=2, start=None)
@@ -72,7 +69,6 @@ class CountPolicy(PlainPolicy):
 
     def spell(self, axis: Axis) -> str:
         """Return it as a query writes it."""
-        del axis
         return repr(self.size)
 
 
@@ -134,7 +130,6 @@ class DeltaPolicy(PlainPolicy):
 
     def spell(self, axis: Axis) -> str:
         """Return it as a query writes it."""
-        del axis
         start = "" if self.start is None else f", start={self.start!r}"
         size = int(self.size) if isinstance(self.size, int) else self.size
         return f"delta({self.attribute!r}, {size!r}{start})"
@@ -162,7 +157,6 @@ class _RowCondition(PlainPolicy):
 
     def spell(self, axis: Axis) -> str:
         """Return it as a query writes it."""
-        del axis
         return f"{self.call}({self.condition!r})"
 
 
@@ -189,10 +183,6 @@ _POLICIES: Final = (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy, Condi
 
 def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
     """Return a policy as a query writes it: a number counts rows, and a length of time measures the axis.
-
-    Raises:
-        WindowError: It is none.
-        DurationError: A length of time cannot be read.
 
     Example:
         >>> policy_of(10), policy_of("10 seconds")
@@ -334,10 +324,6 @@ def on_row(condition: str) -> ConditionPolicy:
 
 
 def check_expression(call: str, expression: object) -> None:
-    """Refuse what is no SQL expression.
-
-    Raises:
-        WindowError: It is not text, or empty.
-    """
+    """Refuse what is no SQL expression."""
     if not isinstance(expression, str) or not expression:
         raise WindowError(f"{call}() takes a column or an SQL expression as text, got {expression!r}")

@@ -47,7 +47,6 @@ class RowWindows(WindowSpecification):
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return a call of row windows."""
-        del reach, axis
         return "last(10), or batch(10)"
 
     @property
@@ -90,12 +89,10 @@ class RowWindows(WindowSpecification):
             state: What the calls before it left; it is changed in place.
             tick: Up to where the axis is complete.
         """
-        del state, tick
         return iter(())
 
     def next_tick(self, state: Any) -> int:
         """Return the next tick at which something is done without a row; `INFINITY`, the default, if there is none."""
-        del state
         return INFINITY
 
     def earliest_start(self, state: Any, tick: int) -> int:
@@ -108,7 +105,6 @@ class RowWindows(WindowSpecification):
             state: What the calls before it left.
             tick: Up to where the axis is complete.
         """
-        del state, tick
         return EARLIEST
 
     def close(self, state: Any, tick: int) -> Iterator[Action]:
@@ -119,7 +115,6 @@ class RowWindows(WindowSpecification):
             tick: The end: the first tick after all rows of all keys, and after all that was said of time; for a key
                 that is done before the stream, after its own rows, and after its watermark.
         """
-        del state, tick
         return iter(())
 
     def is_empty(self, state: Any) -> bool:
@@ -127,7 +122,6 @@ class RowWindows(WindowSpecification):
 
         A state is kept all the same if a module was told that a window is full: it is told so once.
         """
-        del state
         return False
 
     def to_data(self, state: Any) -> Any:

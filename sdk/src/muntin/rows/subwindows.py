@@ -172,12 +172,7 @@ class Subwindows:
 
     @classmethod
     def from_data(cls, data: Sequence[Any], *, is_timed: bool) -> Subwindows:
-        """Undo `to_data`.
-
-        Args:
-            data: What it returned.
-            is_timed: True if time removes rows, or the windows that they began.
-        """
+        """Undo `to_data`."""
         clock, stored = data
         windows = OrderedDict((partition, Subwindow.from_data(found)) for partition, *found in stored)
         rows = [

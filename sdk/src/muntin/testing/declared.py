@@ -16,21 +16,13 @@ from muntin.windows.extent import Window
 
 
 def check_declared(module: Module, value: object, window: Window) -> None:
-    """Refuse a result, or a row of an operator, that is not of the type that its module declares.
-
-    Raises:
-        ModuleContractError: It is not. A type variable takes every value, and so does a module without types.
-    """
+    """Refuse a result, or a row of an operator, that is not of the type that its module declares."""
     bare = value.payload if module.is_operator and isinstance(value, Event) else value
     _check(module, _result_field(module), bare, window)
 
 
 def check_evicted(module: RowOperator[Any, Any, Any, Any], value: object, window: Window) -> None:
-    """Refuse a row of the second output that is not of the type that its module declares.
-
-    Raises:
-        ModuleContractError: It is not, or the module declares that there is none.
-    """
+    """Refuse a row of the second output that is not of the type that its module declares."""
     declared = module.evicted_field()
     if declared is None:
         raise _error(module, f"on_evict returned {safe_repr(value)}, declared None", window)

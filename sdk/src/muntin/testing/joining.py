@@ -78,13 +78,7 @@ def join(
 
 
 def parts(event: Event[Any], others: Iterable[Event[Any]], *, are_covered: bool) -> list[tuple[int, int]]:
-    """Return the longest stretches of an event's lifetime that other events cover, or that none of them covers.
-
-    Args:
-        event: The event.
-        others: The other events, in any order.
-        are_covered: True for the stretches that are covered, False for those that are not.
-    """
+    """Return the longest stretches of an event's lifetime that other events cover, or that none of them covers."""
     known = list(others)
     ticks = {event.start, event.end, *(tick for other in known for tick in (other.start, other.end))}
     found: list[tuple[int, int]] = []

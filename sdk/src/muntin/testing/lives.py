@@ -41,10 +41,6 @@ def lives_of(events: Iterable[Event[object]], age: int | None) -> list[Life]:
 
     Sorted by time, an event that starts more than an age after the last tick of all earlier ones begins a new life.
 
-    Args:
-        events: All events of the key, in any order.
-        age: For how long a key may be silent, in ticks; None to have one life of all events.
-
     Example:
         >>> [life.end for life in lives_of([Event(0, 1, "a"), Event(5, 6, "b"), Event(12, 13, "c")], 5)]
         [11, 18]

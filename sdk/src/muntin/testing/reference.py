@@ -199,11 +199,6 @@ def windows_with_members(
     """Yield the windows of one key that have members, with the life that they are of and with these members.
 
     The members are the events that belong to a window, found with one look at each event.
-
-    Args:
-        query: The windows, and how long a key may be silent.
-        events: The events of the key that the query's filter keeps.
-        horizon: As for `evaluate`.
     """
     kind, meaning = query.kind, meaning_of(query.kind)
     for life in lives_of(events, query.forget_keys_after):

@@ -134,12 +134,6 @@ def row_windows(
 
     Rows of one time are in the order in which they are given. What windows read of a row is a field of its payload, or
     an attribute, of that name.
-
-    Args:
-        windows: The windows.
-        events: The rows.
-        complete_to: The tick; `INFINITY` for a stream that was closed.
-        horizon: The first tick past all rows of all keys.
     """
     state = windows.create_state()
     rows = sorted((event for event in events if event.start < complete_to), key=lambda event: event.start)
@@ -158,15 +152,7 @@ def operator_rows(
     complete_to: int,
     horizon: int,
 ) -> list[Given]:
-    """Return both outputs of a module that follows rows, for the rows before a tick.
-
-    Args:
-        windows: The windows.
-        module: The module.
-        events: The rows, each with the module's input, and whether the module accepts that.
-        complete_to: The tick; `INFINITY` for a stream that was closed.
-        horizon: The first tick past all rows of all keys.
-    """
+    """Return both outputs of a module that follows rows, for the rows before a tick."""
     run, found = RowOperatorRun(windows, module), list[Given]()
     before = (each for each in events if each[0].start < complete_to)
     for event, payload, is_accepted in sorted(before, key=lambda each: each[0].start):
@@ -191,11 +177,7 @@ def _computed(
 
 
 def value_read(payload: Any, name: str) -> Any:
-    """Return the value that windows read of a payload: the field of that name, or the attribute.
-
-    Raises:
-        QueryError: There is none.
-    """
+    """Return the value that windows read of a payload: the field of that name, or the attribute."""
     try:
         return payload[name] if isinstance(payload, Mapping) else getattr(payload, name)
     except (KeyError, AttributeError):

@@ -28,9 +28,6 @@ def payloads(field: Field) -> SearchStrategy[Any]:
     ones are common; timestamps are aware and in UTC; of a `Literal` come the values that it names. A type variable,
     and `Any`, is an integer. What may be null sometimes is. Payloads of several inputs come from any of them.
 
-    Args:
-        field: For example a module's `input_field()`.
-
     Example:
         >>> from muntin.schemas import describe
         >>> strategy = payloads(describe(tuple[str, float | None]))

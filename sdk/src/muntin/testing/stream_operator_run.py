@@ -61,11 +61,7 @@ class StreamOperatorRun:
         return [*found, *self._settled(time, call(self.state, payload, time))]
 
     def advance(self, tick: int) -> list[Emitted]:
-        """Let time pass up to a tick, before which no further event comes.
-
-        Raises:
-            ModuleContractError: The module asks to be woken again and again.
-        """
+        """Let time pass up to a tick, before which no further event comes."""
         found: list[Emitted] = []
         while self.wake_up is not None and self.wake_up <= tick:
             if not self._left:
@@ -121,14 +117,7 @@ def edges(module: StreamOperator[Any, Any, Any], events: Iterable[Event[Any]]) -
 def stream_rows(
     module: StreamOperator[Any, Any, Any], events: Iterable[Event[Any]], complete_to: int, horizon: int
 ) -> list[Emitted]:
-    """Return the output of a module for the events of one key before a tick.
-
-    Args:
-        module: The module.
-        events: Those that the module accepts, as it reads them; those that start at one time in their order.
-        complete_to: The tick; `INFINITY` for a stream that was closed.
-        horizon: The first tick past all events of all keys, and all that was said of time.
-    """
+    """Return the output of a module for the events of one key before a tick."""
     run, found = StreamOperatorRun(module), list[Emitted]()
     for time, is_start, payload in edges(module, events):
         found += run.take(time, payload, is_end=not is_start) if time < complete_to else []

@@ -126,13 +126,7 @@ def meaning_of(kind: WindowKind) -> WindowMeaning:
 def members_defined(
     kind: WindowKind, lifetimes: Sequence[tuple[int, int]], horizon: int
 ) -> set[tuple[tuple[int, int], Window]] | None:
-    """Return the pairs of an event and the extent of a window that it is in; None of a kind that is not defined here.
-
-    Args:
-        kind: The windows.
-        lifetimes: The start and end of each event.
-        horizon: As for the windows of a `WindowMeaning`.
-    """
+    """Return the pairs of an event and the extent of a window that it is in; None of other kinds."""
     meaning = _DEFINED.get(type(kind))
     if meaning is None:
         return None
@@ -161,13 +155,11 @@ def _prolonged(kind: HoppingWindows, event: Event[object]) -> tuple[int, int]:
 
 
 def _snapshots(kind: SnapshotWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    del kind, horizon
     marks = sorted({event.start for event in events} | {event.end for event in events})
     return [Window(start, end) for start, end in pairwise(marks)]
 
 
 def _counts(kind: CountWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    del horizon
     times = sorted({event.start if kind.by == "start" else event.end for event in events} - {INFINITY})
     pairs = list(zip(times, times[kind.count - 1 :], strict=False))[:: kind.every]
     return [Window(first, last + 1) for first, last in pairs]
@@ -179,7 +171,6 @@ def _counted_tick(kind: CountWindows, event: Event[object]) -> tuple[int, int]:
 
 
 def _sessions(kind: SessionWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    del horizon
     sessions: list[tuple[int, int]] = []
     for event in sorted(events, key=lambda event: event.start):
         first, last = event.start, INFINITY if event.end == INFINITY else event.end - 1
@@ -229,18 +220,15 @@ def _since_landmark(kind: LandmarkWindows, events: Sequence[Event[object]], hori
 
 
 def _global(kind: GlobalWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    del kind, events, horizon
     return [Window(EARLIEST, INFINITY)]
 
 
 def _trailing(kind: TrailingWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    del horizon
     starts = sorted({event.start for event in events})
     return [Window(at - kind.length + 1, at + 1) for at in starts[kind.every - 1 :: kind.every]]
 
 
 def _as_it_lasts(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
-    del kind
     return event.start, event.end
 
 

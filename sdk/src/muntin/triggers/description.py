@@ -1,11 +1,12 @@
-"""Triggers and refinements as plain data, for explanations and checkpoints."""
+"""Triggers and refinements as plain data, for explanations and checkpoints, and by name."""
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from muntin.errors import ModuleDefinitionError, PolicyError
+from muntin.errors import ModuleDefinitionError, ParameterError, PolicyError
 from muntin.modules.methods import undefined_methods
 from muntin.modules.names import check_name
 from muntin.refining import ResultRefinement
@@ -55,13 +56,32 @@ def _plain(described: Trigger | ResultRefinement, name: str) -> Any:
 
 
 def check_trigger(cls: Any) -> None:
-    """Raise unless a plugin can offer a trigger class.
-
-    Raises:
-        ModuleDefinitionError: It is no frozen dataclass, its name has another form, or a method is missing.
-    """
+    """Raise unless a plugin can offer a trigger class."""
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
     if not issubclass(cls, Trigger) or not _is_frozen(cls):
         raise ModuleDefinitionError(f"{name} is no trigger\n  expected: a frozen dataclass that subclasses Trigger")
     if missing := getattr(cls, "__abstractmethods__", ()):
         raise undefined_methods(cls, name, missing)
+
+
+def named(name: str, **parameters: object) -> Trigger:
+    """Return a trigger that an installed plugin offers.
+
+    Args:
+        name: `"<plugin>.<trigger>"`.
+        parameters: The trigger's parameters, by name.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name; the closest is suggested.
+        PluginLoadError: Its plugin cannot be imported.
+        ParameterError: The trigger does not take these parameters.
+    """
+    from muntin.catalog import installed
+
+    cls = installed().trigger(name)
+    signature = inspect.signature(cls)
+    try:
+        signature.bind(**parameters)
+        return cls(**parameters)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(name, parameters, str(error), str(signature)) from error

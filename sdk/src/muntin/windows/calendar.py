@@ -89,7 +89,6 @@ class CalendarWindows(WindowKind):
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the calendar over a stretch."""
-        del known
         if start < end:
             for window in self._ending_after(start):
                 if window.start >= end:

@@ -32,9 +32,6 @@ _MONDAY: Final = 5
 def read_size(size: str) -> tuple[int, Unit]:
     """Return a size of calendar windows in days or in months.
 
-    Raises:
-        WindowError: It is none.
-
     Example:
         >>> read_size("quarter"), read_size("2 weeks")
         ((3, 'month'), (14, 'day'))
@@ -67,10 +64,6 @@ def spell_size(size: int, unit: str) -> str:
 
 def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
     """Return the start of calendar windows as a date, and the time if it is not midnight.
-
-    Raises:
-        WindowError: It is no date, day of the week, month or time of day; or it is a day of the week, and windows are
-            no whole weeks.
 
     Example:
         >>> read_start("sunday 18:00", "day", 7, 7), read_start(None, "day", 7, 7), read_start("april", "month", 12, 12)
@@ -105,11 +98,7 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
 
 @lru_cache(maxsize=256)
 def start_of(text: str, given: object = None) -> tuple[int, int, int, int]:
-    """Return the year, the month, the day and the second of the day of a start.
-
-    Raises:
-        WindowError: It is none.
-    """
+    """Return the year, the month, the day and the second of the day of a start."""
     try:
         found = datetime.fromisoformat(text)
     except (TypeError, ValueError):

@@ -116,7 +116,6 @@ class CountWindows(WindowKind):
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
         """Return the start: the window from the same time takes its place."""
-        del since
         return window.start, window.start
 
     @property
@@ -132,12 +131,10 @@ class CountWindows(WindowKind):
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return windows over two starts."""
-        del reach
         return cls(2).spell(axis)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `count_by_start` or `count_by_end`."""
-        del axis
         every = f", every={self.every}" if self.every > 1 else ""
         return f"count_by_{self.by}({self.count}{every})"
 

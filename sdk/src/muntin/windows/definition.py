@@ -11,12 +11,7 @@ from muntin.windows.specification import WindowSpecification
 
 
 def check_kind(cls: type[WindowSpecification]) -> None:
-    """Raise unless a plugin can offer windows, and a query use them, under a name and a version of their own.
-
-    Raises:
-        ModuleDefinitionError: It is no frozen dataclass, its name has another form or is that of its base class, it has
-            no version or title, a method is missing, or one of its lengths is no field.
-    """
+    """Raise unless a plugin can offer windows, and a query use them, under a name and a version of their own."""
     for attribute in ("name", "version"):
         of = next((base for base in cls.__mro__ if attribute in vars(base)), cls)
         if of is not cls:

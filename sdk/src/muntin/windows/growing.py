@@ -56,7 +56,6 @@ class CumulateWindows(WindowKind):
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
-        del known
         return _steps(self.step, self.offset, start, end)
 
     def extent_start(self, start: int) -> int:
@@ -121,7 +120,6 @@ class LandmarkWindows(WindowKind):
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
-        del known
         return _steps(self.step, self.since, max(start, self.since), end)
 
     def extent_start(self, start: int) -> int:
@@ -131,7 +129,6 @@ class LandmarkWindows(WindowKind):
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return windows that grow by an hour, or by ten ticks."""
-        del reach
         return cls(ticks("1 hour") if axis is Axis.TIME else 10).spell(axis)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
@@ -152,13 +149,11 @@ class GlobalWindows(WindowKind):
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the window."""
-        del known
         if start < end:
             yield Window(EARLIEST, INFINITY)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `global_windows`."""
-        del axis
         return "global_windows()"
 
 

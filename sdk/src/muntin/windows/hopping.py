@@ -55,7 +55,6 @@ class HoppingWindows(WindowKind):
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the grid over a stretch."""
-        del known
         if start < end:
             for first in range(self._first_ending_after(start), end, self.hop):
                 yield Window(first, first + self.size)

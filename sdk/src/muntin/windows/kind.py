@@ -166,7 +166,6 @@ class WindowKind(WindowSpecification):
 
         By default `INFINITY`: all windows that known stretches are part of are there.
         """
-        del known
         return INFINITY
 
     def carried(self, known: Stretches, frontier: int) -> Any:
@@ -176,7 +175,6 @@ class WindowKind(WindowSpecification):
             known: What was known, with what was carried before.
             frontier: Windows that start before it are closed. Stretches that end there or before may be forgotten.
         """
-        del known, frontier
         return None
 
     def outlives(self, carried: Any) -> bool:
@@ -187,7 +185,6 @@ class WindowKind(WindowSpecification):
         Args:
             carried: What `carried` returned last.
         """
-        del carried
         return False
 
     def known_at(self, window: Window) -> int | None:
@@ -195,7 +192,6 @@ class WindowKind(WindowSpecification):
 
         Only time-bound results need it.
         """
-        del window
         return None
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
@@ -208,7 +204,6 @@ class WindowKind(WindowSpecification):
             window: The removed window.
             since: The start of the output that was emitted for it.
         """
-        del window, since
         return None
 
 

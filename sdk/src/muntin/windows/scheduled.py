@@ -79,7 +79,6 @@ class ScheduledWindows(WindowKind):
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the timetable over a stretch."""
-        del known
         if start < end and start not in (EARLIEST, INFINITY):
             for window in self._from(start):
                 if window.start >= end:
@@ -125,11 +124,7 @@ def _seconds(shown: datetime) -> int:
 
 
 def _check(opens: datetime, closes: datetime, before: tuple[datetime, datetime] | None) -> None:
-    """Refuse times that are no next window of a timetable.
-
-    Raises:
-        WindowError: A time has a zone, or a part of a second; or the window is empty or out of order.
-    """
+    """Refuse times that are no next window of a timetable."""
     for time in (opens, closes):
         if time.tzinfo is not None or time.microsecond:
             raise WindowError(

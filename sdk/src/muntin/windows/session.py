@@ -61,7 +61,6 @@ class SessionWindows(WindowKind):
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
         """Return the range of starts of the session that holds the tick; sessions do not overlap."""
-        del window
         return EARLIEST, since
 
     def fuses_within(self) -> int:

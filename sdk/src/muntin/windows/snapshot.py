@@ -56,18 +56,15 @@ class SnapshotWindows(WindowKind):
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
         """Return the range of starts of the snapshot that holds the tick; snapshots do not overlap."""
-        del window
         return EARLIEST, since
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return the call of `snapshot`."""
-        del reach
         return cls().spell(axis)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `snapshot`."""
-        del axis
         return "snapshot()"
 
 

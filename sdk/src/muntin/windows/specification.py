@@ -116,7 +116,6 @@ class WindowSpecification(ABC):
 
     def with_reach(self, reach: int) -> Self:
         """Return the same windows with a reach of at least so many ticks; themselves where a reach means nothing."""
-        del reach
         return self
 
     @property
@@ -135,7 +134,6 @@ class WindowSpecification(ABC):
             reach: For how long after its end the module wants an event as a member.
             axis: What ticks measure.
         """
-        del reach, axis
         return f"window({cls.name!r}, ...)"
 
     def with_lengths(self, convert: Callable[[int], int]) -> Self:
@@ -241,10 +239,8 @@ class Unwindowed(WindowSpecification):
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return the calls that make a query without windows."""
-        del reach, axis
         return "events(...).apply(module(...)), without .window(...)"
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return words, as no call makes it."""
-        del axis
         return "no windows"

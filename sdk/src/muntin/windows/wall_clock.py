@@ -32,9 +32,6 @@ _MOST: Final = (date(9999, 1, 1).toordinal() - _FIRST_DAY) * DAY
 def zone_named(name: str) -> tzinfo:
     """Return a time zone by its name in the IANA database.
 
-    Raises:
-        WindowError: The database has no such zone, or the machine has no database.
-
     Example:
         >>> zone_named("UTC")
         datetime.timezone.utc

@@ -36,12 +36,7 @@ _EPSILON: Final = 2.0**-52
 
 @contextmanager
 def calling(what: str, remedy: str | None = ANY_PAYLOAD) -> Iterator[None]:
-    """Report what a writer's function raises, or what it returned that it must not.
-
-    Args:
-        what: The function.
-        remedy: The remedy for an exception; None if the law that is tried says so.
-    """
+    """Report what a writer's function raises, or what it returned that it must not."""
     try:
         yield
     except ModuleContractError as error:

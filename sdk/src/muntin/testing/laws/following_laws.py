@@ -130,7 +130,6 @@ class RowOperatorTrial(FollowingTrial):
 
     def run(self, *, forgets: bool) -> RowOperatorRun:
         """Start a key."""
-        del forgets
         return RowOperatorRun(self._windows, self.tested)
 
 

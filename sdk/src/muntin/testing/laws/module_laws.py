@@ -337,11 +337,7 @@ class SeveralInputsLaws(ModuleLaws):
 
 
 def _by_input(trial: ModuleTrial, members: Sequence[Event[Any]]) -> dict[str, list[Event[Any]]]:
-    """Return members by the name of their input, that of the first one first.
-
-    Raises:
-        LawError: A payload, as the strategy of the laws class gives it, is of none of the module's inputs.
-    """
+    """Return members by the name of their input, that of the first one first."""
     kind, found = trial.tested.input_field().type, dict[str, list[Event[Any]]]()
     assert isinstance(kind, OneOf)
     for event in members:

@@ -180,13 +180,7 @@ def _unknown_arguments(subject: Subject, attributes: Mapping[str, object]) -> st
 
 
 def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
-    """Try a law. What a method raises under many laws is one fault, and told once.
-
-    Args:
-        suite: The laws.
-        test: The law.
-        failed: The law under which each method failed, by the method and what it raised; it is added to.
-    """
+    """Try a law. What a method raises under many laws is one fault, and told once."""
     try:
         getattr(suite(), test)()
     except pytest.skip.Exception as skipped:

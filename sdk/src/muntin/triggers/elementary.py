@@ -1,0 +1,400 @@
+"""Triggers that fire once: after members, by a clock, at a place of the window, on a signal or a condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muntin.axis import EARLIEST, INFINITY, BareClockLength, Duration, clock_ticks, spell_given, spell_ticks, ticks
+from muntin.errors import PolicyError
+from muntin.triggers.composed import Repeat
+from muntin.triggers.trigger import Decision, Trigger, TriggerView
+from muntin.windows.extent import Window
+
+_UNKNOWN = EARLIEST
+"""The state after a member came while no clock had been read; the first reading then counts as its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class AfterCount(Trigger):
+    """Fires once, when so many members have come; made by `after_count`.
+
+    Attributes:
+        count: The number of events.
+    """
+
+    name: ClassVar[str] = "after_count"
+
+    count: int
+
+    def __post_init__(self) -> None:
+        if type(self.count) is not int or self.count < 1:
+            raise PolicyError(f"a trigger fires after one member or more, got {self.count!r}")
+
+    def __str__(self) -> str:
+        return f"after_count({self.count})"
+
+    def create_state(self, window: Window) -> int:
+        """Start the count of new members at zero."""
+        return 0
+
+    def step(self, state: int, window: Window, view: TriggerView) -> tuple[int, Decision]:
+        """Count."""
+        came = state + view.came
+        return came, Decision.FIRE_LAST if came >= self.count else Decision.WAIT
+
+
+def after_count(count: int) -> Trigger:
+    """Return a trigger that fires once, when a window has got so many new members.
+
+    What leaves a window again was counted. Members of one micro-batch come together: `after_count(2)` in one that
+    brings five fires once.
+
+    Raises:
+        PolicyError: The count is below one.
+
+    Example:
+        >>> after_count(3)
+        AfterCount(count=3)
+    """
+    return AfterCount(count)
+
+
+def every_count(count: int) -> Trigger:
+    """Return a trigger that fires each time a window has got so many more members.
+
+    Counting starts anew with each firing.
+
+    Raises:
+        PolicyError: The count is below one.
+
+    Example:
+        >>> print(every_count(100))
+        repeat(after_count(100))
+    """
+    return Repeat(AfterCount(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Timer(Trigger):
+    """Fires once, some time of the clock after a member came; made by `after` and `every`.
+
+    Its state is the reading at which it fires, or None while no member came.
+
+    Attributes:
+        period: In microseconds.
+        is_aligned: True if it fires at the next multiple of the period, false if a whole period later.
+    """
+
+    name: ClassVar[str] = "timer"
+
+    period: int
+    is_aligned: bool = False
+
+    def __post_init__(self) -> None:
+        if self.period < 1:
+            is_bare = isinstance(self.period, BareClockLength)
+            given = self.period if is_bare else repr(spell_ticks(self.period))
+            raise PolicyError(f"a timer needs a period above zero, got {given}")
+
+    def __str__(self) -> str:
+        return f"after({spell_ticks(self.period)!r}{', aligned' if self.is_aligned else ''})"
+
+    @property
+    def reads_clock(self) -> bool:
+        """It does."""
+        return True
+
+    def step(self, state: int | None, window: Window, view: TriggerView) -> tuple[int | None, Decision]:
+        """Set the timer at the first member, and see whether its time has come."""
+        if state is None and not view.came:
+            return None, Decision.WAIT
+        if state is None or state == _UNKNOWN:
+            if view.clock == EARLIEST:
+                return _UNKNOWN, Decision.WAIT
+            aligned = (view.clock // self.period + 1) * self.period
+            return aligned if self.is_aligned else view.clock + self.period, Decision.WAIT
+        return state, Decision.FIRE_LAST if view.clock >= state else Decision.WAIT
+
+    def next_clock(self, state: int | None, window: Window) -> int:
+        """Return the reading at which it fires."""
+        if state is None:
+            return INFINITY
+        return EARLIEST + 1 if state == _UNKNOWN else state
+
+
+def after(delay: Duration) -> Trigger:
+    """Return a trigger that fires once, so long after a window got its first member since the trigger started.
+
+    Time is that of the clock which the input brings, never of the machine: see `TriggerView.clock`.
+
+    Raises:
+        DurationError: The delay cannot be read.
+        PolicyError: It is not above zero.
+
+    Example:
+        >>> after("30 seconds")
+        Timer(period=30000000, is_aligned=False)
+    """
+    return Timer(clock_ticks(delay))
+
+
+def every(period: Duration) -> Trigger:
+    """Return a trigger that fires at each full period of the clock, for each window that got members since.
+
+    With `"1 minute"` all windows fire together, on the minute. Members that came with a reading of 12:00:10 are put
+    out by the first micro-batch whose reading is 12:01 or later.
+
+    Raises:
+        DurationError: The period cannot be read.
+        PolicyError: It is not above zero.
+
+    Example:
+        >>> print(every("1 minute"))
+        repeat(after('1 minute', aligned))
+    """
+    return Repeat(Timer(clock_ticks(period), is_aligned=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Past(Trigger):
+    """Fires once, when the max event time has reached a place of the window; made by `past_end` and `past_part`.
+
+    Attributes:
+        part: The place as a share of the window's extent: 0 is its start, 1 its end.
+        delay: The number of ticks after that.
+    """
+
+    name: ClassVar[str] = "past"
+
+    part: float = 1.0
+    delay: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.part <= 1:
+            raise PolicyError(f"a part of a window lies between 0 and 1, got {self.part}")
+
+    def __str__(self) -> str:
+        return (
+            f"past_end({spell_given(self.delay) if self.delay else ''})"
+            if self.part == 1
+            else f"past_part({self.part})"
+        )
+
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+        """Compare the max event time with the place."""
+        return None, Decision.FIRE_LAST if view.max_event_time >= self._place(window) else Decision.WAIT
+
+    def next_event_time(self, state: object, window: Window) -> int:
+        """Return the place."""
+        return self._place(window)
+
+    def _place(self, window: Window) -> int:
+        if window.end == INFINITY and self.part > 0:
+            return INFINITY
+        place = window.end if self.part == 1 else window.start + round(self.part * window.duration)
+        return min(place + self.delay, INFINITY)
+
+
+def past_end(delay: Duration = 0) -> Trigger:
+    """Return a trigger that fires once, when the max event time has reached a window's end.
+
+    The max event time is the newest start seen where that is ahead of the watermark. So with a delay of the input, or
+    an id that lets events be revised, the window is usually still open: this is Beam's and Flink's on-time result.
+
+    Args:
+        delay: The time after the end; a negative number of ticks is before it.
+
+    Raises:
+        DurationError: The delay cannot be read.
+
+    Example:
+        >>> print(past_end("1 second"))
+        past_end('1 second')
+    """
+    return Past(delay=ticks(delay))
+
+
+def past_part(part: float) -> Trigger:
+    """Return a trigger that fires once, when the max event time has passed a part of a window's extent.
+
+    It looks at the whole input; `percentile` looks at the window's own members.
+
+    Raises:
+        PolicyError: The part does not lie between 0 and 1.
+
+    Example:
+        >>> past_part(0.5).step(None, Window(0, 60), TriggerView(max_event_time=30))
+        (None, <Decision.FIRE_LAST: 'fire last'>)
+    """
+    return Past(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile(Trigger):
+    """Fires once, when a member starts in the last part of the window; made by `percentile`.
+
+    Attributes:
+        part: Where that part begins, as a share of the window's extent.
+    """
+
+    name: ClassVar[str] = "percentile"
+
+    part: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.part < 1:
+            raise PolicyError(
+                f"a percentile of a window's extent lies between 0 and 1, got {self.part}\n"
+                "  half of the extent is percentile(0.5); its end is past_end()"
+            )
+
+    def __str__(self) -> str:
+        return f"percentile({self.part})"
+
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+        """Compare the newest member with the place."""
+        is_there = view.newest > EARLIEST and view.newest - window.start >= self.part * window.duration
+        return None, Decision.FIRE_LAST if is_there and window.end < INFINITY else Decision.WAIT
+
+
+def percentile(part: float) -> Trigger:
+    """Return a trigger that fires once, when a new member starts at `start + part * (end - start)` or later.
+
+    Raises:
+        PolicyError: The part is not between 0 and 1.
+
+    Example:
+        >>> percentile(0.25).step(None, Window(0, 60), TriggerView(came=1, newest=15))
+        (None, <Decision.FIRE_LAST: 'fire last'>)
+    """
+    return Percentile(part)
+
+
+@dataclass(frozen=True, slots=True)
+class OnSignal(Trigger):
+    """Fires once, when a signal comes; made by `on_signal`.
+
+    Attributes:
+        signal: Its name.
+    """
+
+    name: ClassVar[str] = "on_signal"
+
+    signal: str
+
+    def __str__(self) -> str:
+        return f"on_signal({self.signal!r})"
+
+    @property
+    def signals(self) -> frozenset[str]:
+        """The one signal."""
+        return frozenset({self.signal})
+
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+        """Look for the signal."""
+        return None, Decision.FIRE_LAST if self.signal in view.signals else Decision.WAIT
+
+
+def on_signal(signal: str) -> Trigger:
+    """Return a trigger that fires once, when the input brings a signal of that name.
+
+    A signal is a row of the input that says `change = 'signal'`. It reaches every window of every key that is open
+    after its micro-batch, also those that the same micro-batch opens.
+
+    Example:
+        >>> on_signal("end of day").step(None, Window(0, 60), TriggerView(signals=frozenset({"end of day"})))
+        (None, <Decision.FIRE_LAST: 'fire last'>)
+    """
+    return OnSignal(signal)
+
+
+@dataclass(frozen=True, slots=True)
+class When(Trigger):
+    """Fires once, when a condition is true of a new member; made by `when`.
+
+    Attributes:
+        condition: An SQL expression over the columns of the input, of type boolean.
+    """
+
+    name: ClassVar[str] = "when"
+
+    condition: str
+
+    def __str__(self) -> str:
+        return f"when({self.condition!r})"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The condition."""
+        return (self.condition,)
+
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+        """Look for a new member of which the condition is true; null is not."""
+        return None, Decision.FIRE_LAST if any(view.values[self.condition]) else Decision.WAIT
+
+
+def conditions_of(trigger: Trigger) -> list[str]:
+    """Return the conditions in a trigger, at any depth."""
+    own = [trigger.condition] if isinstance(trigger, When) else []
+    return own + [condition for part in trigger.parts for condition in conditions_of(part)]
+
+
+def when(condition: str) -> Trigger:
+    """Return a trigger that fires once, when a condition is true of a new member of the window.
+
+    Args:
+        condition: An SQL expression over the columns of the input, whether modules read them or not, for example
+            `"kind = 'settlement'"`. Spark computes it for each row.
+
+    Example:
+        >>> from muntin.triggers import repeat
+        >>> print(repeat(when("price > 100")))
+        repeat(when('price > 100'))
+    """
+    return When(condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Reaches(Trigger):
+    """Fires once, when a member comes or leaves and a result is then at a limit or above; made by `reaches`.
+
+    Attributes:
+        result: The name of the result's column.
+        limit: The limit.
+    """
+
+    name: ClassVar[str] = "reaches"
+
+    result: str
+    limit: float
+
+    def __str__(self) -> str:
+        return f"reaches({self.result!r}, {self.limit})"
+
+    @property
+    def reads_results(self) -> tuple[str, ...]:
+        """The result."""
+        return (self.result,)
+
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+        """Compare the result with the limit, where members have changed it; null has not reached it."""
+        value = view.results[self.result] if view.came or view.left else None
+        return None, Decision.FIRE_LAST if value is not None and value >= self.limit else Decision.WAIT
+
+
+def reaches(result: str, limit: float) -> Trigger:
+    """Return a trigger that fires once, when a result of the window has reached a limit.
+
+    It looks at the result in the micro-batches in which a member comes or leaves. A revision that changes the end of a
+    member alone is seen with the next of these.
+
+    Args:
+        result: The name of the result's column, as `aggregate(...)` names it.
+        limit: The limit; a result at it or above has reached it.
+
+    Example:
+        >>> reaches("total", 100).step(None, Window(0, 60), TriggerView(came=1, results={"total": 120.0}))
+        (None, <Decision.FIRE_LAST: 'fire last'>)
+    """
+    return Reaches(result, limit)
