@@ -6,14 +6,12 @@ from muntin.emission import EarlyEmission, early
 from muntin.events import Event, Lifetime
 from muntin.hooks import hookimpl
 from muntin.lateness import Lateness, correct
-from muntin.modules.aggregate import Aggregate
+from muntin.modules.aggregate import Aggregate, Operator
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.function import Function, function
-from muntin.modules.incremental_aggregate import IncrementalAggregate
-from muntin.modules.incremental_operator import IncrementalOperator
+from muntin.modules.incremental import IncrementalAggregate, IncrementalOperator
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
-from muntin.modules.operator import Operator
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import IntervalOperator, StreamOperator
 from muntin.named_windows import window

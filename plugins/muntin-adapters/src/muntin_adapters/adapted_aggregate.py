@@ -7,7 +7,7 @@ from copy import deepcopy
 from functools import cached_property
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from muntin.modules.incremental_aggregate import IncrementalAggregate
+from muntin.modules.incremental import IncrementalAggregate
 from muntin_adapters.foreign import Foreign
 from muntin_adapters.made import Made, constructor, make_module
 from muntin_adapters.object_state import is_plain, restored, stored

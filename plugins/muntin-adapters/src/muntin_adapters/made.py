@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from typing_extensions import ParamSpec
 
 from muntin.modules.module import Module
-from muntin.modules.names import check_name
+from muntin.modules.methods import check_name
 
 A = ParamSpec("A")
 

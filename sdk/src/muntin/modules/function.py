@@ -9,7 +9,7 @@ from typing import Any, Generic, get_type_hints
 from typing_extensions import ParamSpec, TypeVar
 
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.names import check_name
+from muntin.modules.methods import check_name
 from muntin.schemas import Field, describe
 
 A = ParamSpec("A")

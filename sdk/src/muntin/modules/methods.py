@@ -1,9 +1,10 @@
-"""Check that a module has the methods that the engine calls, and that they accept its arguments."""
+"""Check the name of a module, and that it has the methods that the engine calls with its arguments."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Iterable
 from types import FunctionType
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.signatures import signature_of
 
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 _OPTIONAL: Final = {
     "remove_events": ("state", "payloads"),
     "combine": ("state", "other"),
@@ -47,12 +49,15 @@ def check_methods(cls: Any) -> None:
     Only the number of arguments is looked at: the engine gives them by place, so their names are the writer's.
     """
     base = next(some for some in cls.__mro__ if "_roles" in vars(some))
-    functions = {name: part for name, part in vars(base).items() if isinstance(part, FunctionType)}
+    own = [vars(some) for some in reversed(base.__mro__) if some.__module__ == base.__module__]
+    functions = {name: part for part_of in own for name, part in part_of.items() if isinstance(part, FunctionType)}
     required = {name: _names(function) for name, function in functions.items() if not name.startswith("_")}
     for name, untimed in {**_OPTIONAL, **required}.items():
-        given = _timed(untimed) if cls.is_time_sensitive and name not in _WITHOUT_WINDOW else untimed
+        given = untimed
+        if cls.is_time_sensitive and name not in _WITHOUT_WINDOW:
+            given = (*("events" if taken == "payloads" else taken for taken in untimed), "window")
         method = inspect.getattr_static(cls, name, None)
-        if not isinstance(method, FunctionType) or method is vars(base).get(name):
+        if not isinstance(method, FunctionType) or method is functions.get(name):
             continue
         try:
             signature_of(method).bind(None, *given)
@@ -68,11 +73,6 @@ def _names(method: FunctionType) -> tuple[str, ...]:
     return tuple(signature_of(method).parameters)[1:]
 
 
-def _timed(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what a time-sensitive module gets instead: events for payloads, and the window as well."""
-    return (*("events" if name == "payloads" else name for name in given), "window")
-
-
 def _remedy(cls: Any, base: Any, name: str, given: tuple[str, ...], method: FunctionType) -> str:
     written = f"define it as {name}({', '.join(('self', *given))})"
     may_be_timed = (
@@ -83,3 +83,23 @@ def _remedy(cls: Any, base: Any, name: str, given: tuple[str, ...], method: Func
     if cls.is_time_sensitive and len(_names(method)) < len(given):
         return f"{written}, as is_time_sensitive is True"
     return written
+
+
+def check_name(name: object, owner: str = "it") -> str:
+    """Return a module's or function's name if it has the form `"<plugin>.<module>"`."""
+    if name is None:
+        raise ModuleDefinitionError(f"{owner} has no name\n  set the class attribute: name = '<plugin>.<module>'")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ModuleDefinitionError(
+            f"{owner} is named {name!r}\n  expected: text of the form '<plugin>.<module>' in lower case"
+        )
+    return name
+
+
+def check_aliases(name: str, aliases: object) -> None:
+    """Refuse aliases of a module that are not a tuple of names without the plugin's."""
+    if not isinstance(aliases, tuple) or not all(isinstance(a, str) and _NAME.fullmatch(f"a.{a}") for a in aliases):
+        raise ModuleDefinitionError(
+            f"{name} has the aliases {aliases!r}\n"
+            "  expected: a tuple of names in lower case without that of the plugin, such as ('mean', 'avg')"
+        )

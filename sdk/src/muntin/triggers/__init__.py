@@ -6,7 +6,7 @@ and OrFinally do.
 """
 
 from muntin.triggers.composed import all_of, any_of, each, repeat, until
-from muntin.triggers.description import named, to_dict
+from muntin.triggers.description import to_dict
 from muntin.triggers.elementary import (
     after,
     after_count,
@@ -19,6 +19,7 @@ from muntin.triggers.elementary import (
     reaches,
     when,
 )
+from muntin.triggers.named import named
 from muntin.triggers.trigger import Decision, Trigger, TriggerView
 
 __all__ = [

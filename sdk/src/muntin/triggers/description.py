@@ -1,14 +1,12 @@
-"""Triggers and refinements as plain data, for explanations and checkpoints, and by name."""
+"""Triggers and refinements as plain data, for explanations and checkpoints."""
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from muntin.errors import ModuleDefinitionError, ParameterError, PolicyError
-from muntin.modules.methods import undefined_methods
-from muntin.modules.names import check_name
+from muntin.errors import ModuleDefinitionError, PolicyError
+from muntin.modules.methods import check_name, undefined_methods
 from muntin.refining import ResultRefinement
 from muntin.triggers.trigger import Trigger
 
@@ -62,26 +60,3 @@ def check_trigger(cls: Any) -> None:
         raise ModuleDefinitionError(f"{name} is no trigger\n  expected: a frozen dataclass that subclasses Trigger")
     if missing := getattr(cls, "__abstractmethods__", ()):
         raise undefined_methods(cls, name, missing)
-
-
-def named(name: str, **parameters: object) -> Trigger:
-    """Return a trigger that an installed plugin offers.
-
-    Args:
-        name: `"<plugin>.<trigger>"`.
-        parameters: The trigger's parameters, by name.
-
-    Raises:
-        UnknownModuleError: No installed plugin offers the name; the closest is suggested.
-        PluginLoadError: Its plugin cannot be imported.
-        ParameterError: The trigger does not take these parameters.
-    """
-    from muntin.catalog import installed
-
-    cls = installed().trigger(name)
-    signature = inspect.signature(cls)
-    try:
-        signature.bind(**parameters)
-        return cls(**parameters)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(name, parameters, str(error), str(signature)) from error

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.methods import undefined_methods
-from muntin.modules.names import check_name
+from muntin.modules.methods import check_name, undefined_methods
 from muntin.windows.specification import WindowSpecification
 
 

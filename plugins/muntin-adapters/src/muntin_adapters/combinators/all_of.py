@@ -15,7 +15,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
 from muntin.modules.capabilities import SupportsColumns
 from muntin.modules.columnar_aggregate import ColumnarAggregate
-from muntin.modules.incremental_aggregate import IncrementalAggregate
+from muntin.modules.incremental import IncrementalAggregate
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.schemas import Field, Struct, Variable, bind, describe, spell

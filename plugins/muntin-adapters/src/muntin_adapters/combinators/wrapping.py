@@ -12,11 +12,11 @@ from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
 from muntin.modules.aggregate import Aggregate
 from muntin.modules.columnar_aggregate import ColumnarAggregate
-from muntin.modules.incremental_aggregate import IncrementalAggregate
-from muntin.modules.incremental_operator import IncrementalOperator
+from muntin.modules.incremental import IncrementalAggregate
+from muntin.modules.incremental import IncrementalOperator
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
-from muntin.modules.operator import Operator
+from muntin.modules.aggregate import Operator
 from muntin.modules.signatures import signature_of
 from muntin.windows.extent import Window
 from muntin_adapters.made import Made, constructor, make_module

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from muntin.modules.aggregate import Aggregate
+from muntin.modules.aggregate import Aggregate, Operator
 from muntin.modules.columnar_aggregate import ColumnarAggregate
-from muntin.modules.incremental_aggregate import IncrementalAggregate
-from muntin.modules.incremental_operator import IncrementalOperator
-from muntin.modules.operator import Operator
+from muntin.modules.incremental import IncrementalAggregate, IncrementalOperator
 from muntin.testing.laws.array_laws import ColumnarFormLaws, LiftingLaws, MergingLaws
 from muntin.testing.laws.module_laws import ClipLaws, DefinitionLaws, LifetimeLaws, PurityLaws, SeveralInputsLaws
 from muntin.testing.laws.state_laws import CombiningLaws, RemovingLaws, StateLaws, UpgradingLaws

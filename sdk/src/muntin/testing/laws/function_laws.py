@@ -12,7 +12,7 @@ from hypothesis.strategies import SearchStrategy
 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.function import Function
-from muntin.modules.names import check_name
+from muntin.modules.methods import check_name
 from muntin.schemas import describe
 from muntin.testing import strategies
 from muntin.testing.fitting import misfit
