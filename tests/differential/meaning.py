@@ -8,7 +8,7 @@ from typing import Any
 
 from muntin import EARLIEST, INFINITY, Event, OutputContract, TimestampPolicy, Window
 from muntin.testing import reference
-from muntin.testing.lives import lives_of
+from muntin.testing.window_meaning import lives_of
 from muntin.windows import (
     CalendarWindows,
     CountWindows,

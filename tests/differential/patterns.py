@@ -11,8 +11,7 @@ from typing import Any, Final
 from muntin import EARLIEST, INFINITY
 from muntin.changes import Insertion, Punctuation
 from muntin.testing import Batch, Boundary, KeyPunctuation, KeyRange, Script
-from muntin.testing.batches import KeyedChange, Step
-from muntin.testing.key_patterns import matches
+from muntin.testing.batches import KeyedChange, Step, matches
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.key_patterns import Told
 from muntin_engine.evaluators.keyed.bucket import BatchResult

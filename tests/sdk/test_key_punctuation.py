@@ -11,7 +11,7 @@ from muntin import INFINITY, tumbling
 from muntin.errors import StreamError
 from muntin.rows import elapsed, last
 from muntin.testing import Batch, Computation, KeyPunctuation, KeyRange, Script, WindowedQuery, shuffle, split
-from muntin.testing.key_patterns import matches
+from muntin.testing.batches import matches
 from tests.sdk.query_modules import Names
 
 EU: Hashable = ("eu", ...)

@@ -165,12 +165,7 @@ def decimal_of(ticks: int, places: int) -> Decimal:
 
 
 def clock_ticks(duration: Duration) -> int:
-    """Return a duration by the clock in microseconds, whatever the query's axis is.
-
-    Example:
-        >>> clock_ticks("1 second")
-        1000000
-    """
+    """Return a duration by the clock in microseconds, whatever the query's axis is."""
     length = _length(duration)
     if isinstance(length, DecimalLength):
         raise DurationError(duration, "it is a number, and a clock has time")
@@ -240,12 +235,7 @@ def spell_given(length: int) -> str:
 
 
 def spell_number(length: int) -> str:
-    """Return a length in ticks, or a decimal, as a number.
-
-    Example:
-        >>> spell_number(25), spell_number(DecimalLength.of(25, 2))
-        ('25', "Decimal('0.25')")
-    """
+    """Return a length in ticks, or a decimal, as a number."""
     return repr(length) if isinstance(length, DecimalLength) else str(int(length))
 
 

@@ -57,12 +57,7 @@ def correct(allowed: Duration) -> Lateness:
 
 
 def parse_lateness(value: Lateness | LatePolicy | str) -> Lateness:
-    """Make the treatment of late rows from a policy or its text.
-
-    Example:
-        >>> parse_lateness("drop")
-        Lateness(policy=<LatePolicy.DROP: 'drop'>, allowed=0)
-    """
+    """Make the treatment of late rows from a policy or its text."""
     if isinstance(value, Lateness):
         return value
     try:

@@ -103,12 +103,7 @@ def to_dict(kind: WindowSpecification) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, Any]) -> WindowSpecification:
-    """Return the windows that `to_dict` wrote.
-
-    Example:
-        >>> from_dict(to_dict(SnapshotWindows()))
-        SnapshotWindows()
-    """
+    """Return the windows that `to_dict` wrote."""
     try:
         return kind_named(data["kind"]).from_dict(data)
     except (KeyError, MuntinError) as error:

@@ -162,12 +162,7 @@ _NOT_EMIT_POLICIES: Final = {
 
 
 def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
-    """Return a policy from its text.
-
-    Example:
-        >>> parse_policy(ClipPolicy, "full")
-        <ClipPolicy.FULL: 'full'>
-    """
+    """Return a policy from its text."""
     try:
         return kind(value)
     except ValueError:

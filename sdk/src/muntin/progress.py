@@ -350,10 +350,6 @@ def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
     """Return the part of a policy that the state of a query depends on, as plain data.
 
     Delays and lags are not part of it: they may change from one run to the next and count from then on.
-
-    Example:
-        >>> identity_of(bounded_disorder(3))
-        {'kind': 'BoundedDisorder', 'starts': 4, 'by_key': False}
     """
     kept = {"starts": policy.starts_kept} if policy.starts_kept else {}
     return {"kind": type(policy).__name__, **kept, "by_key": policy.by_key}

@@ -27,12 +27,7 @@ def plain_values(values: Array) -> list[object]:
 
 
 def component_array(component: Component, values: Sequence[object]) -> Array:
-    """Return n values of a component, or n of those it collected, as the array that `plain_values` was given.
-
-    Example:
-        >>> component_array(Component.max("int64"), [3, 9])
-        array([3, 9])
-    """
+    """Return n values of a component, or n of those it collected, as the array that `plain_values` was given."""
     if component.dtype == "object" and (not component.shape or component.merge is Merge.COLLECT):
         return np.fromiter(values, object, len(values))  # assigned one by one: lists stay lists
     is_time = component.dtype.startswith(("datetime64", "timedelta64"))

@@ -64,12 +64,7 @@ def width_of(text: str, size: float) -> float:
 
 
 def shortened(text: str, room: float, size: float) -> str:
-    """Return a text, or as much of it as there is room for.
-
-    Example:
-        >>> shortened("a long text", 50, 13), shortened("short", 50, 13)
-        ('a lon…', 'short')
-    """
+    """Return a text, or as much of it as there is room for."""
     if width_of(text, size) <= room:
         return text
     return next((f"{text[:end]}…" for end in range(len(text), 0, -1) if width_of(text[:end], size) + size <= room), "…")

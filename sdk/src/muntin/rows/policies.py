@@ -35,12 +35,7 @@ class PlainPolicy:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> PlainPolicy:
-        """Undo `to_dict`.
-
-        Example:
-            >>> PlainPolicy.from_dict({"policy": "delta", "attribute": "age", "size": 2})
-            DeltaPolicy(attribute='age', size=2, start=None)
-        """
+        """Undo `to_dict`."""
         known = {cls.policy: cls for cls in (*_POLICIES, Partitions)}
         name = str(data.get("policy"))
         if name not in known:
@@ -182,12 +177,7 @@ _POLICIES: Final = (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy, Condi
 
 
 def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
-    """Return a policy as a query writes it: a number counts rows, and a length of time measures the axis.
-
-    Example:
-        >>> policy_of(10), policy_of("10 seconds")
-        (CountPolicy(size=10), ElapsedPolicy(length=10000000))
-    """
+    """Return a policy as a query writes it: a number counts rows, and a length of time measures the axis."""
     if isinstance(given, RowPolicy):
         return given
     if isinstance(given, str | timedelta):
@@ -220,13 +210,7 @@ class PartitionView(NamedTuple):
 class Partitions(PlainPolicy):
     """The partitions of a row window: each has rows, eviction and triggers of its own.
 
-    Attributes:
-        by: The column, or SQL expression, whose value says which partition a row belongs to.
-        age: A partition without an insertion for so long is removed.
-        most: Partitions are removed until there are so many.
-        most_rows: Partitions are removed until they hold so many rows together.
-        on_insertion: True if a partition that is too old is only removed when a row is inserted, as IBM Streams has it.
-            By default it goes when its time comes.
+    The fields are the arguments of `PartitionedRows.partition`, `age` in ticks.
     """
 
     policy: ClassVar[str] = "partitions"

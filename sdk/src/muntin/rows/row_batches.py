@@ -53,11 +53,7 @@ class RowBatches(_Tumbling):
     it. By time windows are flushed at multiples of the period, counted from tick 0, before the rows at that tick. By
     marker the windows of all partitions are flushed when one comes. A flushed partition is gone.
 
-    Attributes:
-        evicts: When the window is flushed.
-        within: The time after its first row at which a window is flushed at the latest, without the rows at that tick.
-        partitions: How rows are partitioned.
-        shows_empty: True if a window without rows is computed too, where time or a marker flushes it.
+    The fields are the arguments of `batch`, `evicts` the first; see also `PartitionedRows`.
     """
 
     name: ClassVar[str] = "batch"
@@ -135,16 +131,7 @@ class RowsBetween(_Tumbling):
     member, and any other row is ignored. While it is open each row is a member, up to the first that closes. A row for
     which a condition is null does neither.
 
-    Attributes:
-        opens: The condition of rows that open; None if each row does.
-        closes: The condition of rows that close; None if rows that open end the window before.
-        closing_row: True if the row that closes is a member. Otherwise the window ends before it, and the row begins
-            the next one if it opens too.
-        reopens: True if a row that opens ends the window that is open, before the row, and begins another.
-        within: The time after its first row at which a window ends without a row that closes; None if it stays open.
-        closed_only: True if windows that end without a row that closes give no result: those that are reopened, as old
-            as `within`, or open at the end of the stream.
-        partitions: How rows are partitioned.
+    The fields are the arguments of `between`; for `partitions` and other modifiers see `PartitionedRows`.
     """
 
     name: ClassVar[str] = "between"

@@ -43,11 +43,10 @@ An engine is tested with the same scripts: `random_stream` makes them, `shuffle`
 but not what they mean, and `Script.run` says what the output must fold to.
 """
 
-from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation
+from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation, KeyRange
 from muntin.testing.disorder import band_disorder, block_disorder, disordered, source_skew
 from muntin.testing.equality import equal, same_bag
 from muntin.testing.joining import JoinedEvent, join
-from muntin.testing.key_patterns import KeyRange
 from muntin.testing.laws import (
     AggregateLaws,
     ColumnarAggregateLaws,
@@ -74,8 +73,7 @@ from muntin.testing.laws import (
 from muntin.testing.measures import latencies, mean_error, wrong_share
 from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, evaluate_evicted, horizon_of
 from muntin.testing.scripts import Script
-from muntin.testing.shrinking import smallest_failing
-from muntin.testing.streams import random_stream, shuffle, split
+from muntin.testing.streams import random_stream, shuffle, smallest_failing, split
 from muntin.testing.timeline import draw_steps
 
 __all__ = [

@@ -21,12 +21,11 @@ from muntin.modules.stream_operator import StreamOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.query_checks import QueryShape, check_cause, check_start
 from muntin.rows import RowWindows
-from muntin.testing.declared import check_declared, check_evicted
 from muntin.testing.equality import equal
-from muntin.testing.lives import Life, lives_of
+from muntin.testing.fitting import check_declared, check_evicted
 from muntin.testing.row_reference import Given, operator_rows, row_windows
 from muntin.testing.stream_operator_run import stream_rows
-from muntin.testing.window_meaning import meaning_of
+from muntin.testing.window_meaning import Life, lives_of, meaning_of
 from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.extent import Window
 from muntin.windows.specification import Unwindowed

@@ -14,8 +14,7 @@ from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.progress import ProgressPolicy, SourceProgress
 from muntin.rows import RowWindows
-from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation, Step
-from muntin.testing.key_patterns import matches
+from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation, Step, matches
 from muntin.testing.reference import OutputEvent, WindowedQuery, evaluate, horizon_of
 from muntin.testing.stream_history import StreamHistory
 from muntin.testing.timeline import bar_of, draw_steps, row_of

@@ -27,10 +27,6 @@ def payloads(field: Field) -> SearchStrategy[Any]:
     Floats are finite and small multiples of 1/8, so that sums of them are exact; integers are small, so that equal
     ones are common; timestamps are aware and in UTC; of a `Literal` come the values that it names. A type variable,
     and `Any`, is an integer. What may be null sometimes is. Payloads of several inputs come from any of them.
-
-    Example:
-        >>> from muntin.schemas import describe
-        >>> strategy = payloads(describe(tuple[str, float | None]))
     """
     values = _of_type(field.type)
     return values | st.none() if field.is_nullable else values

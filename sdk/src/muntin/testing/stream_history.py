@@ -10,8 +10,7 @@ from muntin.axis import EARLIEST, INFINITY
 from muntin.changes import Insertion, Punctuation, Revision, same_id
 from muntin.errors import StreamError
 from muntin.events import Event
-from muntin.testing.batches import KeyedChange, KeyPunctuation, Step
-from muntin.testing.key_patterns import matches, spell_pattern
+from muntin.testing.batches import KeyedChange, KeyPunctuation, Step, matches, spell_pattern
 
 _Place: TypeAlias = tuple[Hashable, Hashable, int]
 """The name of an event: its key, its id and its start."""

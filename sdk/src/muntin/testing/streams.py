@@ -1,8 +1,8 @@
-"""Random legal streams, and what may be done to a stream without changing what it means."""
+"""Random legal streams, what may be done to one without changing what it means, and the smallest that still fails."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from random import Random
@@ -12,8 +12,7 @@ from muntin.axis import INFINITY
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.errors import StreamError
 from muntin.events import Event
-from muntin.testing.batches import Boundary, KeyedChange, KeyPunctuation, Step
-from muntin.testing.key_patterns import matches
+from muntin.testing.batches import Boundary, KeyedChange, KeyPunctuation, Step, matches
 from muntin.testing.scripts import Script
 
 _MOST_REVISIONS: Final = 4
@@ -213,3 +212,59 @@ def _deadline(step: KeyedChange, fixed: Sequence[Step]) -> float:
         and other.time > sync_time
     )
     return next(forbidding, len(fixed) + 1)
+
+
+def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
+    """Return a stream that still fails, with no event, revision or other step that it could do without.
+
+    Args:
+        stream: A stream that fails.
+        fails: Says whether a stream fails; it is called many times.
+
+    Example:
+        >>> stream = Script().point("a", 1, 5).point("b", 2, 50).batch().point("c", 3, 7).close()
+        >>> def fails(script):
+        ...     return any(step.change.event.payload > 9 for step in script.changes())
+        >>> print(smallest_failing(stream, fails))
+               2
+        + 'b'  [)   50
+    """
+    current = stream
+    while True:
+        smaller = next((candidate for candidate in _smaller(current) if fails(candidate)), None)
+        if smaller is None:
+            return current
+        current = smaller
+
+
+def _smaller(stream: Script) -> Iterator[Script]:
+    """Yield streams without one of the events, without one revision of one, without one of the other steps."""
+    names = [
+        (step.key, step.change.id, step.change.event.start) if isinstance(step, KeyedChange) else place
+        for place, step in enumerate(stream.steps)
+    ]
+    for name in dict.fromkeys(names):
+        yield from _legal(stream, [step for other, step in zip(names, stream.steps, strict=True) if other != name])
+    for place, step in enumerate(stream.steps):
+        if isinstance(step, KeyedChange) and isinstance(step.change, Revision):
+            rest = [*stream.steps[:place], *stream.steps[place + 1 :]]
+            yield from _legal(stream, rest)
+            yield from _legal(stream, _bridged(rest, step.key, step.change))
+
+
+def _bridged(steps: list[Step], key: Hashable, gone: Revision[object]) -> list[Step]:
+    """Let the revision that goes on from one that is gone go on from what that one expected."""
+    left = replace(gone.event, end=gone.new_end) if not gone.is_retraction else None
+    for place, step in enumerate(steps):
+        if isinstance(step, KeyedChange) and (step.key, step.change.id) == (key, gone.id):
+            change = step.change
+            if isinstance(change, Revision) and change.event == left:
+                return [*steps[:place], replace(step, change=replace(change, event=gone.event)), *steps[place + 1 :]]
+    return steps
+
+
+def _legal(stream: Script, steps: list[Step]) -> Iterator[Script]:
+    try:
+        yield replace(stream, steps=tuple(steps))
+    except StreamError:  # a revision without its event, say
+        return

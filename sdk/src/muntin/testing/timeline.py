@@ -9,8 +9,7 @@ from muntin.axis import INFINITY
 from muntin.changes import Insertion, Punctuation
 from muntin.drawings import Bar, Look, timeline
 from muntin.events import Event
-from muntin.testing.batches import Boundary, KeyedChange, KeyPunctuation, Step
-from muntin.testing.key_patterns import spell_pattern
+from muntin.testing.batches import Boundary, KeyedChange, KeyPunctuation, Step, spell_pattern
 from muntin.testing.reference import OutputEvent, WindowedQuery
 
 

@@ -22,10 +22,7 @@ class CumulateWindows(WindowKind):
     two, and so on, and the last one is the day. Windows that share a start cannot ascend in it, so what is cut is the
     last step of each, in which no other window of the same start ends; an event counts up to the end of its period.
 
-    Attributes:
-        size: Length of the last window of a period, a multiple of the step.
-        step: By how much each window is longer than the one before.
-        offset: Where a period starts; any other start is a multiple of `size` away.
+    The fields are the arguments of `cumulate`, in ticks.
     """
 
     name: ClassVar[str] = "cumulate"
@@ -77,12 +74,6 @@ class CumulateWindows(WindowKind):
         """Nothing: an event may be the last of its period."""
         return 0
 
-    def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call of `cumulate`."""
-        said = [self.spell_field(name, axis) for name in ("size", "step")]
-        said += [f"offset={self.spell_field('offset', axis)}"] if self.offset else []
-        return f"cumulate({', '.join(said)})"
-
     def _period(self, tick: int) -> int:
         return (tick - self.offset) // self.size * self.size + self.offset
 
@@ -95,9 +86,7 @@ class LandmarkWindows(WindowKind):
     event that ended by the landmark is a member of none. (The thesis *Window Queries over Data Streams*, section 5.1.4:
     windows with RANGE ALL.)
 
-    Attributes:
-        step: By how much each window is longer than the one before.
-        since: The landmark.
+    The fields are the arguments of `landmark`, in ticks.
     """
 
     name: ClassVar[str] = "landmark"

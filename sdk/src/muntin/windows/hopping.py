@@ -18,12 +18,7 @@ from muntin.windows.stretches import Stretches
 class HoppingWindows(WindowKind):
     """A window of `size` ticks at every multiple of `hop` from `offset` on, in both directions.
 
-    Attributes:
-        size: Length of each window.
-        hop: Distance between the starts of neighbours. Below `size` windows overlap, above it there are gaps.
-        offset: Where a window starts; any other start is a multiple of `hop` away.
-        reach: For how long after its end an event stays a member of windows. Membership alone is
-            widened: a module still sees the event's own lifetime. Zero for the plain overlap rule.
+    The fields are the arguments of `hopping`, in ticks.
     """
 
     name: ClassVar[str] = "hopping"

@@ -23,8 +23,7 @@ class SessionWindows(WindowKind):
     `[t, t + gap)`, and stretches that overlap or touch are one session. An event that lasts covers its lifetime and
     the gap after its last tick; a session with an event that has not ended has no end yet.
 
-    Attributes:
-        gap: For how long nothing happens before a session ends.
+    The field is the argument of `session`, in ticks.
     """
 
     name: ClassVar[str] = "session"

@@ -63,10 +63,6 @@ class SnapshotWindows(WindowKind):
         """Return the call of `snapshot`."""
         return cls().spell(axis)
 
-    def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call of `snapshot`."""
-        return "snapshot()"
-
 
 def _edges(known: Stretches) -> Sequence[int]:
     """Return the endpoints, with the one that is left of forgotten events."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
@@ -156,9 +156,19 @@ class WindowSpecification(ABC):
         self.with_lengths(check)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call that makes it, with lengths in words where the axis is time."""
-        parts = [repr(self.name), *(f"{name}={self.spell_field(name, axis)}" for name in self._fields())]
-        return f"window({', '.join(parts)})"
+        """Return the call that makes it, with lengths in words where the axis is time.
+
+        Windows of a plugin are named by `window`, with all their fields. The call of Muntin's own has the name of the
+        kind, fields without a default by place, and those with one by name where they have another value.
+        """
+        if "." in self.name:
+            parts = [repr(self.name), *(f"{name}={self.spell_field(name, axis)}" for name in self._fields())]
+            return f"window({', '.join(parts)})"
+        all_fields = fields(self)  # type: ignore[arg-type]  # every specification is a dataclass
+        parts = [self.spell_field(part.name, axis) for part in all_fields if part.default is MISSING]
+        named = [part.name for part in all_fields if part.default not in (MISSING, getattr(self, part.name))]
+        parts += [f"{name}={self.spell_field(name, axis)}" for name in named]
+        return f"{self.name}({', '.join(parts)})"
 
     def spell_field(self, name: str, axis: Axis) -> str:
         """Return the value of a field as a query writes it."""

@@ -26,9 +26,7 @@ class TrailingWindows(WindowKind):
     What is cut is the one tick of the start; an event counts for the length after its last tick. The number of starts
     that were forgotten is carried, modulo `every`.
 
-    Attributes:
-        length: How far a window looks back, with the tick of its start.
-        every: At which starts there is a window: each one, every second one, and so on.
+    The fields are the arguments of `trailing`, in ticks.
     """
 
     name: ClassVar[str] = "trailing"
@@ -94,10 +92,6 @@ class TrailingWindows(WindowKind):
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return windows that look back so far."""
         return cls(max(1, axis.round_up(reach))).spell(axis)
-
-    def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call of `trailing`."""
-        return f"trailing({self.spell_field('length', axis)}{f', every={self.every}' if self.every > 1 else ''})"
 
 
 def _carried(known: Stretches) -> tuple[int, int]:

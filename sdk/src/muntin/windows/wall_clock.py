@@ -30,12 +30,7 @@ _MOST: Final = (date(9999, 1, 1).toordinal() - _FIRST_DAY) * DAY
 
 
 def zone_named(name: str) -> tzinfo:
-    """Return a time zone by its name in the IANA database.
-
-    Example:
-        >>> zone_named("UTC")
-        datetime.timezone.utc
-    """
+    """Return a time zone by its name in the IANA database."""
     if name == "UTC":
         return UTC
     try:
@@ -53,12 +48,7 @@ def zone_named(name: str) -> tzinfo:
 
 
 def shown_at(zone: tzinfo, instant: int) -> int:
-    """Return the reading of a zone's clock at an instant.
-
-    Example:
-        >>> shown_at(ZoneInfo("Asia/Tokyo"), 0) // 3600
-        9
-    """
+    """Return the reading of a zone's clock at an instant."""
     near = instant + _shift(instant)
     offset = (_EPOCH + timedelta(seconds=near)).astimezone(zone).utcoffset()
     assert offset is not None, "a zone of the database has an offset at any time"

@@ -154,12 +154,7 @@ class Trial:
 
 
 def shortened(line: str, longest: int = _LONGEST) -> str:
-    """Return a line, cut if it is long.
-
-    Example:
-        >>> shortened("abcdefgh", 4)
-        'abcd... (8 characters)'
-    """
+    """Return a line, cut if it is long."""
     return line if len(line) <= longest else f"{line[:longest]}... ({len(line)} characters)"
 
 
