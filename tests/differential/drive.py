@@ -14,8 +14,8 @@ from muntin import EARLIEST, INFINITY, EmitPolicy, Event
 from muntin.changes import Insertion, fold
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
-from muntin.testing.shrinking import smallest_failing
 from muntin.testing.stream_history import StreamHistory
+from muntin.testing.streams import smallest_failing
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import Bucket

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Any, Final
+from typing import Any, Final, NoReturn, TypeVar
 
 import pluggy
 
@@ -34,6 +34,9 @@ ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 
 _SURE: Final = 0.8
 """How like the last part of a name must be for a suggestion that needs no list of all names beside it."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,24 +97,19 @@ class Catalog:
                 would keep it.
             PluginLoadError: The plugin cannot be imported.
         """
-        plugin = self.plugin(name) if self._is_installed(name) else None
-        found = plugin.modules.get(plugin.aliases.get(name, name)) if plugin else None
-        return found or self._unknown("module", name, lambda plugin: plugin.modules)
+        return self._offer("module", name, lambda plugin: plugin.modules)
 
     def function(self, name: str) -> Function[..., Any]:
         """Return a function by its full name; raises as `module` does."""
-        found = self.plugin(name).functions.get(name) if self._is_installed(name) else None
-        return found or self._unknown("function", name, lambda plugin: plugin.functions)
+        return self._offer("function", name, lambda plugin: plugin.functions)
 
     def trigger(self, name: str) -> type[Trigger]:
         """Return a trigger class by its full name; raises as `module` does."""
-        found = self.plugin(name).triggers.get(name) if self._is_installed(name) else None
-        return found or self._unknown("trigger", name, lambda plugin: plugin.triggers)
+        return self._offer("trigger", name, lambda plugin: plugin.triggers)
 
     def window_kind(self, name: str) -> type[WindowSpecification]:
         """Return a kind of windows by its full name; raises as `module` does."""
-        found = self.plugin(name).windows.get(name) if self._is_installed(name) else None
-        return found or self._unknown("window kind", name, lambda plugin: plugin.windows)
+        return self._offer("window kind", name, lambda plugin: plugin.windows)
 
     def plugin(self, name: str) -> Plugin:
         """Return a plugin by its name or the full name of an offer, importing it once; raises as `module` does."""
@@ -141,6 +139,13 @@ class Catalog:
                 failed.append(error)
         return loaded, failed
 
+    def _offer(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, T]]) -> T:
+        found: T | None = None
+        if self._is_installed(name):
+            plugin = self.plugin(name)
+            found = offers(plugin).get(name) or offers(plugin).get(plugin.aliases.get(name, ""))
+        return found or self._unknown(kind, name, offers)
+
     def _candidates(self) -> list[EntryPoint]:
         return [entry for entry in self.entries if self.allowed is None or entry.name in self.allowed]
 
@@ -155,7 +160,7 @@ class Catalog:
             raise _twice(plugin, *claims[:2], is_kept=False)
         return claims
 
-    def _unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, object]]) -> Any:
+    def _unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, object]]) -> NoReturn:
         """Refuse an unknown name, without importing more plugins."""
         loaded = sorted(self._loaded.values(), key=lambda plugin: plugin.name)
         sources = {offered: plugin.distribution for plugin in loaded for offered in offers(plugin)}
@@ -222,7 +227,9 @@ def _load(entry: EntryPoint) -> Plugin:
     try:
         manager = _register(entry)
         modules = _offered(manager.hook.muntin_modules, _is_class_of(Module), "a list of module classes")
-        functions = _offered(manager.hook.muntin_functions, _is_function, "a list of what @function makes")
+        functions = _offered(
+            manager.hook.muntin_functions, lambda item: isinstance(item, Function), "a list of what @function makes"
+        )
         triggers = _offered(manager.hook.muntin_triggers, _is_class_of(Trigger), "a list of trigger classes")
         windows = _offered(manager.hook.muntin_windows, _is_class_of(WindowSpecification), "a list of kinds of windows")
         for cls in modules:
@@ -285,12 +292,12 @@ def _offered(hook: pluggy.HookCaller, fits: Callable[[object], bool], expected: 
     return found
 
 
+def _is_one_of(cls: type) -> Callable[[Any], bool]:
+    return lambda item: isinstance(item, cls)
+
+
 def _is_class_of(base: type) -> Callable[[Any], bool]:
     return lambda item: isinstance(item, type) and issubclass(item, base)
-
-
-def _is_function(item: object) -> bool:
-    return isinstance(item, Function)
 
 
 def _by_name(offered: Iterable[Any]) -> dict[str, Any]:

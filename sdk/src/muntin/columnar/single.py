@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from muntin.columnar.arrays import Array, IntArray
+from muntin.columnar.arrays import Array
 from muntin.columnar.merging import contributions, fold_rows, identities, merge
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.results import OnArrays, Ragged, results_of
@@ -75,7 +75,11 @@ def compute_result(module: OnArrays, state: ColumnarState) -> object:
         return module.empty_result
     parts, payloads = module.components().items(), np.array([state["payloads"]])
     with np.errstate(all="ignore"):
-        kept = {name: _finished(part, _array(part, state["kept"][name]), payloads) for name, part in parts}
+        arrays = {name: (part, _array(part, state["kept"][name])) for name, part in parts}
+        kept = {
+            name: finished(part, value, payloads) if isinstance(value, Sums) else value
+            for name, (part, value) in arrays.items()
+        }
     return results_of(module, kept, 1)[0]
 
 
@@ -105,10 +109,6 @@ def _merged(component: Component, first: Any, second: Any) -> object:
 def _folded(sums: Sums) -> Sums:
     """Return the sum of n sums, as the sum of one group."""
     return sums.on_grid(len(sums)).each(lambda lane, _: lane.sum(axis=0, keepdims=True))
-
-
-def _finished(component: Component, value: Array | Sums | Ragged, payloads: IntArray) -> Array | Ragged:
-    return finished(component, value, payloads) if isinstance(value, Sums) else value
 
 
 def _plain(value: Array | Sums) -> object:

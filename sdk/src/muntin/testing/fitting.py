@@ -124,12 +124,9 @@ def _parts(kind: Any, value: Any, path: str) -> list[tuple[Field, Any, str]]:
         again = () if isinstance(value, Iterator) else value  # an iterator is gone once it is looked at
         return [(kind.element, part, f"{path}[{place}]") for place, part in enumerate(again)]
     if isinstance(kind, MapOf):
-        return [pair for key, part in value.items() for pair in _entry(kind, key, part, path)]
+        keys = [(kind.key, key, f"a key of {path or 'it'}") for key in value]
+        return [*keys, *((kind.value, part, f"{path}[{key!r}]") for key, part in value.items())]
     return _struct_parts(kind, value, path) if isinstance(kind, Struct) else []
-
-
-def _entry(kind: MapOf, key: Any, value: Any, path: str) -> list[tuple[Field, object, str]]:
-    return [(kind.key, key, f"a key of {path or 'it'}"), (kind.value, value, f"{path}[{key!r}]")]
 
 
 def _lacking(struct: Struct, value: object) -> str:

@@ -61,7 +61,8 @@ class Outside:
                     setattr(owner, name, value)
         for value, content in self._contents:
             if value != content:
-                _refill(value, restored(content))
+                value.clear()
+                (value.update if isinstance(value, dict | set) else value.extend)(restored(content))
 
 
 _NOTHING: Final = object()
@@ -86,11 +87,3 @@ def _copied(value: object) -> object:
         return restored(value)
     except TypeError:  # it holds more than data, such as modules of its own, of which a copy is another one
         return None
-
-
-def _refill(value: Any, content: Any) -> None:
-    value.clear()
-    if isinstance(value, dict | set):
-        value.update(content)
-    else:
-        value.extend(content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from traceback import walk_tb
@@ -143,7 +143,9 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
         >>> [verdict.law for verdict in try_laws(First()) if verdict.outcome is Outcome.BROKEN]
         ['order does not matter']
     """
-    laws, unknown = laws_for(subject), _unknown_arguments(subject, attributes)
+    laws, unknown = laws_for(subject), ""
+    if isinstance(subject, Function) and subject.is_vectorized and "arguments" not in attributes:
+        unknown = f"{subject.name} is vectorised, so its annotations do not say what a row holds"
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
     failed: dict[tuple[str, type], str] = {}
     for test, statement in laws_of(suite).items():
@@ -171,12 +173,6 @@ def _refuses(broken: LawError) -> bool:
         return False
     *_, (last, _) = walk_tb(cause.__traceback__)
     return not str(last.f_globals.get("__name__")).startswith("muntin.")
-
-
-def _unknown_arguments(subject: Subject, attributes: Mapping[str, object]) -> str:
-    if not isinstance(subject, Function) or not subject.is_vectorized or "arguments" in attributes:
-        return ""
-    return f"{subject.name} is vectorised, so its annotations do not say what a row holds"
 
 
 def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
