@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from typing_extensions import ParamSpec
 
-from muntin.modules.module import Module
 from muntin.modules.methods import check_name
+from muntin.modules.module import Module
 
 A = ParamSpec("A")
 

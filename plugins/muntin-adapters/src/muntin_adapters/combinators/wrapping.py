@@ -10,13 +10,11 @@ from typing import Any, ClassVar, Final
 from muntin.catalog import installed
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
-from muntin.modules.aggregate import Aggregate
+from muntin.modules.aggregate import Aggregate, Operator
 from muntin.modules.columnar_aggregate import ColumnarAggregate
-from muntin.modules.incremental import IncrementalAggregate
-from muntin.modules.incremental import IncrementalOperator
+from muntin.modules.incremental import IncrementalAggregate, IncrementalOperator
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
-from muntin.modules.aggregate import Operator
 from muntin.modules.signatures import signature_of
 from muntin.windows.extent import Window
 from muntin_adapters.made import Made, constructor, make_module
