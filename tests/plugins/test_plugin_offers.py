@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from importlib import import_module
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from muntin import Function, Module
 from muntin.catalog import Catalog
-from muntin.testing import FunctionLaws
-from muntin.testing.laws.conformance import Conformance
-from tests.plugins import test_patterns_laws, test_stats_laws
+from tests.plugins.test_laws import UNDER_LAWS
 
 ENTRIES = tuple(EntryPoint(name, f"muntin_{name}.plugin", "muntin") for name in ("patterns", "stats"))
 PLUGINS = {plugin.name: plugin for plugin in Catalog(ENTRIES).plugins()[0]}
 MODULES = {name: cls for plugin in PLUGINS.values() for name, cls in plugin.modules.items()}
 FUNCTIONS = {name: function for plugin in PLUGINS.values() for name, function in plugin.functions.items()}
-
-
-def laws_classes(tests: ModuleType) -> list[type[Conformance]]:
-    found = [value for name, value in vars(tests).items() if name.startswith("Test")]
-    return [value for value in found if isinstance(value, type) and issubclass(value, Conformance)]
-
-
-def law_files() -> list[ModuleType]:
-    """Return the files with laws; that of the approximate modules only if what they need is installed."""
-    approximate = [import_module("tests.plugins.test_sketches_laws")] if find_spec("datasketches") else []
-    return [test_stats_laws, test_patterns_laws, *approximate]
-
-
-def under_laws(tests: Iterable[ModuleType], kind: type) -> list[Any]:
-    return [laws.subject() for file in tests for laws in laws_classes(file) if isinstance(laws.subject(), kind)]
 
 
 def test_both_plugins_load() -> None:
@@ -62,17 +42,12 @@ def test_the_modules_are_those_promised() -> None:
 def test_every_module_is_under_the_laws(cls: type[Module]) -> None:
     if "approximate" in cls.name and not find_spec("datasketches"):
         pytest.skip("datasketches is not installed, or has no wheel for this Python")
-    tested = {type(module) for module in under_laws(law_files(), Module)}
-    assert tested
-    assert cls in tested
+    assert cls in {type(case.subject) for case in UNDER_LAWS}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS.keys())
 def test_every_function_is_under_the_laws(function: Function[..., Any]) -> None:
-    tested = [tested.name for tested in under_laws((test_stats_laws,), Function)]
-    assert tested
-    assert function.name in tested
-    assert any(issubclass(laws, FunctionLaws) for laws in laws_classes(test_stats_laws))
+    assert function in [case.subject for case in UNDER_LAWS]
 
 
 @pytest.mark.parametrize("cls", MODULES.values(), ids=MODULES.keys())

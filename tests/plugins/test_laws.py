@@ -1,0 +1,285 @@
+"""Every module and function of our plugins, and what combinators make, keeps the laws of its kind on hard values too.
+
+The laws draw fewer members than sketches count exactly. For larger windows `test_sketches.py` says what is left of
+them, a bound. That an array form gives what its module does is a law of the module; `test_stats_columns.py` tries that
+further.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from importlib.util import find_spec
+from math import inf, nan
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+import pytest
+from hypothesis import strategies as st
+
+from muntin.testing import Outcome, try_laws
+from muntin_adapters.combinators import (
+    all_of,
+    filtering,
+    flat_mapping,
+    grouping_by,
+    mapping,
+    preset,
+    skipping_nulls,
+    sorting,
+    top_n,
+    with_default,
+)
+from muntin_adapters.combinators.grouping_by import Grouped
+from muntin_patterns import (
+    ConsecutiveRise,
+    FollowedBy,
+    FollowedWithout,
+    HeadAndShoulders,
+    Part,
+    Silence,
+    StateMachine,
+    Step,
+    ThresholdCrossing,
+)
+from muntin_stats import (
+    ApproximateDistinctCount,
+    ApproximateMedian,
+    ApproximateQuantile,
+    Average,
+    AverageDifference,
+    CollectList,
+    Correlation,
+    Count,
+    Covariance,
+    DistinctCount,
+    ExponentiallyWeightedAverage,
+    First,
+    Histogram,
+    Last,
+    Left,
+    LinearTrend,
+    MatchedShare,
+    Max,
+    MaxBy,
+    Median,
+    Min,
+    MinBy,
+    Mode,
+    Point,
+    Quantile,
+    Ranked,
+    Right,
+    StandardDeviation,
+    Sum,
+    TimeWeightedAverage,
+    TopBy,
+    TopK,
+    Variance,
+    clamp,
+    log1p,
+)
+from muntin_stats.columns.average import ColumnarAverage
+from muntin_stats.columns.count import ColumnarCount
+from muntin_stats.columns.distinct_count import ColumnarDistinctCountOfFloats
+from muntin_stats.columns.linear_trend import ColumnarLinearTrend
+from muntin_stats.columns.max import ColumnarMaxOfDates
+from muntin_stats.columns.pairs import ColumnarCorrelation
+from muntin_stats.columns.quantile import ColumnarQuantile
+from muntin_stats.columns.standard_deviation import ColumnarStandardDeviation
+from muntin_stats.columns.sum import ColumnarSumOfIntegers
+from muntin_stats.columns.variance import ColumnarVariance
+from tests.naming import spelled
+from tests.plugins.combined_modules import Busy, Coverage, Distinct, Largest, Mean, Starts, Total, Values
+
+HARD: Final = st.sampled_from([1e16, -1e16, 1.0, 0.1, -0.0, 5e-324, 1.7e308, -1.7e308, inf, -inf, nan, None])
+"""Floats that ordinary addition forgets, overflows on or cannot take back, and null."""
+
+MIXED: Final = HARD | st.integers(-80, 80).map(lambda eighths: eighths / 8)
+"""Also floats of modest size, so that each window has something to compare."""
+
+TIED: Final = st.sampled_from([1.0, 2.0, nan, inf, None])
+"""Few enough that ties are common."""
+
+LEVELS: Final = st.sampled_from([1.0, 2.0, 3.0, 4.0, inf, nan, None])
+"""Few enough that runs, crossings and level shoulders are common."""
+
+SPOILING: Final = st.sampled_from([0.0, 1.5, -8.25, 1e9, 1e9 + 7, inf, -inf, nan, None])
+"""Also what must not depend on the order by which it spoils a state."""
+
+TEXTS: Final = st.none() | st.text()
+PARTS: Final = st.builds(Part, st.sampled_from("ab"), st.booleans(), st.booleans(), st.booleans())
+GROUPED: Final = st.builds(Grouped, st.sampled_from("ab"), st.integers(-3, 3))
+
+
+class Case(NamedTuple):
+    """What is under the laws.
+
+    Attributes:
+        subject: A module or a function.
+        given: Attributes that a laws class may have.
+    """
+
+    subject: Any
+    given: dict[str, Any]
+
+    def __str__(self) -> str:
+        parameters = {} if callable(self.subject) else vars(self.subject)
+        said = ", ".join(f"{name}={spelled(value)}" for name, value in parameters.items())
+        return f"{self.subject.name}({said})"
+
+
+def exact(subject: Any, payloads: Any = None) -> Case:
+    """Return a case of which what was removed leaves not a bit behind."""
+    return Case(subject, {"tolerance": 0.0} | ({} if payloads is None else {"payloads": payloads}))
+
+
+def case(subject: Any, payloads: Any = None) -> Case:
+    return Case(subject, {} if payloads is None else {"payloads": payloads})
+
+
+def points(numbers: Any) -> Any:
+    return st.none() | st.builds(Point, numbers, numbers)
+
+
+def sides(payloads: Any) -> Any:
+    return st.builds(Left, payloads) | st.builds(Right, payloads)
+
+
+RANKED: Final = st.none() | st.builds(Ranked, TIED, TIED)
+STATS: Final = (
+    exact(Average[Any](), MIXED),
+    exact(Average[Any](), st.none() | st.decimals(-(10**20), 10**20, places=6)),
+    exact(AverageDifference(), sides(MIXED)),
+    case(CollectList[Any](), TIED),
+    exact(Correlation(), points(HARD)),
+    exact(Covariance(), points(HARD)),
+    case(Count(), TEXTS),
+    case(Count(skip_nulls=True), TEXTS),
+    case(DistinctCount(), TIED),
+    exact(ExponentiallyWeightedAverage(half_life=5)),
+    exact(ExponentiallyWeightedAverage(alpha=0.25), HARD),
+    case(First[Any](), TIED),
+    case(Histogram([-1.0, 0.5, 2.0]), HARD),
+    case(Last[Any](), TIED),
+    exact(LinearTrend(), points(MIXED)),
+    exact(MatchedShare[Any](), sides(TIED)),
+    case(Max[Any](), MIXED),
+    case(MaxBy[Any, Any](), RANKED),
+    exact(Median(), MIXED),
+    case(Min[Any](), MIXED),
+    case(MinBy[Any, Any](), RANKED),
+    case(Mode[Any](), TIED),
+    case(Mode[Any](), st.none() | st.sampled_from("abc")),
+    exact(Quantile(q=0.25), MIXED),
+    case(StandardDeviation(ddof=0), HARD),
+    exact(Sum[Any](), st.none() | st.integers()),
+    exact(Sum[Any](), st.none() | st.sampled_from(list(map(Decimal, ("1e30", "-1e30", "0.0000000001", "1.10"))))),
+    exact(Sum[Any](), MIXED),
+    exact(TimeWeightedAverage(), MIXED),
+    case(TopK[Any](3)),
+    case(TopK[Any](3, largest=False), TIED),
+    case(TopBy[Any, Any](2), RANKED),
+    case(TopBy[Any, Any](2).with_order(), RANKED),
+    case(TopBy[Any, Any](2, largest=False, ties="all"), RANKED),
+    exact(Variance(ddof=0), MIXED),
+)
+SKETCHES: Final = (
+    exact(ApproximateDistinctCount(lg_k=7), HARD),
+    exact(ApproximateDistinctCount(), TEXTS),
+    exact(ApproximateMedian()),
+    exact(ApproximateQuantile(q=0.25, k=100), HARD),
+)
+FUNCTIONS: Final = (
+    Case(clamp, {"arguments": st.tuples(HARD, *(st.sampled_from([x, 0.0, None]) for x in (-1.0, 2.0)))}),
+    Case(
+        log1p,
+        {"arguments": st.tuples(st.sampled_from([-2.0, -1.0, 0.0, 1e-300, 3.5, nan, inf])), "series": pd.Series},
+    ),
+)
+PATTERNS: Final = (
+    case(ConsecutiveRise(2), LEVELS),
+    case(FollowedBy[Any](within=5)),
+    case(FollowedBy[Any](within=0), st.builds(Step, st.sampled_from("ab"))),
+    case(FollowedWithout[Any](within=6), PARTS),
+    case(HeadAndShoulders(tolerance=0.5), LEVELS),
+    case(Silence(after=4), st.none()),
+    case(
+        StateMachine(
+            "shut",
+            [("shut", "open", "open"), ("open", "open", "open"), ("ajar", "close", "shut")],
+            [("open", 4, "ajar")],
+        ),
+        st.sampled_from(["open", "close", "knock"]),
+    ),
+    case(ThresholdCrossing(2.0), LEVELS),
+    case(ThresholdCrossing(2.0, direction="up"), LEVELS),
+)
+COLUMNAR: Final = (
+    case(ColumnarAverage()),
+    case(ColumnarCount()),
+    case(ColumnarDistinctCountOfFloats()),
+    case(ColumnarLinearTrend(), points(SPOILING)),
+    case(ColumnarMaxOfDates()),
+    case(ColumnarQuantile(q=0.9)),
+    case(ColumnarCorrelation(), points(SPOILING)),  # covariance keeps the same components by the same code
+    case(ColumnarStandardDeviation(ddof=1), SPOILING),
+    case(ColumnarSumOfIntegers(), st.none() | st.integers(-(2**54), 2**54)),  # a sum of hundreds is still a bigint
+    case(ColumnarVariance(ddof=1), SPOILING),
+)
+
+
+def is_even(value: int) -> bool:
+    return value % 2 == 0
+
+
+def parts(value: int) -> list[int]:
+    """None of odd numbers, and two of each even one."""
+    return [] if value % 2 else [value, value // 2]
+
+
+class Trip(NamedTuple):
+    distance: int | None
+    hours: int
+
+
+PRODUCT: Final = mapping(Largest, lambda distance, hours: distance * hours, input=Trip, to=int)
+COMBINED: Final = (
+    *(case(filtering(module, is_even)()) for module in (Values, Busy, Starts)),
+    case(mapping(Total, len, input=str)(times=2)),
+    case(mapping(Coverage, str, input=float)()),
+    *(case(flat_mapping(module, parts)()) for module in (Values, Busy, Distinct, CollectList)),
+    case(flat_mapping(Total, parts)(times=2)),
+    case(sorting(CollectList)(), st.none() | st.floats() | st.integers(-3, 3).map(float)),
+    case(sorting(CollectList, abs, descending=True)(), st.integers(-3, 3)),
+    *(case(sorting(module, abs)()) for module in (Distinct, Busy)),
+    *(case(skipping_nulls(module)()) for module in (Values, PRODUCT, Mean)),
+    case(with_default(filtering(Total, is_even), -1)()),
+    case(with_default("stats.average", -1.0)()),
+    case(with_default(filtering(Distinct, is_even), 0)()),
+    case(grouping_by(Values)(), GROUPED),
+    case(grouping_by(preset(Total, times=3))(), GROUPED),
+    case(grouping_by(Busy)()),
+    case(top_n(grouping_by(Total), 1)(), GROUPED),
+    case(all_of(values=Values, twice=preset(Total, times=2), even=filtering(Total, is_even))()),
+    case(all_of(mean=Mean, present=skipping_nulls(Mean))()),
+    case(all_of(largest=Largest, total=Total, coverage=Coverage, busy=Busy)()),
+    case(all_of(total=Total, busy=Busy)()),
+)
+
+
+UNDER_LAWS: Final = (
+    *STATS,
+    *FUNCTIONS,
+    *PATTERNS,
+    *COLUMNAR,
+    *COMBINED,
+    *(SKETCHES if find_spec("datasketches") else ()),
+)
+"""What is tried; the approximate modules only where what they need is installed."""
+
+
+@pytest.mark.parametrize("case", UNDER_LAWS, ids=str)
+def test_it_keeps_all_laws(case: Case) -> None:
+    verdicts = list(try_laws(case.subject, **case.given))
+    assert [str(verdict) for verdict in verdicts if verdict.outcome in (Outcome.BROKEN, Outcome.UNTRIED)] == []
+    assert sum(verdict.outcome is Outcome.KEPT for verdict in verdicts) > 3
