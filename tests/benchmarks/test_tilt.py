@@ -10,6 +10,7 @@ from inspect import getsource
 from itertools import pairwise
 from math import inf, isfinite, nan, pi
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,15 +38,14 @@ from benchmarks.tilt import (
 from benchmarks.windows import ANSWERS, Tilt
 from benchmarks.windows.tilt import APPLICATIONS, Application
 from benchmarks.windows.windows import Rows
-from muntin import Aggregate, ClipPolicy, Event, TimestampPolicy, Window, count_by_start, tumbling
+from muntin import Aggregate, ClipPolicy, Event, Module, TimestampPolicy, Window, count_by_start, tumbling
 from muntin.testing import (
-    ColumnarAggregateLaws,
     Computation,
-    OperatorLaws,
+    Outcome,
     Script,
-    StreamOperatorLaws,
     WindowedQuery,
     evaluate,
+    try_laws,
 )
 from tests.docs.pages import DOCS, blocks
 
@@ -53,40 +53,23 @@ FILES = [name for _, name, _ in pkgutil.iter_modules(benchmarks.tilt.__path__, "
 LEVELS = st.sampled_from([0.0, 1.5, -8.25, 3.0, inf, nan, None])
 
 
-class TestCrestFactor(ColumnarAggregateLaws):
-    module = CrestFactor()
-    payloads = LEVELS
+LAWFUL: dict[Module, Any] = {
+    CrestFactor(): LEVELS,
+    Crossings(): st.builds(Averages, st.sampled_from([1.0, 2.0, 3.0, nan]), st.just(2.0)),
+    HeartBeats(rate=50): st.sampled_from([0.0, 1.0, 9.0]),
+    Interpolation(step=3): LEVELS,
+    Kurtosis(): st.none() | st.sampled_from([0.0, 1.5, -8.25, 3.0, nan]),
+    RelativeStrength(): LEVELS,
+    RootMeanSquare(): LEVELS,
+}
 
 
-class TestCrossings(StreamOperatorLaws):
-    module = Crossings()
-    payloads = st.builds(Averages, st.sampled_from([1.0, 2.0, 3.0, nan]), st.just(2.0))
-
-
-class TestHeartBeats(StreamOperatorLaws):
-    module = HeartBeats(rate=50)
-    payloads = st.sampled_from([0.0, 1.0, 9.0])
-
-
-class TestInterpolation(OperatorLaws):
-    module = Interpolation(step=3)
-    payloads = LEVELS
-
-
-class TestKurtosis(ColumnarAggregateLaws):
-    module = Kurtosis()
-    payloads = st.none() | st.sampled_from([0.0, 1.5, -8.25, 3.0, nan])
-    tolerance = 1e-9
-
-
-class TestRelativeStrength(ColumnarAggregateLaws):
-    module = RelativeStrength()
-    payloads = LEVELS
-
-
-class TestRootMeanSquare(ColumnarAggregateLaws):
-    module = RootMeanSquare()
-    payloads = LEVELS
+@pytest.mark.parametrize(("module", "payloads"), LAWFUL.items(), ids=lambda value: getattr(value, "name", ""))
+def test_a_module_keeps_all_laws(module: Module, payloads: Any) -> None:
+    tolerance = {"tolerance": 1e-9} if isinstance(module, Kurtosis) else {}
+    verdicts = list(try_laws(module, payloads=payloads, **tolerance))
+    assert [str(one) for one in verdicts if one.outcome in (Outcome.BROKEN, Outcome.UNTRIED)] == []
+    assert len(verdicts) > 5
 
 
 @pytest.mark.parametrize("name", FILES)

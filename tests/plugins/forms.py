@@ -10,7 +10,7 @@ from typing import Any
 from muntin import ColumnarAggregate
 from muntin.columnar.payloads import observed
 from muntin.schemas import describe
-from muntin.testing import columns
+from muntin.testing import Outcome, columns, try_laws
 
 
 def form_of(module: Any, annotation: Any) -> ColumnarAggregate[Any, Any]:
@@ -48,3 +48,15 @@ def same(left: Any, right: Any) -> bool:
     if type(left) is not type(right):
         return False
     return bool(left == right) or (isinstance(left, float) and isnan(left) and isnan(right))
+
+
+def broken_laws(subject: Any, **given: Any) -> list[str]:
+    """Return what is said of each law that a module or a function breaks, or that cannot be tried on it.
+
+    Args:
+        subject: The module or function.
+        given: Attributes that its laws class may have, such as `payloads`.
+    """
+    verdicts = list(try_laws(subject, **given))
+    assert len(verdicts) > 3
+    return [str(verdict) for verdict in verdicts if verdict.outcome in (Outcome.BROKEN, Outcome.UNTRIED)]

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import strategies as st
 
-from muntin.testing import IncrementalAggregateLaws
 from muntin_adapters import (
     from_aggregate_function,
     from_aggregator,
@@ -18,6 +17,7 @@ from muntin_adapters import (
     from_sqlite_aggregate,
     from_statistic,
 )
+from tests.plugins.forms import broken_laws
 
 
 class MeanFn:
@@ -33,10 +33,6 @@ class MeanFn:
 
     def extract_output(self, accumulator) -> float:
         return accumulator[0] / accumulator[1]
-
-
-class TestCombineFn(IncrementalAggregateLaws):
-    module = from_combine_fn(MeanFn, name="beam.mean", version="1.0.0")()
 
 
 class LargestFn:
@@ -81,10 +77,6 @@ class LargestFn:
         self.is_ready = False
 
 
-class TestCombineFnThatChangesItsAccumulators(IncrementalAggregateLaws):
-    module = from_combine_fn(LargestFn, name="beam.largest", version="1.0.0")(n=3)
-
-
 class GroupsFn:
     """Shares parts of one accumulator with another, and keeps them in a dict with a default."""
 
@@ -106,10 +98,6 @@ class GroupsFn:
         return {group: len(accumulator.pop(group)) for group in list(accumulator)}
 
 
-class TestCombineFnWithNestedAccumulators(IncrementalAggregateLaws):
-    module = from_combine_fn(GroupsFn, name="beam.groups", version="1.0.0")()
-
-
 class WeightedAverage:
     def create_accumulator(self):
         return [0, 0]
@@ -129,10 +117,6 @@ class WeightedAverage:
 
     def get_value(self, accumulator) -> float | None:
         return accumulator[0] / accumulator[1] if accumulator[1] else None
-
-
-class TestAggregateFunctionOfTwoColumns(IncrementalAggregateLaws):
-    module = from_aggregate_function(WeightedAverage, name="flink.weighted", version="1.0.0")()
 
 
 class Reading(NamedTuple):
@@ -165,17 +149,6 @@ class WithRows(WeightedAverage):
         return int(accumulator[0][0])
 
 
-class TestAggregateFunctionWhoseAccumulatorsAreSerialized(IncrementalAggregateLaws):
-    module = from_aggregate_function(
-        WithRows,
-        name="flink.rows",
-        version="1.0.0",
-        serialize=lambda accumulator: list(map(list, accumulator)),
-        deserialize=lambda state: list(map(Row, state)),
-        without=["combine", "remove_events"],
-    )()
-
-
 @dataclass
 class Buffer:
     total: int = 0
@@ -200,14 +173,6 @@ class Average:
         return buffer.total / buffer.count
 
 
-class TestAggregatorWithRecords(IncrementalAggregateLaws):
-    module = from_aggregator(Average, name="spark.average", version="1.0.0")()
-
-
-class TestAggregatorWithDeclaredRecords(IncrementalAggregateLaws):
-    module = from_aggregator(Average, name="spark.average", version="1.0.0", state=Buffer)()
-
-
 class Collecting:
     zero: list[str] = []  # noqa: RUF012  # a value that everybody shares, as a careless writer has it
 
@@ -221,10 +186,6 @@ class Collecting:
     def finish(self, buffer) -> str:
         buffer.sort()
         return "".join(buffer)
-
-
-class TestAggregatorWhoseZeroIsAValue(IncrementalAggregateLaws):
-    module = from_aggregator(Collecting(), name="spark.collecting", version="1.0.0")()
 
 
 class Median:
@@ -242,10 +203,6 @@ class Median:
         return self.values.pop(len(self.values) // 2) if self.values else None
 
 
-class TestSqliteAggregate(IncrementalAggregateLaws):
-    module = from_sqlite_aggregate(Median, name="sqlite.median", version="1.0.0")()
-
-
 class SumOf:
     def __init__(self):
         self.total = 0
@@ -261,10 +218,6 @@ class SumOf:
 
     def finalize(self):
         raise AssertionError("there is value()")
-
-
-class TestSqliteWindowFunction(IncrementalAggregateLaws):
-    module = from_sqlite_aggregate(SumOf, name="sqlite.total", version="1.0.0", input=tuple[int, int], result=int)()
 
 
 class Count:
@@ -312,10 +265,6 @@ class Mean:
         return self.mean
 
 
-class TestStatistic(IncrementalAggregateLaws):
-    module = from_statistic(Mean, name="river.mean", version="1.0.0")()
-
-
 class Covariance:
     """Keeps other statistics, and what is in slots."""
 
@@ -333,10 +282,6 @@ class Covariance:
 
     def get(self) -> float:
         return self.product.get() - self.x.get() * self.y.get()
-
-
-class TestStatisticOfTwoVariables(IncrementalAggregateLaws):
-    module = from_statistic(Covariance, name="river.covariance", version="1.0.0")()
 
 
 class Distinct:
@@ -376,6 +321,33 @@ def test_an_object_that_knows_its_state_is_stored_as_that():
     assert module.add_events(module.create_state(), [1, 2, 3]) == b"2,3"
 
 
-class TestStatisticWithAnObjectThatKnowsItsState(IncrementalAggregateLaws):
-    module = from_statistic(Wrapped, name="river.wrapped", version="1.0.0")()
-    payloads = st.integers(0, 5)
+LAWFUL = (
+    (from_combine_fn(MeanFn, name="beam.mean", version="1.0.0")(), {}),
+    (from_combine_fn(LargestFn, name="beam.largest", version="1.0.0")(n=3), {}),
+    (from_combine_fn(GroupsFn, name="beam.groups", version="1.0.0")(), {}),
+    (from_aggregate_function(WeightedAverage, name="flink.weighted", version="1.0.0")(), {}),
+    (
+        from_aggregate_function(
+            WithRows,
+            name="flink.rows",
+            version="1.0.0",
+            serialize=lambda accumulator: list(map(list, accumulator)),
+            deserialize=lambda state: list(map(Row, state)),
+            without=["combine", "remove_events"],
+        )(),
+        {},
+    ),
+    (from_aggregator(Average, name="spark.average", version="1.0.0")(), {}),
+    (from_aggregator(Average, name="spark.average", version="1.0.0", state=Buffer)(), {}),
+    (from_aggregator(Collecting(), name="spark.collecting", version="1.0.0")(), {}),
+    (from_sqlite_aggregate(Median, name="sqlite.median", version="1.0.0")(), {}),
+    (from_sqlite_aggregate(SumOf, name="sqlite.total", version="1.0.0", input=tuple[int, int], result=int)(), {}),
+    (from_statistic(Mean, name="river.mean", version="1.0.0")(), {}),
+    (from_statistic(Covariance, name="river.covariance", version="1.0.0")(), {}),
+    (from_statistic(Wrapped, name="river.wrapped", version="1.0.0")(), {"payloads": st.integers(0, 5)}),
+)
+
+
+@pytest.mark.parametrize(("module", "given"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
+def test_what_an_adapter_makes_keeps_all_laws(module, given):
+    assert broken_laws(module, **given) == []

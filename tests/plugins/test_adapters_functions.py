@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from muntin.errors import ModuleDefinitionError
 from muntin.schemas import spell
-from muntin.testing import AggregateLaws, equal
+from muntin.testing import equal
 from muntin_adapters import from_array_function, from_function, from_series_function
+from tests.plugins.forms import broken_laws
 
 NOON, MIDNIGHT = datetime(2024, 1, 1, 12, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)
 
@@ -26,18 +27,6 @@ def trimmed(values: list[float], share: float = 0.0) -> float:
     values.sort()  # as careless code does
     cut = int(len(values) * share)
     return sum(values[cut : len(values) - cut]) / (len(values) - 2 * cut)
-
-
-class TestFunction(AggregateLaws):
-    module = from_function(trimmed, name="demo.trimmed", version="1.0.0")(share=0.25)
-
-
-class TestArrayFunction(AggregateLaws):
-    module = from_array_function(np.median, name="numpy.median", version="2", input=float, result=float)()
-
-
-class TestArrayFunctionOfNulls(AggregateLaws):
-    module = from_array_function(np.ma.sum, name="numpy.sum", version="2", input=int | None, result=int | None)()
 
 
 @dataclass(frozen=True)
@@ -51,20 +40,6 @@ def slowest(trips: Any) -> float:
 
 
 TRIPS = st.builds(Trip, st.integers(0, 99).map(float), st.integers(1, 9))
-
-
-class TestArrayFunctionOfRecords(AggregateLaws):
-    module = from_array_function(slowest, name="numpy.slowest", version="1", input=Trip)()
-    payloads = TRIPS
-
-
-class TestSeriesFunction(AggregateLaws):
-    module = from_series_function(pd.Series.mean, name="pandas.mean", version="2", input=float | None, result=float)()
-
-
-class TestSeriesFunctionOfRecords(AggregateLaws):
-    module = from_series_function(slowest, name="pandas.slowest", version="1", input=Trip)()
-    payloads = TRIPS
 
 
 def test_types_and_parameters_come_from_the_function() -> None:
@@ -150,3 +125,18 @@ def test_a_series_knows_its_nulls_and_comes_back_as_it_was(payload_type: Any, pa
 def test_a_function_that_cannot_be_a_module_is_refused(function: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ModuleDefinitionError, match=message):
         from_function(function, name="demo.wrong", version="1.0.0", **options)
+
+
+LAWFUL = (
+    (from_function(trimmed, name="demo.trimmed", version="1.0.0")(share=0.25), {}),
+    (from_array_function(np.median, name="numpy.median", version="2", input=float, result=float)(), {}),
+    (from_array_function(np.ma.sum, name="numpy.sum", version="2", input=int | None, result=int | None)(), {}),
+    (from_array_function(slowest, name="numpy.slowest", version="1", input=Trip)(), {"payloads": TRIPS}),
+    (from_series_function(pd.Series.mean, name="pandas.mean", version="2", input=float | None, result=float)(), {}),
+    (from_series_function(slowest, name="pandas.slowest", version="1", input=Trip)(), {"payloads": TRIPS}),
+)
+
+
+@pytest.mark.parametrize(("module", "given"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
+def test_what_an_adapter_makes_keeps_all_laws(module: Any, given: dict[str, Any]) -> None:
+    assert broken_laws(module, **given) == []

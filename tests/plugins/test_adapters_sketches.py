@@ -9,9 +9,9 @@ import pytest
 from hypothesis import strategies as st
 
 from muntin.errors import ModuleDefinitionError
-from muntin.testing import IncrementalAggregateLaws
 from muntin_adapters import from_sketch
 from muntin_adapters.combinators import skipping_nulls
+from tests.plugins.forms import broken_laws
 
 ds = pytest.importorskip("datasketches", reason="datasketches is not installed, or has no wheel for this Python")
 
@@ -68,19 +68,6 @@ class SmallMedian(MEDIAN):  # type: ignore[misc,valid-type]  # the adapter makes
         super().__init__(k=100)
 
 
-class TestMedian(IncrementalAggregateLaws):
-    module = skipping_nulls(SmallMedian)()
-
-
-class TestTheta(IncrementalAggregateLaws):
-    module = THETA()
-
-
-class TestFrequentStrings(IncrementalAggregateLaws):
-    module = COMMON(8)
-    payloads = st.tuples(st.text("ab", max_size=2), st.integers(1, 9))
-
-
 def in_parts(module: Any, values: list[Any]) -> Any:
     """Return the result of a module whose windows are made of ten slices."""
     states = [module.add_events(module.create_state(), values[start::10]) for start in range(10)]
@@ -134,3 +121,15 @@ def test_parameters_that_the_package_refuses_are_refused_where_the_module_is_mad
 def test_a_sketch_that_is_stored_in_another_form_needs_a_union() -> None:
     with pytest.raises(ModuleDefinitionError, match="to do: give union="):
         from_sketch(ds.update_theta_sketch, get="get_estimate", name="sketches.theta", input=str, result=float, **NAMED)
+
+
+LAWFUL = (
+    (skipping_nulls(SmallMedian)(), {}),
+    (THETA(), {}),
+    (COMMON(8), {"payloads": st.tuples(st.text("ab", max_size=2), st.integers(1, 9))}),
+)
+
+
+@pytest.mark.parametrize(("module", "given"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
+def test_what_an_adapter_makes_keeps_all_laws(module: Any, given: dict[str, Any]) -> None:
+    assert broken_laws(module, **given) == []
