@@ -241,24 +241,6 @@ class Account(ColumnarAggregate[Decimal, Decimal]):
         return components["balance"]
 
 
-HONEST = (
-    Total,
-    Mean,
-    Histogram,
-    Variance,
-    LogSum,
-    Median,
-    Words,
-    Earliest,
-    Busiest,
-    WeightedMean,
-    NullShare,
-    Bits,
-    Count,
-    Account,
-)
-
-
 N = TypeVar("N")
 
 

@@ -164,7 +164,7 @@ def test_instants_are_grouped_as_pandas_groups_them() -> None:
     random = Random(12)
     periods = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
     compared = set_back = 0
-    for zone in random.sample(sorted(available_timezones() - {"localtime"}), 60):
+    for zone in random.sample(sorted(available_timezones() - {"localtime"}), 30):
         stamps = pandas.to_datetime([random.randrange(at("1970-01-01"), at("2037-01-01")) * 1000 for _ in range(12)])
         rules = ZoneInfo(zone)
         local = stamps.tz_localize("UTC").tz_convert(rules).tz_localize(None)
@@ -181,7 +181,7 @@ def test_instants_are_grouped_as_pandas_groups_them() -> None:
                     assert start < window.start <= stamp.value // 1000 < window.start + 2 * HOUR, (zone, size, stamp)
                     set_back += 1
                 compared += 1
-    assert compared == 60 * 12 * len(periods)
+    assert compared == 30 * 12 * len(periods)
     assert set_back < 5
 
 
@@ -303,9 +303,7 @@ def test_days_that_overlap_are_no_grid_where_a_zone_skipped_one(zone: str, skipp
 
 SECONDS = [
     (CalendarWindows(1, 1, "day", "America/Santiago", second=1), timedelta(days=2)),
-    (CalendarWindows(7, 2, "day", "America/Santiago", "1970-01-05 06:00", second=1), timedelta(days=2)),
     (CalendarWindows(1, 3, "day", "Pacific/Kwajalein", reach=40_000, second=1), timedelta(days=7)),
-    (CalendarWindows(1, 1, "month", "America/New_York", second=1), timedelta(days=9)),
     (CalendarWindows(3, 1, "month", "America/New_York", "1970-02-25", second=1), timedelta(days=9)),
     (CalendarWindows(1, 4, "month", second=1), timedelta(days=11)),
 ]

@@ -60,8 +60,6 @@ OTHERS = (
     ProgressPolicyLaws,
     ResultRefinementLaws,
 )
-BY_EXAMPLE = "test_old_states_are_upgraded"
-"""A law on states that its writer gives; `test_versions` has modules that keep it and that break it."""
 MODULE_LAWS = [
     (honest, f"test_{law.replace(' ', '_')}") for honest in HONEST for law in testing.laws_applying_to(honest())
 ]
@@ -152,11 +150,6 @@ def test_a_trigger_that_keeps_all_laws_passes(law: str, trigger: Trigger) -> Non
 def test_the_values_that_a_trigger_reads_must_be_known() -> None:
     with pytest.raises(ModuleDefinitionError, match=r"when 1 reads 'y > 5'.*\n  set the class attribute: values = "):
         check(TriggerLaws, "test_states_are_plain_data", trigger=when("y > 5"))
-
-
-@pytest.mark.parametrize(("honest", "law"), MODULE_LAWS, ids=name_of)
-def test_a_module_that_keeps_all_laws_passes(honest: type[Module], law: str) -> None:
-    check(HONEST[honest], law, module=honest())
 
 
 @pytest.mark.parametrize("law", laws_of(FunctionLaws))

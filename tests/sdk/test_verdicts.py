@@ -43,14 +43,6 @@ def test_an_honest_module_keeps_all_laws_that_apply(honest: type[Module]) -> Non
     assert set(verdicts.values()) <= {Outcome.KEPT, Outcome.SKIPPED}
 
 
-@pytest.mark.parametrize("honest", HONEST, ids=lambda honest: honest.__name__)
-def test_a_hostile_module_is_found_out_under_the_name_of_its_law(honest: type[Module]) -> None:
-    (test, module), *_ = [(test, modules[0]) for (of, test), modules in HOSTILE.items() if of is honest]
-    broken = [verdict for verdict in try_laws(module()) if verdict.outcome is Outcome.BROKEN]
-    assert test.removeprefix("test_").replace("_", " ") in [verdict.law for verdict in broken]
-    assert all(verdict.reason for verdict in broken)
-
-
 @pytest.mark.parametrize(
     ("honest", "test"),
     [
