@@ -46,7 +46,6 @@ QUICK: Final = {
 
 PROGRAMS: Final = (
     "tests/tutorial/",
-    "tests/demo/test_answers",
     "tests/spark/",
     "tests/house/test_session",
     "tests/house/test_java",
