@@ -32,9 +32,9 @@ def questions(source: str) -> Iterator[str]:
             yield from (f"line {node.lineno} imports {'.'.join(name)}" for name in own)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
-def test_nobody_asks_which_evaluator_it_is(file: Path) -> None:
-    assert list(questions(file.read_text(encoding="utf-8"))) == []
+def test_nobody_asks_which_evaluator_it_is() -> None:
+    asked = {file.relative_to(ROOT).as_posix(): list(questions(file.read_text(encoding="utf-8"))) for file in FILES}
+    assert {file: found for file, found in asked.items() if found} == {}
 
 
 @pytest.mark.parametrize(
