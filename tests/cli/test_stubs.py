@@ -72,29 +72,19 @@ def query_modules(stubs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Modu
         del sys.modules[name]
 
 
-def test_a_stub_makes_the_call_that_a_query_would_make(query_modules: Any) -> None:
+def test_a_stub_makes_the_call_that_a_query_would_make_and_says_what_its_module_does(query_modules: Any) -> None:
     assert query_modules.stats.quantile("delay", q=0.9) == module("stats.quantile", "delay", q=0.9)
     assert query_modules.stats.count() == module("stats.count", skip_nulls=False)
     compared = query_modules.stats.average_difference(left="inside", right="outside")
     assert compared == module("stats.average_difference", left="inside", right="outside")
-    assert query_modules.tides.average("metres") == module("tides.average", "metres")
-    assert query_modules.tides.turns("metres", most=timedelta(1)) == module("tides.turns", "metres", most=timedelta(1))
-
-
-def test_a_stub_of_a_trigger_makes_it(query_modules: Any) -> None:
-    trigger = query_modules.tides.patience(members=3)
+    tides = query_modules.tides
+    assert tides.average("metres") == module("tides.average", "metres")
+    assert tides.turns("metres", most=timedelta(1)) == module("tides.turns", "metres", most=timedelta(1))
+    assert tides.range("metres").parameters == {"digits": None}, "a default without a literal is left to the module"
+    assert tides.range("metres", unit="ft").parameters == {"unit": "ft", "digits": None}
+    trigger = tides.patience(members=3)
     assert (trigger.name, trigger.members) == ("tides.patience", 3)
-
-
-def test_a_default_that_has_no_literal_is_left_to_the_module(query_modules: Any) -> None:
-    assert query_modules.tides.range("metres").parameters == {"digits": None}
-    assert query_modules.tides.range("metres", unit="ft").parameters == {"unit": "ft", "digits": None}
-
-
-def test_a_stub_says_what_the_module_does_reads_and_returns(query_modules: Any) -> None:
-    assert inspect.getdoc(query_modules.tides.above) == (
-        "Return the share of the window above a level.\n\nReads float, returns float."
-    )
+    assert inspect.getdoc(tides.above) == "Return the share of the window above a level.\n\nReads float, returns float."
 
 
 def test_a_type_checker_completes_and_refuses(
@@ -111,17 +101,14 @@ def test_a_type_checker_completes_and_refuses(
     assert [file.name for file in found if file != query] == []
 
 
-def test_stubs_are_the_same_each_time(stubs: Path, muntin: Callable[..., Done]) -> None:
+def test_a_build_can_ask_whether_stubs_are_up_to_date_and_write_the_same_again(
+    stubs: Path, allow: Callable[..., None], muntin: Callable[..., Done]
+) -> None:
     before = {file.name: file.read_text("utf-8") for file in stubs.iterdir()}
+    assert muntin("stubs", "--output", stubs, "--check").code == 0
     assert muntin("stubs", "--output", stubs).code == 0
     assert {file.name: file.read_text("utf-8") for file in stubs.iterdir()} == before
     assert set(before) == {"__init__.py", "stats.py", "tides.py"}
-
-
-def test_a_build_can_ask_whether_they_are_up_to_date(
-    stubs: Path, allow: Callable[..., None], muntin: Callable[..., Done]
-) -> None:
-    assert muntin("stubs", "--output", stubs, "--check").code == 0
     allow("tides")
     done = muntin("stubs", "--output", stubs, "--check")
     assert (done.code, done.output) == (
