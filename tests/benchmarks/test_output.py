@@ -117,10 +117,6 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     assert "2024-05-01 08:00" in page
 
 
-def test_the_page_can_do_without_a_chart() -> None:
-    assert "<img" not in write_page([good()], None, WHEN)
-
-
 def test_all_files_are_written(tmp_path: Path) -> None:
     write_files([good()], options_of(tmp_path), WHEN)
     made = {path.name for path in tmp_path.iterdir()}
