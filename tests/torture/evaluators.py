@@ -77,7 +77,7 @@ def crashing(seed: int, folder: Path) -> Figures:
     if stamp is TimestampPolicy.TIME_BOUND:
         emit = EmitPolicy.EAGER  # nothing else is accepted
     elif emit is EmitPolicy.EAGER and module.contract is OutputContract.TIME_BOUND:
-        emit = EmitPolicy.SPECULATIVE  # what a module promises by its contract cuts off results: the kind time-bound
+        emit = EmitPolicy.SPECULATIVE  # what a module promises by its contract cuts off results: scenarios draw those
     script = _stream(random, module.input_field(), is_revised=not isinstance(emit, EarlyEmission))
     survived = crash_everywhere(script, query, emit=emit)
     return {"streams": 1, "steps": survived.steps, "evaluations": 3 * len(survived.evaluators)}

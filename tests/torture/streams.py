@@ -23,11 +23,9 @@ from tests.differential.early import EarlyCase, run_early
 from tests.differential.lives import OWN, LivesCase
 from tests.differential.lives import run as run_lives
 from tests.differential.modules import SHAPES
-from tests.differential.ordered import ORDERED, OrderedCase
 from tests.differential.patterns import LivesPatternRun, PatternRun, punctuated_in_part, with_composite_keys
 from tests.differential.test_early import HOPPING
-from tests.differential.test_inputs import insertions, samples, some_policies
-from tests.differential.test_time_bound import FIXED_VALUES, run_every_tick, run_every_tick_of_any_window
+from tests.differential.test_inputs import insertions, samples
 from tests.torture.kind import Figures, Trial
 
 
@@ -72,32 +70,6 @@ def general(seed: int, folder: Path) -> Figures:
         check(case, stream, run)
     else:
         run(case, stream)
-    return _figures(stream)
-
-
-@of_any_size
-def ordered(seed: int, folder: Path) -> Figures:
-    """Run modules that read the order of events, whose times tie."""
-    random = Random(seed)
-    window, shape, clip = random.choice(list(BY_NAME)), random.choice(list(ORDERED)), random.choice(list(ClipPolicy))
-    case = OrderedCase(window, shape, clip, emit=random.choice(list(EmitPolicy)), has_ids=random.random() < 0.7)
-    stream = case.another_stream(random.randrange(10**9)) if case.has_ids else insertions(case)
-    check(case, stream, run)
-    return _figures(stream)
-
-
-@of_any_size
-def time_bound(seed: int, folder: Path) -> Figures:
-    """Run a query whose output must not start before its cause."""
-    random = Random(seed)
-    window = random.choice(list(WINDOWS))
-    shape = random.choice(
-        FIXED_VALUES if WINDOWS[window].ends_move else sorted({shape for shape, _ in some_policies()})
-    )
-    clip = random.choice([clip for of, clip in some_policies() if of == shape])
-    case = Case(window, shape, clip, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
-    stream = case.another_stream(random.randrange(10**9))
-    check(case, stream, run_every_tick_of_any_window if WINDOWS[window].ends_move else run_every_tick)
     return _figures(stream)
 
 
@@ -159,7 +131,7 @@ def patterns(seed: int, folder: Path) -> Figures:
 def without_special_assigners(seed: int, folder: Path) -> Figures:
     """Run one of the above with Muntin's own kinds of windows cut by the general assigner."""
     with patch.dict(SPECIAL, clear=True):
-        return (general, general, time_bound, early, lives)[seed % 5](seed, folder)
+        return (general, general, early, lives)[seed % 4](seed, folder)
 
 
 def _stream(random: Random, *, has_revisions: bool) -> Script:
