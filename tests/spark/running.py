@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin_engine import Query
+from muntin_engine import Query, Sink
 from muntin_engine.metrics import shown_names
 
 _FIRST_FILE = 1_700_000_000
@@ -82,12 +82,36 @@ class Outcome:
         return sum(counts[name] for counts in self.counts)
 
 
+@dataclass
+class Kept(Sink):
+    """Keeps the rows of each micro-batch, and how often it was written."""
+
+    batches: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    writes: list[int] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+
+    def take_count(self, rows: int) -> None:
+        self.counts.append(rows)
+
+    def open(self, query_id: str) -> None:
+        self.runs.append(query_id)
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        self.writes.append(batch_id)
+        self.batches[batch_id] = collect(batch)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for number in sorted(self.batches) for row in self.batches[number]]
+
+
 def run(df: DataFrame, checkpoint: Path, metrics_name: str = "muntin") -> Outcome:
     """Run a streaming query until its input is used up."""
     outcome = Outcome()
     query = start(df, checkpoint, outcome)
     query.awaitTermination()
-    outcome.counts = list(_counts(query, metrics_name))
+    outcome.counts = list(counts_of(query, metrics_name))
     return outcome
 
 
@@ -158,7 +182,8 @@ def _without_timestamps(of: pa.DataType) -> pa.DataType:
     return pa.list_(_without_timestamps(of.value_type)) if pa.types.is_list(of) else of
 
 
-def _counts(query: StreamingQuery, metrics_name: str) -> Iterator[dict[str, int]]:
+def counts_of(query: Any, metrics_name: str = "muntin") -> Iterator[dict[str, int]]:
+    """Yield the observed metrics of each micro-batch of a query that had any."""
     for progress in query.recentProgress:
         metrics = progress["observedMetrics"]
         observed = next((metrics[raw] for raw, shown in shown_names(metrics).items() if shown == metrics_name), None)

@@ -9,12 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from muntin import tumbling
-from muntin_engine import Query, events, module
+from muntin_engine import Query, batch_metrics, events, module
 from tests.spark.modules import Count, Farthest, Total
-from tests.spark.running import read_stream, run, write_batches
+from tests.spark.running import Kept, Outcome, counts_of, read_stream, write_batches
 
 SCHEMA = pa.schema(
     [
@@ -68,13 +67,13 @@ def _tables() -> list[pa.Table]:
 
 def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: SparkSession, tmp_path: Path) -> None:
     folder = write_batches(tmp_path / "stream", _tables())
-    results = run(query(spark, folder).results(), tmp_path / "results")
-    late, rejected = query(spark, folder).named("late").late(), query(spark, folder).named("rejected").rejected()
-    both = late.withColumn("is_late", F.lit(True)).union(rejected.withColumn("is_late", F.lit(False)))
-    refused = run(both, tmp_path / "refused").rows
+    kept: dict[str, Any] = {name: Kept() for name in ("results", "late", "rejected")}
+    running = query(spark, folder).write(checkpoint=tmp_path / "checkpoint", trigger="available_now", **kept)
+    running.awaitTermination()
 
-    assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results.rows] == [("a", 10, 3, 3.0)]
-    assert _ids_by_reason([row for row in refused if not row["is_late"]]) == {
+    results, late, rejected = (kept[name].rows for name in ("results", "late", "rejected"))
+    assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results] == [("a", 10, 3, 3.0)]
+    assert _ids_by_reason(rejected) == {
         "duplicate id": [1],
         "null time": [1, 2],
         "empty lifetime": [1, 3],
@@ -83,12 +82,13 @@ def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: 
         "stale revision": [1],
         "unknown event": [7],
     }
-    assert _ids_by_reason([row for row in refused if row["is_late"]]) == {"late": [1, 9]}
-    assert (results.total("late"), results.total("rejected")) == (2, 10)
-    assert (results.total("accepted"), results.total("skipped:total")) == (3, 1)
-    assert "skipped:n" not in results.counts[0]
+    assert _ids_by_reason(late) == {"late": [1, 9]}
+    outcome = Outcome(counts=list(counts_of(running)))
+    assert (outcome.total("late"), outcome.total("rejected")) == (2, 10)
+    assert (outcome.total("accepted"), outcome.total("skipped:total")) == (3, 1)
+    assert "skipped:n" not in outcome.counts[0]
 
-    row = next(row for row in refused if json.loads(row["row"])["key"] == "b")
+    row = next(row for row in late if json.loads(row["row"])["key"] == "b")
     assert "7 ticks behind the watermark 12" in row["message"]
     shown = {"key": "b", "what": "insert", "id": 1, "from": 5, "to": 15, "new": None, "x": 1.0}
     assert json.loads(row["row"]) == shown
@@ -136,17 +136,18 @@ def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
         limited = stream.shedding(most_held=most_held, when_full=when_full)
         return limited.window(tumbling(50)).aggregate(n=module(Count))
 
-    results = run(guarded(2).results(), tmp_path / "results")
-    assert {row["key"]: row["n"] for row in results.rows} == {"a": 2, "b": 2}
-    assert (results.total("shed"), results.total("late"), results.total("accepted")) == (3, 0, 4)
-
+    kept: list[dict[str, Any]] = []
     late: list[dict[str, Any]] = []
     running = guarded(2).write(
+        results=lambda rows, _: kept.extend(row.asDict() for row in rows.collect()),
         late=lambda rows, _: late.extend(row.asDict() for row in rows.collect()),
         checkpoint=tmp_path / "checkpoint",
         trigger="available_now",
     )
     running.awaitTermination()
+    assert {row["key"]: row["n"] for row in kept} == {"a": 2, "b": 2}
+    metrics = [batch_metrics(progress)["muntin"] for progress in running.recentProgress]
+    assert [sum(getattr(found, name) or 0 for found in metrics) for name in ("shed", "late", "accepted")] == [3, 0, 4]
     assert _ids_by_reason(late) == {"shed": [3, 4, 8]}
     assert {row["late_by"] for row in late} == {None}
     guarded(3).check_checkpoint(tmp_path / "checkpoint", late=True)

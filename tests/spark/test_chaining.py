@@ -22,8 +22,8 @@ MINUTE = 60_000_000
 
 @pytest.fixture(scope="module")
 def minutes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    """A point every half minute, in three batches, and one far behind them that closes what was."""
-    halves = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 60]]
+    """A point every half minute, in two batches, and one far behind them that closes what was."""
+    halves = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 60]]
     tables = [
         pa.table({"at": pa.array([half * MINUTE // 2 for half in batch], pa.timestamp("us", tz="UTC"))})
         for batch in halves
@@ -84,11 +84,8 @@ def test_sparks_own_window_over_the_results_of_a_query(minutes: DataFrame, tmp_p
 
 
 def test_sparks_watermark_goes_on_where_no_window_has_a_result(spark: SparkSession, tmp_path: Path) -> None:
-    marks = [(0, "insert"), (1, "insert"), (2, "insert"), (30, "punctuate"), (31, "insert")]
-    tables = [
-        pa.table({"at": pa.array([minute * MINUTE], pa.timestamp("us", tz="UTC")), "change": [change]})
-        for minute, change in marks
-    ]
+    marks = [((0, 1, 2), "insert"), ((30,), "punctuate"), ((31,), "insert")]
+    tables = [pa.table({"at": minutes_of(*minutes), "change": [change] * len(minutes)}) for minutes, change in marks]
     df = stream_of(spark, tmp_path / "input", tables)
     query = events(df, at="at", change="change", buckets=2).window(tumbling("1 minute")).aggregate(n=module(Count))
     results = query.results(watermark="closed")
@@ -172,7 +169,7 @@ def test_results_that_may_start_before_the_output_watermark_have_none_of_sparks(
 def test_a_query_over_windows_that_each_key_cuts_for_itself(spark: SparkSession, tmp_path: Path) -> None:
     """Buckets differ in how far their results are settled; what the second query has is right all the same."""
     bikes = [("a", 0, 40), ("b", 1, 3), ("c", 2, 9), ("a", 10, 12), ("b", 11, 90), ("c", 30, 31), ("a", 60, 61)]
-    batches = [bikes[place : place + 2] for place in range(0, len(bikes), 2)]
+    batches = [bikes[place : place + 3] for place in range(0, len(bikes), 3)]
     tables = [
         pa.table({"k": [k for k, _, _ in rows], "from": [s for _, s, _ in rows], "to": [e for _, _, e in rows]})
         for rows in batches
@@ -213,8 +210,8 @@ def test_early_results_that_stay_are_no_events(minutes: DataFrame) -> None:
 
 
 def test_a_join_with_another_stream_lets_go_what_has_no_partner(spark: SparkSession, tmp_path: Path) -> None:
-    left = [(5, "insert"), (6, "insert"), (30, "punctuate"), (31, "insert")]
-    tables = [pa.table({"at": minutes_of(minute), "change": [change]}) for minute, change in left]
+    left = [((5, 6), "insert"), ((30,), "punctuate"), ((31,), "insert")]
+    tables = [pa.table({"at": minutes_of(*minutes), "change": [change] * len(minutes)}) for minutes, change in left]
     df = stream_of(spark, tmp_path / "left", tables)
     query = events(df, at="at", change="change", buckets=2).window(tumbling("1 minute")).aggregate(n=module(Count))
     right = [pa.table({"seen": minutes_of(minute), "rides": [1]}) for minute in (5, 40)]

@@ -43,8 +43,7 @@ BATCHES = [
     for rows in (
         [insert("a", 1, 1), insert("a", 4, 2), insert("b", 2, 5, "tick")],
         [insert("a", 5, 3, "end"), {"change": "signal", "name": "dusk"}, {"change": "signal", "name": "dawn"}],
-        [insert("b", 12, 1), {"change": "punctuate", "at": 10}],
-        [{"change": "signal", "name": "dusk"}],
+        [insert("b", 12, 1), {"change": "punctuate", "at": 10}, {"change": "signal", "name": "dusk"}],
         [{"change": "close"}],
     )
 ]

@@ -17,7 +17,7 @@ from muntin.errors import QueryError
 from muntin.rows import last
 from muntin_engine import events, module
 from tests.spark.modules import Count, Lifetimes
-from tests.spark.running import collect_together, run, stream_of
+from tests.spark.running import Kept, collect_together, stream_of
 
 
 def test_windows_over_milliseconds_are_as_long_as_they_say(spark: SparkSession) -> None:
@@ -104,13 +104,15 @@ def test_a_stream_of_decimals_says_late_and_bad_rows_in_decimals(spark: SparkSes
         spark, tmp_path / "in", [batch("1.10", "3.00"), batch("1.20", "2.60", f"{2**62}.00", ""), batch("9")]
     )
     query = events(df, at="mark", delay=Decimal("0.50"), buckets=1).window(tumbling(STEP)).aggregate(n=module(Count))
-    ends = [(row["window"]["end"], row["n"]) for row in run(query.results(), tmp_path / "results").rows]
+    kept: dict[str, Any] = {name: Kept() for name in ("results", "late", "rejected")}
+    query.write(checkpoint=tmp_path / "checkpoint", trigger="available_now", **kept).awaitTermination()
+    ends = [(row["window"]["end"], row["n"]) for row in kept["results"].rows]
     assert sorted(ends) == [(Decimal("1.25"), 1), (Decimal("2.75"), 1), (Decimal("3.25"), 1)]
-    (late,) = run(query.named("late").late(), tmp_path / "late").rows
+    (late,) = kept["late"].rows
     assert json.loads(late["row"]) == {"mark": "1.20"}
     assert late["late_by"] == 130
     assert "1.20" in late["message"]
-    far, missing = run(query.named("rejected").rejected(), tmp_path / "rejected").rows
+    far, missing = kept["rejected"].rows
     assert (far["reason"], missing["reason"]) == ("time out of range", "null time")
     assert json.loads(far["row"])["mark"] == f"{2**62}.00"
 

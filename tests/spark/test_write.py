@@ -20,7 +20,7 @@ from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fo
 from muntin_engine.errors import SinkError, StateError, StateMismatchError
 from muntin_engine.spark.failures import root_cause
 from tests.spark.modules import Count, Members
-from tests.spark.running import collect, read_stream, stream_of, write_batches
+from tests.spark.running import Kept, collect, read_stream, stream_of, write_batches
 
 SCHEMA = pa.schema([("change", pa.string()), ("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())])
 
@@ -54,6 +54,9 @@ BATCHES = [
     batch(("insert", "a", 3, 3), ("insert", "a", 15, 15), ("insert", "b", 20, 20), ("delete", "b", 21, 21)),
     batch(("close", None, None, None)),
 ]
+OPEN = [pa.concat_tables(BATCHES[:2]), BATCHES[2]]
+"""The same in fewer micro-batches, and not closed."""
+
 CLOSED = [("a", 0, [1]), ("a", 10, [12, 15]), ("b", 0, [4]), ("b", 20, [20])]
 
 
@@ -66,8 +69,7 @@ def stream(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dat
 @pytest.fixture(scope="module")
 def short(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
     """The same rows in two micro-batches."""
-    halves = [pa.concat_tables(BATCHES[:2]), pa.concat_tables(BATCHES[2:])]
-    return stream_of(spark, tmp_path_factory.mktemp("short"), halves)
+    return stream_of(spark, tmp_path_factory.mktemp("short"), [OPEN[0], pa.concat_tables(BATCHES[2:])])
 
 
 def windows(stream: DataFrame, **modules: Any) -> Query:
@@ -90,30 +92,6 @@ def lose_commit(checkpoint: Path, batch_id: int) -> None:
 
 
 @dataclass
-class Kept(Sink):
-    """Keeps the rows of each micro-batch, and how often it was written."""
-
-    batches: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    writes: list[int] = field(default_factory=list)
-    runs: list[str] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
-
-    def take_count(self, rows: int) -> None:
-        self.counts.append(rows)
-
-    def open(self, query_id: str) -> None:
-        self.runs.append(query_id)
-
-    def write(self, batch: DataFrame, batch_id: int) -> None:
-        self.writes.append(batch_id)
-        self.batches[batch_id] = collect(batch)
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        return [row for number in sorted(self.batches) for row in self.batches[number]]
-
-
-@dataclass
 class Failing(Kept):
     """Has no room for a micro-batch when that first comes."""
 
@@ -125,7 +103,7 @@ class Failing(Kept):
             raise OSError("the sink is full")
 
 
-def test_all_outputs_come_from_one_evaluation(spark: SparkSession, stream: DataFrame, tmp_path: Path) -> None:
+def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFrame, tmp_path: Path) -> None:
     looked: list[int] = []
 
     def look(late: DataFrame, batch_id: int) -> None:
@@ -134,22 +112,20 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, stream: DataF
         late.take(1)  # of an operator whose other buckets nobody asked for, Spark would refuse the micro-batch
 
     told = tmp_path / "told"
-    query = windows(stream, m=module(Members, "x"), s=module(Told, "x", file=str(told)))
+    query = windows(short, m=module(Members, "x"), s=module(Told, "x", file=str(told)))
     rejected, progress = Kept(), Kept()
     run(query, tmp_path, results=tmp_path / "results", late=look, rejected=rejected, progress=progress)
 
     found = read(spark, tmp_path / "results")
     assert sorted((row["key"], row["window"]["start"], row["m"]) for row in found) == CLOSED
-    assert {(row["batch"], row["window"]["start"]) for row in found} == {(1, 0), (3, 10), (3, 20)}
+    assert {(row["batch"], row["window"]["start"]) for row in found} == {(0, 0), (1, 10), (1, 20)}
     assert told.read_text().count("computed") == len(CLOSED)
-    assert looked == rejected.writes == progress.writes == [0, 1, 2, 3]
+    assert looked == rejected.writes == progress.writes == [0, 1]
     assert [row["reason"] for row in rejected.rows] == ["unknown change"]
     names = ("batch_id", "accepted", "late", "rejected", "results", "watermark")
     assert [tuple(row[name] for name in names) for row in progress.rows] == [
-        (0, 3, 0, 0, 0, None),
-        (1, 0, 0, 0, 2, 10),
-        (2, 2, 1, 1, 0, 10),
-        (3, 0, 0, 0, 2, 2**63 - 1),
+        (0, 3, 0, 0, 2, 10),
+        (1, 2, 1, 1, 2, 2**63 - 1),
     ]
     assert len(rejected.runs) == 1
 
@@ -177,9 +153,9 @@ def test_late_rows_are_kept_where_slices_would_only_count_them(
 
 
 def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
-    spark: SparkSession, stream: DataFrame, tmp_path: Path
+    spark: SparkSession, short: DataFrame, tmp_path: Path
 ) -> None:
-    query = windows(stream, m=module(Members, "x"))
+    query = windows(short, m=module(Members, "x"))
     failing, progress = Failing(full_in=1), Kept()
     sinks = {"results": tmp_path / "results", "rejected": failing, "progress": progress}
     with pytest.raises(StreamingQueryException) as failure:
@@ -188,14 +164,14 @@ def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
     assert str(failure.value).startswith("rejected=Failing(")
     assert "SinkError: rejected=Failing(" in said
     assert "failed in micro-batch 1: OSError: the sink is full" in said
-    assert len(read(spark, tmp_path / "results")) == 2  # the sink before it has the micro-batch already
+    assert len(read(spark, tmp_path / "results")) == 4  # the sink before it has the micro-batch already
     assert progress.writes == [0]
 
     run(query, tmp_path, **sinks)
     found = read(spark, tmp_path / "results")
     assert sorted((row["key"], row["window"]["start"], row["m"]) for row in found) == CLOSED
-    assert failing.writes == [0, 1, 1, 2, 3]
-    assert progress.writes == [0, 1, 2, 3]
+    assert failing.writes == [0, 1, 1]
+    assert progress.writes == [0, 1]
     assert len(set(failing.runs)) == 1
     assert len(failing.runs) == 2
 
@@ -206,7 +182,7 @@ def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
     assert "results holds the output of another query" in root_cause(failure.value)
 
     shutil.rmtree(tmp_path / "results")
-    with pytest.raises(StateError, match=r"results is gone or empty, and the checkpoint .* up to 3 there\n") as caught:
+    with pytest.raises(StateError, match=r"results is gone or empty, and the checkpoint .* up to 1 there\n") as caught:
         run(query, tmp_path, **sinks)
     assert "put the folder back, or start with a new checkpoint" in str(caught.value)
     run(query, tmp_path, **(sinks | {"results": tmp_path / "results from now on"}))
@@ -332,15 +308,15 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
 
 
 def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    open_stream = stream_of(spark, tmp_path / "stream", BATCHES[:3])
+    open_stream = stream_of(spark, tmp_path / "stream", OPEN)
     query = windows(open_stream, n=module("stats.count"), s=module("stats.sum", "x"))
     progress = Kept()
     sinks: dict[str, Any] = {
         "results": tmp_path / "results",
-        "rejected": Failing(full_in=3),
+        "rejected": Failing(full_in=2),
         "progress": progress,
     }
-    with pytest.raises(SinkError, match="failed in micro-batch 3: OSError: the sink is full"):
+    with pytest.raises(SinkError, match="failed in micro-batch 2: OSError: the sink is full"):
         run(query, tmp_path, **sinks, on_end="close")
     with pytest.raises(
         StateError, match=r"was being closed when that was cut short.*\n.*\n  call query.close_checkpoint"
@@ -352,8 +328,8 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
         (row["batch"], row["key"], row["window"]["start"], row["n"], row["s"])
         for row in read(spark, tmp_path / "results")
     ]
-    assert sorted(found) == [(1, "a", 0, 1, 1), (1, "b", 0, 1, 4), (3, "a", 10, 2, 27), (3, "b", 20, 1, 20)]
-    assert [(row["batch_id"], row["results"], row["watermark"]) for row in progress.rows][-1] == (3, 2, 2**63 - 1)
+    assert sorted(found) == [(0, "a", 0, 1, 1), (0, "b", 0, 1, 4), (2, "a", 10, 2, 27), (2, "b", 20, 1, 20)]
+    assert [(row["batch_id"], row["results"], row["watermark"]) for row in progress.rows][-1] == (2, 2, 2**63 - 1)
     is_closed = r"checkpoint is closed: its last windows came out, so every row that came now would be late"
     with pytest.raises(StateError, match=is_closed):
         run(query, tmp_path, **sinks)
@@ -362,12 +338,14 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
 
 
 def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    keyed = events(stream_of(spark, tmp_path / "stream", BATCHES[:3]), key="key", at="at", change="change", buckets=2)
+    keyed = events(stream_of(spark, tmp_path / "stream", OPEN), key="key", at="at", change="change", buckets=2)
     query = keyed.window(tumbling(10), emit="speculative").aggregate(m=module(Members, "x"))
     table, kept = ChangelogTable(tmp_path / "tablé of [all] rows"), Kept()
     place = tmp_path / "checkpoint é 1"
     running = query.write(checkpoint=place, results=table, progress=kept, trigger="1 ms", on_end="close")
     running.processAllAvailable()
+    assert running.isActive
+    assert running.lastProgress is not None
     assert running.name == "tumbling(10) by key"
     assert len(collect(table.final(spark))) < len(CLOSED)
     running.stop()
@@ -377,17 +355,3 @@ def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkS
     assert sorted(found) == CLOSED
     assert table.watermark == 2**63 - 1
     assert kept.writes == sorted(set(kept.writes))
-
-
-def test_a_trigger_in_time_goes_on_until_it_is_stopped(short: DataFrame, tmp_path: Path) -> None:
-    kept = Kept()
-    query = windows(short, n=module(Count))
-    running = query.write(checkpoint=tmp_path, results=kept, trigger="10 milliseconds", name="counts")
-    try:
-        running.processAllAvailable()
-        assert running.isActive
-        assert running.name == "counts"
-    finally:
-        running.stop()
-    assert len(kept.rows) == len(CLOSED)
-    assert running.lastProgress is not None
