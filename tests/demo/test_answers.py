@@ -29,7 +29,7 @@ class CutShort(Run):
 
     def start(self, spark: SparkSession) -> StreamingQuery:
         query = super().start(spark)
-        while not self.batches_done() and not query.awaitTermination(0.1):
+        while not self.batches_done() and not query.awaitTermination(0.1):  # type: ignore[arg-type]  # of any length
             continue
         query.stop()
         raise Py4JNetworkError("the JVM is gone")

@@ -127,7 +127,7 @@ def test_a_function_that_cannot_be_a_module_is_refused(function: Any, options: d
         from_function(function, name="demo.wrong", version="1.0.0", **options)
 
 
-LAWFUL = (
+LAWFUL: tuple[tuple[Any, dict[str, Any]], ...] = (
     (from_function(trimmed, name="demo.trimmed", version="1.0.0")(share=0.25), {}),
     (from_array_function(np.median, name="numpy.median", version="2", input=float, result=float)(), {}),
     (from_array_function(np.ma.sum, name="numpy.sum", version="2", input=int | None, result=int | None)(), {}),

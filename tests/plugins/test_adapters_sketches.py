@@ -123,7 +123,7 @@ def test_a_sketch_that_is_stored_in_another_form_needs_a_union() -> None:
         from_sketch(ds.update_theta_sketch, get="get_estimate", name="sketches.theta", input=str, result=float, **NAMED)
 
 
-LAWFUL = (
+LAWFUL: tuple[tuple[Any, dict[str, Any]], ...] = (
     (skipping_nulls(SmallMedian)(), {}),
     (THETA(), {}),
     (COMMON(8), {"payloads": st.tuples(st.text("ab", max_size=2), st.integers(1, 9))}),
