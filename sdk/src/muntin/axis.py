@@ -263,6 +263,29 @@ def moment(instant: int) -> datetime | None:
     return None if instant == INFINITY else _EPOCH + timedelta(microseconds=instant)
 
 
+class Extent:
+    """A stretch `[start, end)` of the axis, in ticks."""
+
+    __slots__ = ()
+    start: int
+    end: int
+
+    @property
+    def duration(self) -> int:
+        """Its length in ticks; meaningless while the end is `INFINITY`."""
+        return self.end - self.start
+
+    @property
+    def starts_at(self) -> datetime | None:
+        """The start as a UTC datetime, where ticks are microseconds; None for the global window."""
+        return None if self.start == EARLIEST else moment(self.start)
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """The end as a UTC datetime, where ticks are microseconds; None while it is not known."""
+        return moment(self.end)
+
+
 class Axis(StrEnum):
     """The unit of a query's ticks, which decides how they are printed.
 

@@ -149,18 +149,12 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
                 raise StreamError(f"event {change.id!r} is inserted twice: {known} and {change.event}", id=change.id)
             table[identity] = change.event
         elif isinstance(change, Revision):
-            _revise(table, change)
+            identity = (change.id, change.event.start)
+            if (known := table.get(identity)) != change.event:
+                told = f"a revision of event {change.id!r} expects {change.event}, the table has {known}"
+                raise StreamError(told, id=change.id)
+            if change.is_retraction:
+                del table[identity]
+            else:
+                table[identity] = Event(change.event.start, change.new_end, change.event.payload)
     return table
-
-
-def _revise(table: dict[Identity, Event[P]], change: Revision[P]) -> None:
-    identity = (change.id, change.event.start)
-    known = table.get(identity)
-    if known != change.event:
-        raise StreamError(
-            f"a revision of event {change.id!r} expects {change.event}, the table has {known}", id=change.id
-        )
-    if change.is_retraction:
-        del table[identity]
-    else:
-        table[identity] = Event(known.start, change.new_end, known.payload)

@@ -11,12 +11,11 @@ classes of events differ only in how they get their end (section II.B):
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Generic, Self
 
 from typing_extensions import TypeVar
 
-from muntin.axis import INFINITY, moment
+from muntin.axis import INFINITY, Extent
 from muntin.errors import StreamError
 
 P = TypeVar("P", covariant=True)
@@ -24,7 +23,7 @@ P = TypeVar("P", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Lifetime:
+class Lifetime(Extent):
     """A half-open, non-empty stretch `[start, end)` of the axis, in ticks.
 
     Raises:
@@ -45,24 +44,9 @@ class Lifetime:
             )
 
     @property
-    def duration(self) -> int:
-        """Its length in ticks; meaningless when `is_open`."""
-        return self.end - self.start
-
-    @property
     def is_open(self) -> bool:
         """True while the end is not known."""
         return self.end == INFINITY
-
-    @property
-    def starts_at(self) -> datetime | None:
-        """The start as a UTC datetime, where ticks are microseconds."""
-        return moment(self.start)
-
-    @property
-    def ends_at(self) -> datetime | None:
-        """The end as a UTC datetime, where ticks are microseconds; None while it is not known."""
-        return moment(self.end)
 
     def overlaps(self, other: Lifetime) -> bool:
         """True if the two share at least one tick."""
@@ -70,7 +54,7 @@ class Lifetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Event(Generic[P]):
+class Event(Extent, Generic[P]):
     """A payload with its lifetime `[start, end)`.
 
     Time-sensitive modules read events and may return them; time-insensitive ones see payloads only.
@@ -114,18 +98,3 @@ class Event(Generic[P]):
     def lifetime(self) -> Lifetime:
         """The stretch over which the payload holds."""
         return Lifetime(self.start, self.end)
-
-    @property
-    def duration(self) -> int:
-        """Its length in ticks; meaningless while the end is `INFINITY`."""
-        return self.end - self.start
-
-    @property
-    def starts_at(self) -> datetime | None:
-        """The start as a UTC datetime, where ticks are microseconds."""
-        return moment(self.start)
-
-    @property
-    def ends_at(self) -> datetime | None:
-        """The end as a UTC datetime, where ticks are microseconds; None while it is not known."""
-        return moment(self.end)

@@ -20,6 +20,7 @@ from muntin.changes import Punctuation
 from muntin.errors import StreamError
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
+from muntin.testing.streams import chains
 
 Arrival = tuple[int, float, KeyedChange]
 """The time at which a change arrives, its place among those that arrive with it, and the change."""
@@ -134,11 +135,8 @@ def _arriving(script: Script, delay: Callable[[KeyedChange], int], random: Rando
     """Return the changes in order of arrival; those of one event keep their order."""
     if script.illegal():
         raise StreamError("a script with illegal steps has no meaning to keep", illegal=script.illegal())
-    lives: dict[tuple[Hashable, Hashable, int], list[KeyedChange]] = {}
-    for step in script.changes():
-        lives.setdefault((step.key, step.change.id, step.change.event.start), []).append(step)
     arriving: list[Arrival] = []
-    for life in lives.values():
+    for life in chains(script.changes()):
         times = accumulate((step.change.sync_time + delay(step) for step in life), max)
         arriving += zip(times, sorted(random.random() for _ in life), life, strict=True)
     return sorted(arriving, key=lambda arrival: arrival[:2])
@@ -146,12 +144,10 @@ def _arriving(script: Script, delay: Callable[[KeyedChange], int], random: Rando
 
 def _in_any_order(random: Random, block: Sequence[Arrival]) -> list[KeyedChange]:
     """Return the changes of a block in random order, those of one event in theirs."""
-    lives: dict[tuple[Hashable, Hashable, int], list[KeyedChange]] = {}
-    for _, _, step in block:
-        lives.setdefault((step.key, step.change.id, step.change.event.start), []).append(step)
-    places = [place for place, life in enumerate(lives.values()) for _ in life]
+    lives = list(chains([step for _, _, step in block]))
+    places = [place for place, life in enumerate(lives) for _ in life]
     random.shuffle(places)
-    following = [iter(life) for life in lives.values()]
+    following = list(map(iter, lives))
     return [next(following[place]) for place in places]
 
 

@@ -91,7 +91,7 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
     random = Random(seed)
     fixed = [step for step in script.steps if not isinstance(step, KeyedChange)]
     placed: list[tuple[float, int, Step]] = [(place, 1, step) for place, step in enumerate(fixed, 1)]
-    for chain in _chains(script.changes()):
+    for chain in chains(script.changes()):
         places = _places(random, chain, fixed, early_revisions=early_revisions)
         placed += zip(places, [0] * len(chain), chain, strict=True)
     placed.sort(key=lambda item: item[:2])
@@ -184,7 +184,7 @@ def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) ->
     return steps
 
 
-def _chains(changes: Sequence[KeyedChange]) -> Iterable[list[KeyedChange]]:
+def chains(changes: Sequence[KeyedChange]) -> Iterable[list[KeyedChange]]:
     """Return the changes of each event."""
     events: dict[tuple[Hashable, Hashable, int], list[KeyedChange]] = {}
     for step in changes:

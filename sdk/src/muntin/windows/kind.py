@@ -43,16 +43,8 @@ class WindowKind(WindowSpecification):
     takes as many windows as it needs.
 
     Attributes:
-        name: The name a query and a checkpoint use: `"<plugin>.<kind>"`, or one word for Muntin's own kinds.
-        version: The kind's version; it is part of a query's identity in a checkpoint.
-        continues_since: The oldest version whose checkpoints this one goes on with, because windows mean the same
-            since then. None, the default: none but its own.
-        title: What windows of the kind are called in messages, such as `"snapshot windows"`.
-        lengths: The names of the fields that are lengths on the axis. A query may give them as `"10 minutes"`, and they
-            are spelled that way.
-        waits_for_events: False if windows are there before events are, as on a grid or in a calendar.
-        ends_move: True if a boundary at the watermark itself may still move. Windows then close one tick later.
-        can_be_time_bound: True if the kind defines `known_at` and `successor`, so that results may be time-bound.
+        can_be_time_bound: True if the kind defines `known_at` and `successor`, so that results may be time-bound. All
+            others are those of a `WindowSpecification`.
 
     Example:
         A window from each start to the next:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin.errors import ModuleDefinitionError
-from muntin.testing.laws.law import CROWDED, SETTINGS, Law, Reason
+from muntin.testing.laws.law import Law, Reason, settings_of
 from muntin.testing.laws.outside import Outside
 from muntin.testing.laws.trial import CallError, LawError, Trial
 
@@ -73,7 +73,7 @@ def _try(laws: Conformance, stated: Law, body: Callable[[Any, Any], None]) -> No
 
     try:
         if stated.is_random:
-            (CROWDED if stated.crowd else SETTINGS)(given(st.data())(example))()
+            settings_of(stated)(given(st.data())(example))()
         else:
             example(None)
     except Exception:

@@ -52,6 +52,11 @@ class Law:
     is_for_some: bool = False
 
 
+def settings_of(law: Law) -> settings:
+    """Return the settings of the attempts to break a law."""
+    return CROWDED if law.crowd else SETTINGS
+
+
 def named(module: Any) -> str:
     """Return the name of a module; that of its class, if it has none, which a law says."""
     return getattr(module, "name", None) or type(module).__qualname__
