@@ -47,29 +47,24 @@ from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation,
 from muntin.testing.disorder import band_disorder, block_disorder, disordered, source_skew
 from muntin.testing.equality import equal, same_bag
 from muntin.testing.joining import JoinedEvent, join
-from muntin.testing.laws import (
+from muntin.testing.laws.aggregate_laws import (
     AggregateLaws,
     ColumnarAggregateLaws,
-    FunctionLaws,
     IncrementalAggregateLaws,
     IncrementalOperatorLaws,
-    LawError,
-    OldState,
     OperatorLaws,
-    Outcome,
-    ProgressPolicyLaws,
-    ResultRefinementLaws,
-    RowOperatorLaws,
-    RowWindowLaws,
-    StreamOperatorLaws,
-    TriggerLaws,
-    Verdict,
-    WindowKindLaws,
-    laws_applying_to,
-    laws_for,
-    laws_of,
-    try_laws,
 )
+from muntin.testing.laws.conformance import laws_of
+from muntin.testing.laws.following_laws import RowOperatorLaws, StreamOperatorLaws
+from muntin.testing.laws.function_laws import FunctionLaws
+from muntin.testing.laws.progress_policy_laws import ProgressPolicyLaws
+from muntin.testing.laws.result_refinement_laws import ResultRefinementLaws
+from muntin.testing.laws.row_window_laws import RowWindowLaws
+from muntin.testing.laws.state_laws import OldState
+from muntin.testing.laws.trial import LawError
+from muntin.testing.laws.trigger_laws import TriggerLaws
+from muntin.testing.laws.verdicts import Outcome, Verdict, laws_applying_to, laws_for, try_laws
+from muntin.testing.laws.window_kind_laws import WindowKindLaws
 from muntin.testing.measures import latencies, mean_error, wrong_share
 from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, evaluate_evicted, horizon_of
 from muntin.testing.scripts import Script

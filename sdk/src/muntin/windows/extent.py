@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from muntin.axis import Extent
+from muntin.axis import Stretch
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Window(Extent):
+class Window(Stretch):
     """One window: its extent `[start, end)` in ticks.
 
     Example:
