@@ -263,7 +263,7 @@ def moment(instant: int) -> datetime | None:
     return None if instant == INFINITY else _EPOCH + timedelta(microseconds=instant)
 
 
-class Stretch:
+class TickSpan:
     """A stretch `[start, end)` of the axis, in ticks."""
 
     __slots__ = ()

@@ -15,7 +15,7 @@ from typing import Generic, Self
 
 from typing_extensions import TypeVar
 
-from muntin.axis import INFINITY, Stretch
+from muntin.axis import INFINITY, TickSpan
 from muntin.errors import StreamError
 
 P = TypeVar("P", covariant=True)
@@ -23,7 +23,7 @@ P = TypeVar("P", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Lifetime(Stretch):
+class Lifetime(TickSpan):
     """A half-open, non-empty stretch `[start, end)` of the axis, in ticks.
 
     Raises:
@@ -54,7 +54,7 @@ class Lifetime(Stretch):
 
 
 @dataclass(frozen=True, slots=True)
-class Event(Stretch, Generic[P]):
+class Event(TickSpan, Generic[P]):
     """A payload with its lifetime `[start, end)`.
 
     Time-sensitive modules read events and may return them; time-insensitive ones see payloads only.

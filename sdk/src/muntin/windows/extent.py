@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from muntin.axis import Stretch
+from muntin.axis import TickSpan
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Window(Stretch):
+class Window(TickSpan):
     """One window: its extent `[start, end)` in ticks.
 
     Example:
