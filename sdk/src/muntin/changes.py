@@ -142,19 +142,19 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
     """
     table: dict[Identity, Event[P]] = {}
     for change in changes:
+        if isinstance(change, Punctuation):
+            continue
+        identity = (change.id, change.event.start)
+        known = table.get(identity)
         if isinstance(change, Insertion):
-            identity = (change.id, change.event.start)
-            if identity in table:
-                known = table[identity]
+            if known is not None:
                 raise StreamError(f"event {change.id!r} is inserted twice: {known} and {change.event}", id=change.id)
             table[identity] = change.event
-        elif isinstance(change, Revision):
-            identity = (change.id, change.event.start)
-            if (known := table.get(identity)) != change.event:
-                told = f"a revision of event {change.id!r} expects {change.event}, the table has {known}"
-                raise StreamError(told, id=change.id)
-            if change.is_retraction:
-                del table[identity]
-            else:
-                table[identity] = Event(change.event.start, change.new_end, change.event.payload)
+        elif known != change.event:
+            told = f"a revision of event {change.id!r} expects {change.event}, the table has {known}"
+            raise StreamError(told, id=change.id)
+        elif change.is_retraction:
+            del table[identity]
+        else:
+            table[identity] = Event(change.event.start, change.new_end, change.event.payload)
     return table
