@@ -32,7 +32,7 @@ from tests.nexmark.periods import counts_by_clock, logged
 from tests.spark.running import collect, collect_together
 
 SIZE, PERIOD, GAP = 10 * SECOND, 5 * SECOND, 10 * SECOND
-SEEDS = range(3)
+SEEDS = range(2)
 FEW, MANY = 25, 300
 
 PASSED = WindowedQuery.unwindowed(Passed())

@@ -101,15 +101,13 @@ def test_shipping_twice_changes_nothing(told: dict[str, Any]) -> None:
     assert "with other contents" in told["shipped when changed"]
 
 
-def test_a_sink_must_travel_where_it_is_called_on_a_server(told: dict[str, Any]) -> None:
-    if told["kind"] == "connect":
-        assert told["locked sink"].startswith("QueryError: the sinks cannot travel to the Spark Connect server")
-    else:
-        assert told["locked sink"] == "runs"
+def test_a_sink_must_travel_where_it_is_called_on_a_server(story: dict[str, dict[str, Any]]) -> None:
+    said = story["connect"]["locked sink"]
+    assert said.startswith("QueryError: the sinks cannot travel to the Spark Connect server")
 
 
 def test_modules_that_are_installed_shipped_and_of_the_script_run_side_by_side(told: dict[str, Any]) -> None:
     first, second = [10, 4.5 - 273, 90.5], [10, 14.5 - 273, 190.5]
     assert told["version"].startswith("code-")
-    assert told["static"] == [first, second]
+    assert told.get("static") == ([first, second] if told["kind"] == "classic" else None)
     assert told["streaming"] == [[first], 20]

@@ -114,7 +114,7 @@ def test_a_call_that_takes_long_is_told_of_with_module_key_and_window(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "muntin.watchdog"):
-        metrics = run(kind, 5 * SECONDS, WorkerSettings(watchdog_seconds=SECONDS, folder=str(tmp_path)))
+        metrics = run(kind, 3 * SECONDS, WorkerSettings(watchdog_seconds=SECONDS, folder=str(tmp_path)))
     assert caplog.messages
     assert metrics["long_calls:m"] == 1
     assert metrics["longest_call_us:m"] >= SECONDS * 1e6
@@ -142,7 +142,7 @@ def test_many_short_calls_are_not_one_long_one(caplog: pytest.LogCaptureFixture)
     computation = ModuleComputation(binding, ClipPolicy.NONE)
     settings = WorkerSettings(watchdog_seconds=SECONDS)
     with caplog.at_level(logging.WARNING, "muntin.watchdog"), overseen(settings, Axis.TICKS):
-        for _ in range(100):
+        for _ in range(40):
             computation.result_of_members([StoredEvent(1, 0, 1, (7,), 0, 1)], ("k",), Window(0, 10))
     assert caplog.messages == []
     assert binding.meter.take_long() == (0, 0)
