@@ -30,16 +30,19 @@ from muntin.schemas import describe
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
 from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.results import Closed, form_results
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
 from muntin_engine.evaluators.arrays.session_store import SessionStore
-from muntin_engine.evaluators.revised.bucket import RevisedBucket
-from muntin_engine.evaluators.revised.processing import blobs_of
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.revised.store import revised_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.bucket_task import without_collector
+from muntin_engine.exchange.shuffle import by_bucket, to_blob
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -74,10 +77,11 @@ class _Bucket:
         return bucket.process(blobs, batch.progress).output
 
     def _revised(self, batch: _FileBatch) -> Sequence[Closed]:
-        blobs = [blob.blob for blob in blobs_of(batch.revised)]
+        blobs = [to_blob(rows) for _, rows in by_bucket(batch.revised)]
         query = EvaluatorQuery(self._window, (Binding(ColumnarAverage(), itemgetter(0)),))
-        bucket = RevisedBucket(query, self._forms, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
-        return bucket.process(blobs, batch.progress).closed
+        revised, trackers = revised_query(query, self._forms, Codec()), [ProgressTracker()]
+        bucket = ArrayBucket(revised, trackers, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
+        return bucket.process(blobs, [InputReport(batch.progress)]).outcome.output
 
     def _store(self) -> SessionStore:
         return SessionStore(FormEntries(self._forms), at_end=False, is_cut=True)

@@ -19,12 +19,16 @@ from muntin.schemas import describe
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, BucketResult
+from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
+from muntin_engine.evaluators.arrays.stretch_table import ROWS
+from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.keyed.bucket import BatchResult
-from muntin_engine.evaluators.revised.bucket import RevisedBucket, RevisedResult
+from muntin_engine.evaluators.revised.store import revised_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.shuffle import to_blob
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -192,6 +196,7 @@ class RevisedRun:
         self._emitted: dict[tuple[Key, int], OutputChange] = {}
         self._used: set[tuple[Key, int]] = set()
         self._random = Random(case.number)
+        self._query = revised_query(case.query, case.bound, Codec(), self._results)
         self._cells, self._others = MemoryCells(), MemoryCells()
         self._kept = KeptStores()
 
@@ -207,25 +212,29 @@ class RevisedRun:
             self._arrays(batch, arrived)
             self._cells.cells = before
         found, meant = self._arrays(batch, arrived), self._general(batch, arrived)
-        assert Counter(found.rejections) == Counter(meant.rejections)
-        output: Counter[tuple[object, ...]] = Counter(row for closed in found.closed for row in self._rows(closed))
-        output += Counter(_corrected(key, change) for key, change in found.changes)
+        outcome = found.outcome
+        assert Counter(outcome.rejections) == Counter(meant.rejections)
+        is_final = self.case.emit is EmitPolicy.FINAL
+        changes = [] if is_final else [change for some in outcome.output for change in self._changes(some)]
+        output: Counter[tuple[object, ...]] = Counter(_corrected(key, change) for key, change in changes)
+        if is_final:
+            output = Counter(row for closed in outcome.output for row in self._rows(closed))
         wanted: Counter[tuple[object, ...]] = Counter(
             _corrected(key, some) for key, changes in meant.output for some in changes
         )
-        if self.case.emit is EmitPolicy.FINAL:
+        if is_final:
             wanted = Counter((key[0], some.window, some.value) for key, changes in meant.output for some in changes)
         assert output == wanted, f"missing {wanted - output}\nsurplus {output - wanted}"
-        self._follow(found.changes)
+        self._follow(changes)
         assert found.held.windows == meant.held.windows
         if not (batch.watermark == INFINITY and self.case.timestamps is TimestampPolicy.POINT_AT_END):
-            assert found.windows_closed == meant.windows_closed  # of windows without an end there is no point at it
-        assert (found.accepted, found.keys) == (meant.accepted, meant.keys)
-        assert (found.watermark, found.progress) == (meant.watermark, meant.progress)
+            assert outcome.windows_closed == meant.windows_closed  # of windows without an end there is no point at it
+        assert (outcome.accepted, outcome.keys) == (meant.accepted, meant.keys)
+        assert (self._query.output_watermark(found), found.now.least) == (meant.watermark, meant.progress)
         assert (found.held.keys, found.held.events) == (meant.held.keys, meant.held.events)
         assert found.held.bytes == sum(map(len, self._cells.cells.values()))
-        self.rejected += len(found.rejections)
-        self.left_to_count += len(batch.rows) - found.accepted - len(found.rejections)
+        self.rejected += len(outcome.rejections)
+        self.left_to_count += len(batch.rows) - outcome.accepted - len(outcome.rejections)
         if self.case.is_filtered:
             self.left_to_count -= sum(row.new_end is None and not row.payload[1] for _, row in batch.rows)
         self.put_out += sum(output.values())
@@ -245,14 +254,14 @@ class RevisedRun:
                 assert self._emitted.pop(name)._replace(kind=OutputKind.RETRACT) == change
                 self.retracted += 1
 
-    def _arrays(self, batch: RowBatch, arrived: Progress) -> RevisedResult:
-        bucket = RevisedBucket(
-            self.case.query, self.forms, self._cells, Codec(), Compatibility({}), self._kept, "bucket"
+    def _arrays(self, batch: RowBatch, arrived: Progress) -> BucketResult:
+        bucket = ArrayBucket(
+            self._query, [ProgressTracker()], self._cells, Codec(), Compatibility({}), self._kept, "bucket"
         )
         tasks: list[list[tuple[str | None, InputChange]]] = [[], [], []]
         for row in batch.rows:
             self._random.choice(tasks).append(row)
-        return bucket.process([to_blob(self._table(task)) for task in tasks if task], arrived)
+        return bucket.process([to_blob(self._table(task)) for task in tasks if task], [InputReport(arrived)])
 
     def _general(self, batch: RowBatch, arrived: Progress) -> BatchResult:
         rows: dict[Key, list[InputChange]] = {}
@@ -278,10 +287,29 @@ class RevisedRun:
         )
 
     def _rows(self, closed: Closed) -> Iterator[tuple[str | None, Window, tuple[Any, ...]]]:
-        results = [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
-        keys, starts = closed.keys.column("k0").to_pylist(), closed.windows.low.tolist()
-        for key, start, end, *values in zip(keys, starts, closed.windows.high.tolist(), *results, strict=True):
+        _, windows, keys, _ = closed
+        if EVENT_ID in windows.parts:
+            columns = windows.parts[ROWS].table.columns
+            results = [[Codec().unpack(value) for value in column.to_pylist()] for column in columns]
+        else:
+            results = [values_of(form_results(form, number, windows)) for number, form in enumerate(self.forms)]
+        named = zip(keys.column("k0").to_pylist(), windows.low.tolist(), windows.high.tolist(), strict=True)
+        for (key, start, end), *values in zip(named, *results, strict=True):
             yield key, Window(start, end), tuple(values)
+
+    def _results(self, closed: Closed) -> pa.Table:
+        """Return results as columns of bytes."""
+        columns = [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
+        packed = [pa.array([Codec().pack(value) for value in column], pa.binary()) for column in columns]
+        return pa.table({f"i{place}": column for place, column in enumerate(packed)})
+
+    def _changes(self, closed: Closed) -> Iterator[tuple[Key, OutputChange]]:
+        numbers = zip(closed.windows.parts[EVENT_ID].array.tolist(), closed.windows.weight.tolist(), strict=True)
+        for (id, weight), (key, window, values) in zip(numbers, self._rows(closed), strict=True):
+            kind = OutputKind.INSERT if weight > 0 else OutputKind.RETRACT
+            at_end = self.case.timestamps is TimestampPolicy.POINT_AT_END
+            start, end = (window.end, window.end + 1) if at_end else (window.start, window.end)
+            yield (key,), OutputChange(kind, id, window, start, end, values)
 
 
 def _corrected(key: Key, change: OutputChange) -> tuple[object, ...]:

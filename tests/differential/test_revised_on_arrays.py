@@ -8,43 +8,21 @@ reference elsewhere; legal streams are held against it here too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import copy
 from datetime import UTC, datetime
 from math import inf
-from random import Random
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, snapshot, tumbling
+from muntin import INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, snapshot, tumbling
 from muntin.testing import Computation, WindowedQuery, random_stream
 from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange
-from muntin_engine.core.window_grid import WindowGrid
-from muntin_engine.evaluators.arrays import closing, coding, key_table
-from muntin_engine.evaluators.arrays.stretch_table import ends_before
-from muntin_engine.evaluators.revised import (
-    bucket,
-    identities,
-    rare,
-    records,
-    revised_grid,
-    revised_snapshots,
-    speculation,
-    store,
-)
-from muntin_engine.evaluators.revised.brought import Brought, sort_out
-from muntin_engine.evaluators.revised.events import LiveEvents
-from muntin_engine.evaluators.revised.live_results import KeptResult, LiveResults
-from muntin_engine.evaluators.revised.revised_grid import RevisedGrid
-from muntin_engine.evaluators.revised.revised_snapshots import RevisedSnapshots
-from muntin_engine.evaluators.revised.store import RevisedStore
-from muntin_engine.evaluators.revised.waiting import WaitingRows
+from muntin_engine.evaluators.arrays import closing, coding, entries, key_table
+from muntin_engine.evaluators.revised import identities
 from muntin_engine.state import log as state_log
-from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import TimeWeightedAverage
 from tests.differential.calendars import SLICED
@@ -138,7 +116,7 @@ def test_what_is_done_only_with_much_makes_no_difference(least: int, monkeypatch
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(state_log, "MOST_ALIKE", 2)
     monkeypatch.setattr(state_log, "MOST_DEAD", least)
-    monkeypatch.setattr(store, "ENTRY_BYTES", 64)
+    monkeypatch.setattr(entries, "ENTRY_BYTES", 64)
     monkeypatch.setattr(closing, "MOST_WINDOWS", 3)
     for number, windows in enumerate((snapshot(), hopping(10, 4), snapshot(), tumbling(8))):
         run(RevisedCase(number, live=20, windows=windows))
@@ -194,128 +172,3 @@ def test_a_retraction_of_another_payload_waits_for_it() -> None:
     running.take(RowBatch([("a", other)], 7, is_restarted=True))
     running.take(RowBatch([], INFINITY, is_restarted=False))
     assert (running.put_out, running.rejected) == (1, 0)
-
-
-_sort_out, _find = sort_out, LiveEvents.find
-_write, _forget, _write_results = RevisedStore.write, RevisedGrid.forget, LiveResults.write
-_latest = LiveResults._latest
-
-
-def _inserted(results: LiveResults, keys: Any, some: dict[Any, KeptResult], watermark: int = EARLIEST) -> Any:
-    """Write results without those that were retracted."""
-    live = {place: result for place, result in some.items() if result.id is not None}
-    return _write_results(results, keys, live, watermark)
-
-
-def _counted(windows: RevisedGrid, live: LiveEvents, watermark: int) -> None:
-    """Merge the events that have ended, and keep them all the same."""
-    kept = copy(live)
-    _forget(windows, live, watermark)
-    live.__dict__.update(kept.__dict__)
-
-
-def _without(changed: Callable[[Brought], Brought]) -> Callable[..., Any]:
-    return lambda brought, live, waiting, watermark: _sort_out(changed(brought), live, waiting, watermark)
-
-
-ON_GRIDS: dict[str, tuple[Any, str, Any]] = {
-    "events that have ended are forgotten": (revised_grid, "merge_alike", lambda some: some.take(np.arange(0))),
-    "events that have ended count once more": (RevisedGrid, "forget", _counted),
-    "events that open windows need are not written": (
-        RevisedGrid,
-        "are_over",
-        lambda _self, some, live, at: ends_before(some.ends, at) & (len(live) >= 0),
-    ),
-    "events that open windows need are not restored": (
-        RevisedGrid,
-        "needed",
-        lambda _self, some, _, at: some.take(np.flatnonzero(~ends_before(some.ends, at))),
-    ),
-    "the log is written anew without them": (RevisedGrid, "ended_events", property(lambda _: 0)),
-    "windows after the last row are put out": (WindowGrid, "first_unbegun", lambda _self, _: 40),
-    "keys of theirs are forgotten": (RevisedGrid, "keys", lambda _: np.empty(0, np.int64)),
-}
-"""Faults that windows on a grid show."""
-
-CORRECTED: dict[str, tuple[Any, str, Any]] = {
-    "results that differ stay": (LiveResults, "same", lambda *_: True),
-    "results that are the same are retracted": (LiveResults, "same", lambda *_: False),
-    "results without members stay": (speculation, "_left", lambda *_: ()),
-    "retractions are not written": (LiveResults, "write", _inserted),
-    "live results are not restored": (LiveResults, "restore", lambda *_: None),
-    "live results of complete windows are kept": (LiveResults, "forget", lambda *_: 0),
-    "an older result holds": (
-        LiveResults,
-        "_latest",
-        lambda self, blobs, keys: _latest(self, sorted(blobs, key=len)[:1], keys),
-    ),
-}
-"""Faults that results show which were emitted early."""
-
-FAULTS: dict[str, tuple[Any, str, Any]] = {
-    **ON_GRIDS,
-    **CORRECTED,
-    "late rows are plain": (store, "sort_out", lambda rows, live, waiting, _: _sort_out(rows, live, waiting, -99)),
-    "waiting rows are not asked for": (
-        WaitingRows,
-        "hashes",
-        lambda _self, is_whole: np.empty(0, np.uint64),
-    ),
-    "keys do not count": (store, "encode", lambda columns, length: coding.encode([], length)),
-    "the start is no part of the identity": (
-        LiveEvents,
-        "find",
-        lambda self, codes, ids, starts, hashes: _find(
-            self, codes, ids, 0 * starts, identities.hashes_of(codes, ids, 0 * starts)
-        ),
-    ),
-    "events begin where they began": (revised_snapshots, "opened_since", lambda some, _: some.low),
-    "events that were restored begin where they began": (
-        RevisedSnapshots,
-        "needed",
-        lambda _self, some, _, at: some.take(np.flatnonzero(~ends_before(some.ends, at))),
-    ),
-    "the first record of an event holds": (
-        records,
-        "latest",
-        lambda found: records.Records(
-            found.events.take(np.unique(found.events.starts, return_index=True)[1]), found.serials
-        ),
-    ),
-    "deleted events are not written": (
-        RevisedStore,
-        "write",
-        lambda self, taken, serial, watermark: _write(
-            self,
-            taken if taken.changed is None else taken._replace(is_stored=np.zeros(len(taken.changed), np.bool_)),
-            serial,
-            watermark,
-        ),
-    ),
-    "waiting rows are forgotten": (bucket, "WAITING", "metadata"),
-    "stale stores are kept": (
-        KeptStores,
-        "take",
-        lambda self, name, _: getattr(self._stores.pop(name, None), "store", None),
-    ),
-    "other keys get the row": (rare, "canonical", lambda _: ("z",)),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(*FAULTS[fault])
-    is_on_grid, emit = fault in ON_GRIDS | CORRECTED, EmitPolicy.SPECULATIVE if fault in CORRECTED else EmitPolicy.FINAL
-    if is_on_grid:
-        monkeypatch.setattr(state_log, "MOST_DEAD", 0)
-        monkeypatch.setattr(key_table, "FEW_KEYS", 1)
-    random, windows = Random(1), hopping(10, 4) if is_on_grid else snapshot()
-    for number in range(60):
-        hostile, live = random.choice((0.0, 0.2)), random.choice((6, 20))
-        if number < 17 and fault in CORRECTED:  # few of the first ones retract anything
-            continue
-        try:
-            run(RevisedCase(number, hostile=hostile, live=live, windows=windows, emit=emit))
-        except Exception:
-            return
-    pytest.fail(f"nothing shows that {fault}")

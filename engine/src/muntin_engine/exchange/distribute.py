@@ -38,7 +38,7 @@ from muntin_engine.exchange.problems import (
     RowTimes,
     find_problems,
 )
-from muntin_engine.exchange.shuffle import by_side, exchanged, pack_observations, pack_patterns, to_blob
+from muntin_engine.exchange.shuffle import by_bucket, by_side, exchanged, pack_observations, pack_patterns, to_blob
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.exchange.times import as_ticks, too_far
 from muntin_engine.exchange.value_flags import flags, forbidden_nulls, unreadable
@@ -144,14 +144,8 @@ class Distribution:
 
 def _blobs(task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[pa.RecordBatch]:
     """Yield one blob for each bucket that has rows; the rows of a bucket keep their order."""
-    if not rows.num_rows:
-        return
-    bucket = rows.column("bucket").to_numpy()
-    order = np.argsort(bucket, kind="stable")
-    ordered = rows.drop_columns(["bucket"]).take(pa.array(order))
-    places, starts, counts = np.unique(bucket[order], return_index=True, return_counts=True)
-    blobs = [to_blob(ordered.slice(start, count)) for start, count in zip(starts, counts, strict=True)]
-    yield exchanged(task, [task.buckets[place] for place in places], {"rows": blobs}, Progress(), side)
+    if sent := {task.buckets[place]: to_blob(own) for place, own in by_bucket(rows)}:
+        yield exchanged(task, list(sent), {"rows": list(sent.values())}, Progress(), side)
 
 
 def _lifted(task: TaskPayload, rows: pa.Table, side: int, evaluator: Evaluator) -> Iterator[pa.RecordBatch]:

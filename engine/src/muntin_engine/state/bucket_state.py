@@ -175,6 +175,7 @@ class BucketState:
     What a micro-batch changes is written at its end: a module that fails before has changed nothing.
 
     Attributes:
+        cells: Where it lies.
         metadata: Its metadata.
         log: Its log.
     """
@@ -202,7 +203,7 @@ class BucketState:
         Raises:
             StateMismatchError: Another query wrote the state.
         """
-        self._cells = cells
+        self.cells = cells
         self._codec = codec
         self._kept = kept
         self._name = name
@@ -229,5 +230,5 @@ class BucketState:
         """Write the metadata, which tell the micro-batch that was last; return the bytes of the state."""
         self.metadata.log, size = self.log.to_data(), self.log.size
         data = self.metadata.to_bytes(self._codec)
-        self._cells.put(METADATA, data)
+        self.cells.put(METADATA, data)
         return size + len(data)

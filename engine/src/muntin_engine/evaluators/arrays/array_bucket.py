@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY
@@ -220,10 +221,12 @@ def process(
     metrics = {
         "keys": outcome.keys,
         "windows_closed": outcome.windows_closed,
-        "windows_revisable": held.windows,
         "events_held": held.events,
         "state_bytes": held.bytes,
     }
+    if task.plan.emission.may_retract:
+        retracted = (int(np.count_nonzero(output.windows.weight < 0)) for output in outcome.output)
+        metrics |= {"windows_revisable": held.windows, "retractions": sum(retracted)}
     before = [progress.watermark for progress in found.before.inputs]
     behind = [at - report.oldest for at, report in zip(before, batch.reports, strict=True) if at < INFINITY]
     return Evaluated(

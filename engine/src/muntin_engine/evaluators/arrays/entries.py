@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import INFINITY
+from muntin import INFINITY, Component
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.fusing import Sessions
 from muntin_engine.evaluators.arrays.key_table import KeyTable
-from muntin_engine.evaluators.arrays.stretch_table import StretchTable, parts_of
+from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable, parts_of
 from muntin_engine.evaluators.arrays.upgrading import from_old_blob
 from muntin_engine.evaluators.arrays.wire import from_blob, to_blob
 from muntin_engine.exchange.bound_form import BoundForm
@@ -96,11 +96,11 @@ class Entries(ABC):
 class FormEntries(Entries):
     """Reads and writes the components of columnar forms, and rows as they came."""
 
-    def __init__(self, forms: Sequence[BoundForm]) -> None:
-        """Read and write for the forms of a query."""
+    def __init__(self, forms: Sequence[BoundForm], more: Mapping[Part, Component] | None = None) -> None:
+        """Read and write for the forms of a query, and more parts than those of forms."""
         super().__init__()
         self._forms = forms
-        self._parts = parts_of(forms)
+        self._parts = {**parts_of(forms), **(more or {})}
 
     def arrived(self, blob: bytes) -> Decoded:
         """Return the partial states that the map side sent."""
@@ -133,7 +133,7 @@ class FormEntries(Entries):
         return found
 
     def _written(self, live: StretchTable, packed: Sequence[bytes]) -> Iterator[Entry]:
-        rows = max(1, len(live) * ENTRY_BYTES // max(live.nbytes, 1))
+        rows = max(1, len(live) * ENTRY_BYTES // max(self.size_of(len(live)) or live.nbytes, 1))
         for start in range(0, len(live), rows):
             some = live.take(slice(start, start + rows))
             codes, places = distinct(some.keys)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from muntin import Merge, TimestampPolicy
@@ -76,10 +77,11 @@ class ColumnarEvaluator(OverSlices):
         """Yield the partial states of good rows for each bucket that has any."""
         from muntin_engine.evaluators.arrays.lifting import lift_rows, rows_to_lift
         from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-        from muntin_engine.evaluators.revised.processing import blobs_of
+        from muntin_engine.exchange.shuffle import by_bucket, to_blob
 
-        if task.plan.is_revised:
-            return blobs_of(rows)
+        if task.plan.is_revised:  # which of them are legal is known in the bucket alone
+            needless = [name for name in ("problem", "change") if name in rows.column_names]
+            return (BucketBlob(place, to_blob(own)) for place, own in by_bucket(rows.drop_columns(needless)))
         if (gap := task.plan.gap) is not None:
             return lift_each(Fusing(gap), rows_to_lift(task, rows), task.forms)
         return lift_rows(task.grids[0], task.forms, rows_to_lift(task, rows))
@@ -91,19 +93,21 @@ class ColumnarEvaluator(OverSlices):
         import muntin_engine.evaluators.arrays.result_tables
         import muntin_engine.evaluators.arrays.row_lifting
         import muntin_engine.evaluators.arrays.session_store
-        import muntin_engine.evaluators.revised.processing  # noqa: F401
+        import muntin_engine.evaluators.revised.store  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
+        from muntin_engine.evaluators.arrays.array_bucket import process
         from muntin_engine.evaluators.arrays.entries import FormEntries
         from muntin_engine.evaluators.arrays.grid_store import GridStore
         from muntin_engine.evaluators.arrays.processing import process_slices
-        from muntin_engine.evaluators.arrays.result_tables import closed_tables
+        from muntin_engine.evaluators.arrays.result_tables import closed_tables, form_table
         from muntin_engine.evaluators.arrays.session_store import SessionStore
-        from muntin_engine.evaluators.revised.processing import process as process_revised
+        from muntin_engine.evaluators.revised.store import revised_query
 
         if task.plan.is_revised:
-            return process_revised(task, bucket, cells, batch)
+            query = revised_query(task.query, task.forms, task.codec, partial(form_table, task))
+            return process(query, task, bucket, cells, batch, self.unreported)
 
         def make_store() -> GridStore | SessionStore:
             if task.plan.gap is None:

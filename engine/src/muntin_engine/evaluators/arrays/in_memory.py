@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,15 +23,16 @@ from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
 from muntin_engine.evaluators.arrays.grid_store import GridStore
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
-from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
 from muntin_engine.evaluators.arrays.session_store import SessionStore
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.evaluators.arrays.slice_store import SliceStore
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
+from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
-from muntin_engine.evaluators.revised.bucket import RevisedBucket
+from muntin_engine.evaluators.revised.store import revised_query
 from muntin_engine.evaluators.slices.runs import WindowRuns, rows_of_results
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
@@ -46,11 +48,13 @@ from muntin_engine.state.kept_stores import KeptStores
 
 
 class ResultRow(NamedTuple):
-    """A result of a window of a key."""
+    """A result of a window of a key, or a change of one."""
 
     key: Key
     window: Window
     value: tuple[Any, ...]
+    id: int | None = None
+    kind: OutputKind = OutputKind.INSERT
 
 
 class ArraysInMemory:
@@ -66,7 +70,7 @@ class ArraysInMemory:
         self,
         plan: Plan,
         lift: Callable[[Key, InputChange], Iterable[bytes]],
-        run: Callable[[Sequence[bytes], Progress], tuple[Sequence[Any], Sequence[tuple[Key, OutputChange]]]],
+        run: Callable[[Sequence[bytes], Progress], Sequence[Any]],
         rows: Callable[[Any], Iterable[ResultRow]],
     ) -> None:
         """Take the parts of an evaluator.
@@ -74,8 +78,8 @@ class ArraysInMemory:
         Args:
             plan: The query.
             lift: Returns a row as the map side sends it.
-            run: Evaluates a micro-batch, and returns what is complete and what corrects earlier results.
-            rows: Returns the results of what is complete.
+            run: Evaluates a micro-batch, and returns its output.
+            rows: Returns the rows of an output.
         """
         self._lift, self._run, self._rows = lift, run, rows
         self._steps = list(map(grid_of, plan.steps))
@@ -85,13 +89,13 @@ class ArraysInMemory:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
         if self._steps:
             arrived = replace(arrived, watermark=settled(self._steps, arrived.watermark))
-        complete, changes = self._run([blob for key, row in rows for blob in self._lift(key, row)], arrived)
-        return [*changes, *map(self._change, (row for some in complete for row in self._rows(some)))]
+        output = self._run([blob for key, row in rows for blob in self._lift(key, row)], arrived)
+        return [self._change(row) for some in output for row in self._rows(some)]
 
     def _change(self, row: ResultRow) -> tuple[Key, OutputChange]:
-        key, window, value = row
+        key, window, value, id, kind = row
         start, end = (window.end, window.end + 1) if self._at_end else (window.start, window.end)
-        return key, OutputChange(OutputKind.INSERT, window.start, window, start, end, value)
+        return key, OutputChange(kind, window.start if id is None else id, window, start, end, value)
 
 
 def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
@@ -99,14 +103,17 @@ def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory
     meters = [Meter() for _ in plan.modules]
     forms, grids = bound_forms(plan, meters), grids_of(plan)
     if plan.is_revised:
-        query, compatibility = plan.evaluator_query(meters), plan_compatibility(plan)
-        revised = RevisedBucket(query, forms, cells, codec, compatibility, KeptStores(), "bucket")
-
-        def correct(blobs: Sequence[bytes], arrived: Progress) -> Any:
-            result = revised.process(blobs, arrived)
-            return result.closed, result.changes
-
-        return ArraysInMemory(plan, lambda key, row: [_table_blob(plan, key, row)], correct, lambda c: _rows(forms, c))
+        packed = partial(_packed, forms, codec)
+        revised = revised_query(plan.evaluator_query(meters), forms, codec, packed)
+        bucket = ArrayBucket(
+            revised, [ProgressTracker()], cells, codec, plan_compatibility(plan), KeptStores(), "bucket"
+        )
+        return ArraysInMemory(
+            plan,
+            lambda key, row: [_table_blob(plan, key, row)],
+            lambda blobs, arrived: bucket.process(blobs, [InputReport(arrived)]).outcome.output,
+            partial(_rows, forms, codec),
+        )
 
     def lift_one(key: Key, row: InputChange) -> Iterator[bytes]:
         columns = (column_of(module.known[0], [value]) for module, value in zip(plan.modules, row.payload, strict=True))
@@ -119,7 +126,7 @@ def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory
         entries = FormEntries(forms)
         return GridStore(grids, entries) if plan.gap is None else _session_store(plan, entries)
 
-    return ArraysInMemory(plan, lift_one, _runner(plan, store, cells, codec), lambda closed: _rows(forms, closed))
+    return ArraysInMemory(plan, lift_one, _runner(plan, store, cells, codec), partial(_rows, forms, codec))
 
 
 def sliced_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
@@ -182,7 +189,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     return ArraysInMemory(
         plan,
         lift_row,
-        lambda blobs, arrived: (bucket.process(blobs, [InputReport(arrived)] * 2).outcome.output, ()),
+        lambda blobs, arrived: bucket.process(blobs, [InputReport(arrived)] * 2).outcome.output,
         rows_of,
     )
 
@@ -197,7 +204,7 @@ def grids_of(plan: Plan) -> Sequence[Grid]:
 def _runner(plan: Plan, store: Callable[[], SliceStore[Any, Any]], cells: Cells, codec: Codec) -> Callable[..., Any]:
     kind: type[SliceBucket[Any]] = SliceBucket if plan.gap is None else FusedBucket
     bucket = kind(grids_of(plan), store, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
-    return lambda blobs, arrived: (bucket.process(blobs, arrived).output, ())
+    return lambda blobs, arrived: bucket.process(blobs, arrived).output
 
 
 def _session_store(plan: Plan, entries: FormEntries | StateEntries) -> SessionStore:
@@ -230,9 +237,23 @@ def _table_blob(plan: Plan, key: Key, row: InputChange) -> bytes:
     return to_blob(pa.table(columns))
 
 
-def _rows(forms: Sequence[BoundForm], closed: Closed) -> Iterator[ResultRow]:
-    results = [python_values(form_results(form, place, closed.windows)) for place, form in enumerate(forms)]
-    return _each_row(closed, zip(*results, strict=True), is_operator=False)
+def _packed(forms: Sequence[BoundForm], codec: Codec, closed: Closed) -> pa.Table:
+    """Return the results of windows as columns of bytes: they are of any type."""
+    results = (python_values(form_results(form, place, closed.windows)) for place, form in enumerate(forms))
+    columns = ([codec.pack(value) for value in values] for values in results)
+    return pa.table({f"i{place}": pa.array(values, pa.binary()) for place, values in enumerate(columns)})
+
+
+def _rows(forms: Sequence[BoundForm], codec: Codec, closed: Closed) -> Iterator[ResultRow]:
+    windows = closed.windows
+    if EVENT_ID not in windows.parts:
+        results = [python_values(form_results(form, place, windows)) for place, form in enumerate(forms)]
+        yield from _each_row(closed, zip(*results, strict=True), is_operator=False)
+        return
+    columns = [map(codec.unpack, column.to_pylist()) for column in windows.parts[ROWS].table.columns]
+    rows = _each_row(closed, zip(*columns, strict=True), is_operator=False)
+    for row, id, weight in zip(rows, windows.parts[EVENT_ID].array.tolist(), windows.weight.tolist(), strict=True):
+        yield row._replace(id=id, kind=OutputKind.INSERT if weight > 0 else OutputKind.RETRACT)
 
 
 def _each_row(closed: Closed, values: Iterable[tuple[Any, ...]], *, is_operator: bool) -> Iterator[ResultRow]:

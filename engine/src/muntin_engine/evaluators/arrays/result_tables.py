@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
@@ -13,11 +14,11 @@ from muntin import INFINITY, TimestampPolicy, Window
 from muntin.columnar.arrays import Array, IntArray
 from muntin.errors import ModuleFailedError
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, spell
-from muntin_engine.core.changes import Key
+from muntin_engine.core.changes import Key, OutputKind
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.failing import failing_window
-from muntin_engine.evaluators.arrays.results import Closed, form_results
-from muntin_engine.evaluators.arrays.stretch_table import StretchTable
+from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
+from muntin_engine.evaluators.arrays.stretch_table import ROWS, StretchTable
 from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.times import as_times, extents
@@ -53,22 +54,40 @@ def closed_tables(task: TaskPayload, closed: Closed) -> Iterator[pa.Table]:
         ModuleContractError: A module's results are not of the type that its class declares.
     """
     place, windows, keys, values = closed
-
-    def at(row: int) -> tuple[Key, Window]:
-        key = tuple(keys.column(name)[row].as_py() for name in task.key_names)
-        return key, Window(int(windows.low[row]), int(windows.high[row]))
-
-    starts, ends = windows.low, windows.high
-    if values is None:
+    starts, ends, changes, at = windows.low, windows.high, dict[str, pa.Array](), partial(_key_and_window, task, closed)
+    if EVENT_ID in windows.parts:
+        results = windows.parts[ROWS].table
+        output: Output = lambda number, *_: results.column(number)  # noqa: E731  # as the others are made by functions
+        kinds = np.where(windows.weight > 0, OutputKind.INSERT, OutputKind.RETRACT)
+        changes = {"change": pa.array(kinds, pa.string()), "event_id": pa.array(windows.parts[EVENT_ID].array)}
+    elif values is None:
         output = form_columns(task, windows, at)
     else:
-        results = ModuleResults(task, values, at)
-        output = results.column
-        if results.counts is not None:
-            of_row, _ = expanded(results.counts)
+        made = ModuleResults(task, values, at)
+        output = made.column
+        if made.counts is not None:
+            of_row, _ = expanded(made.counts)
             starts, ends, keys = starts[of_row], ends[of_row], keys.take(pa.array(of_row))
     columns = [keys.column(name) for name in task.key_names]
-    yield from extent_tables(task, place, starts, ends, columns, output)
+    yield from extent_tables(task, place, starts, ends, columns, output, changes)
+
+
+def form_table(task: TaskPayload, closed: Closed) -> pa.Table:
+    """Return the results of windows as columns `i0`, `i1` and so on, of the types of the query's result schema.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+        ModuleContractError: A module's results are not of the type that its class declares.
+    """
+    output = form_columns(task, closed.windows, partial(_key_and_window, task, closed))
+    types = list(task.results.types)[-len(task.outputs) :]
+    outputs = enumerate(zip(task.outputs, types, strict=True))
+    return pa.table({f"i{place}": output(place, field, of) for place, (field, of) in outputs})
+
+
+def _key_and_window(task: TaskPayload, closed: Closed, row: int) -> tuple[Key, Window]:
+    key = tuple(closed.keys.column(name)[row].as_py() for name in task.key_names)
+    return key, Window(int(closed.windows.low[row]), int(closed.windows.high[row]))
 
 
 def form_columns(task: TaskPayload, windows: StretchTable, at: At) -> Output:
@@ -149,7 +168,13 @@ class ModuleResults:
 
 
 def extent_tables(  # what a row is made of
-    task: TaskPayload, place: int, starts: IntArray, ends: IntArray, keys: Sequence[pa.Array], output: Output
+    task: TaskPayload,
+    place: int,
+    starts: IntArray,
+    ends: IntArray,
+    keys: Sequence[pa.Array],
+    output: Output,
+    changes: Mapping[str, pa.Array] | None = None,
 ) -> Iterator[pa.Table]:
     """Yield windows as tables of the query's result schema.
 
@@ -160,10 +185,11 @@ def extent_tables(  # what a row is made of
         ends: Where they end; `INFINITY` where they do not.
         keys: The key columns.
         output: Returns the results of a module, by its place.
+        changes: The columns that say of results that may change what becomes of each.
     """
     ends = np.ma.masked_equal(ends, INFINITY)
     fields = list(task.results)
-    columns = {field.name: column for field, column in zip(fields, keys, strict=False)}
+    columns = {field.name: column for field, column in zip(fields, keys, strict=False)} | dict(changes or {})
     columns["window"] = extents(task, starts, ends)
     if task.query.timestamps is TimestampPolicy.POINT_AT_END:
         columns["lifetime"] = extents(task, ends, ends + 1)

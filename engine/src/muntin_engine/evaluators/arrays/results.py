@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,12 @@ from muntin.columnar.arrays import Array, IntArray
 from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
 from muntin_engine.exchange.bound_form import BoundForm
 
+EVENT_ID: Final = Part(-1, "event_id")
+"""The part of results that may be retracted: their ids as events of the output."""
+
 
 class Closed(NamedTuple):
-    """Complete windows.
+    """Complete windows, or the changes of results: the weight of one that is retracted is -1.
 
     Attributes:
         place: The specification of the query that they are of.

@@ -120,6 +120,12 @@ class StretchTable:
         )
 
 
+_NO_NUMBERS: Final[IntArray] = np.empty(0, np.int64)
+
+EMPTY: Final = StretchTable(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, {})
+"""No stretches, and no parts."""
+
+
 def ends_before(places: IntArray, first: int) -> BoolArray:
     """Return for each place whether it lies before a live one; once the stream is closed, all do."""
     is_before: BoolArray = np.ones(len(places), np.bool_) if first == INFINITY else places < first
@@ -127,7 +133,8 @@ def ends_before(places: IntArray, first: int) -> BoolArray:
 
 
 def concat(batches: Sequence[StretchTable]) -> StretchTable:
-    """Return stretches one batch after the other."""
+    """Return stretches one batch after the other; a batch without any may lack parts."""
+    batches = [batch for batch in batches if len(batch)] or batches[:1]
     first, *more = batches
     if not more:
         return first

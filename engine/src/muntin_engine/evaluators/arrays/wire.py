@@ -13,7 +13,7 @@ import msgpack
 import numpy as np
 import pyarrow as pa
 
-from muntin import Component
+from muntin import INFINITY, Component
 from muntin_engine.evaluators.arrays.row_values import RowValues
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import Dense, from_arrow
@@ -39,7 +39,9 @@ def to_blob(keys: pa.Table, batch: StretchTable, packed: Sequence[bytes] = ()) -
     """Return a batch, and the keys that its codes number, as bytes."""
     numbers = {"low": batch.low, "weight": batch.weight}
     if not batch.are_points:
-        numbers["length"] = batch.high - batch.low  # the same number for all points with a gap
+        is_endless = batch.high == INFINITY
+        numbers["length"] = np.where(is_endless, 0, batch.high - batch.low)  # one number for all points with a gap
+        numbers["endless"] = is_endless.astype(np.int64)
     columns = {"key": codes_array(batch.keys, len(keys))}
     for part, values in batch.parts.items():
         if isinstance(values, RowValues):
@@ -73,7 +75,9 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component]) -> Unpacked:
     if columns or not parts:
         found[ROWS] = RowValues.of(table.select(columns))
     low, codes = numbers["low"], table.column("key").to_numpy().astype(np.int64)
-    high = low + numbers["length"] if "length" in numbers else low
+    high = low
+    if "length" in numbers:
+        high = np.where(numbers["endless"] > 0, INFINITY, low + numbers["length"])
     return Unpacked(keys, StretchTable(codes, low, high, numbers["weight"], found), packed)
 
 

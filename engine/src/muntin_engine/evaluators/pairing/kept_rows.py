@@ -10,7 +10,7 @@ import numpy as np
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.coding import expanded
-from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat
+from muntin_engine.evaluators.arrays.stretch_table import EMPTY, StretchTable, concat
 
 MOST_CANDIDATES: Final = 4_000_000
 """At most so many candidates are looked at in one step, unless one row alone has more."""
@@ -47,8 +47,7 @@ class KeptRows:
     """
 
     def __init__(self) -> None:
-        empty = np.zeros(0, np.int64)
-        self.rows = StretchTable(empty, empty, empty, empty, {})
+        self.rows = EMPTY
         self._longest = 0
 
     def __len__(self) -> int:
@@ -59,7 +58,7 @@ class KeptRows:
         rows = rows.take(np.lexsort((rows.low, rows.keys)))
         at = self._between(rows.keys, np.minimum(rows.low, INFINITY - 1) + 1)[0]
         order = np.insert(np.arange(len(self)), at, len(self) + np.arange(len(rows)))
-        self.rows = concat([self.rows, rows]).take(order) if len(self) else rows
+        self.rows = concat([self.rows, rows]).take(order)
         self._longest = max(self._longest, longest(rows.low, rows.high))
 
     def overlapping(self, rows: StretchTable) -> Iterator[Pairs]:

@@ -1,129 +1,73 @@
-"""Events with ids as columns: those that are live in a bucket, found by their identities."""
+"""Events with ids: those that are live in a bucket, found by their identities, and their records in the log.
+
+Events are stretches from start to end: an event that was deleted ends at its start, and one that a filter leaves out
+has the weight 0, because it is kept for its revisions alone. Beside the columns of its row it has the start that it was
+inserted with, since a stretch may be cut.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from muntin.columnar.arrays import Array, BoolArray, IntArray
-from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat
+from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
+from muntin_engine.evaluators.arrays.values import COUNTED, Dense
 from muntin_engine.evaluators.revised.identities import HashArray, are_same, hashes_of, ids_of
 
+START: Final = Part(-1, "start")
+"""The part that is the starts of events, from which their ids are numbered."""
 
-@dataclass(frozen=True, slots=True)
-class Events:
-    """n events.
+SERIAL: Final = Part(-1, "serial")
+"""The part of records that is the number of the batch that wrote each."""
 
-    Attributes:
-        codes: The codes of their keys.
-        starts: Their starts.
-        since: For each the start of the first snapshot that it may still be a member of.
-        ends: Their ends; an event that was deleted ends at its start.
-        rows: The columns `id` and `i0`, `i1` and so on.
-    """
-
-    codes: IntArray
-    starts: IntArray
-    since: IntArray
-    ends: IntArray
-    rows: pa.Table
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def take(self, places: IntArray) -> Events:
-        """Return some of them."""
-        codes, starts, since, ends = (some[places] for some in (self.codes, self.starts, self.since, self.ends))
-        return Events(codes, starts, since, ends, self.rows.take(pa.array(places)))
-
-
-def joined(parts: Sequence[Events]) -> Events:
-    """Return events of several parts as one."""
-    if len(parts) == 1:
-        return parts[0]
-    return Events(
-        np.concatenate([part.codes for part in parts]),
-        np.concatenate([part.starts for part in parts]),
-        np.concatenate([part.since for part in parts]),
-        np.concatenate([part.ends for part in parts]),
-        pa.concat_tables([part.rows for part in parts]),
-    )
+EVENT: Final = (START, ROWS)
+"""The parts of an event that is not lifted."""
 
 
 class LiveEvents:
-    """The events of a bucket that a legal change may still be about, as partial states from start to end.
-
-    An event that a filter leaves out is kept for its revisions, as a partial state of no row.
+    """The events of a bucket that a legal change may still be about, as partial states with the columns of their rows.
 
     They are found by the numbers of their identities, which are sorted.
 
     Cost: adding events merges their numbers with the others, and a search is logarithmic. Each batch makes a few passes
     over all live events.
+
+    Attributes:
+        held: The events.
     """
 
     def __init__(self) -> None:
-        self._partials: StretchTable | None = None
-        self._starts = self._places = self._order = np.empty(0, np.int64)
-        self._ids: Array = self._starts
+        empty = np.empty(0, np.int64)
+        self.held = EMPTY
+        self._ids: Array = empty
         self._hashes: HashArray = np.empty(0, np.uint64)
-        self._rows: list[pa.Table] = []
+        self._order = empty
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self.held)
 
     @property
-    def members(self) -> StretchTable | None:
-        """The partial states of those that are members of windows; None if there are none."""
-        if self._partials is None or self._partials.weight.all():
-            return self._partials
-        places = np.flatnonzero(self._partials.weight)
-        return self._partials.take(places) if len(places) else None
+    def has_whole_ids(self) -> bool:
+        """True if ids are whole numbers."""
+        return self._ids.dtype != np.object_
 
-    @property
-    def codes(self) -> IntArray:
-        """The codes of their keys."""
-        return np.empty(0, np.int64) if self._partials is None else self._partials.keys
+    def members(self, are_wanted: BoolArray | None = None) -> StretchTable:
+        """Return the partial states of those that are members of windows; if wanted, of some of them."""
+        is_member = self.held.weight > 0
+        states = {part: values for part, values in self.held.parts.items() if part not in EVENT}
+        return replace(self.held, parts=states).where(is_member if are_wanted is None else is_member & are_wanted)
 
-    @property
-    def are_members(self) -> BoolArray:
-        """For each whether it is a member of windows."""
-        return np.zeros(0, np.bool_) if self._partials is None else self._partials.weight > 0
-
-    @property
-    def since(self) -> IntArray:
-        """The starts of their partial states."""
-        return np.empty(0, np.int64) if self._partials is None else self._partials.low
-
-    @property
-    def ends(self) -> IntArray:
-        """Their ends."""
-        return np.empty(0, np.int64) if self._partials is None else self._partials.high
-
-    @property
-    def id_type(self) -> np.dtype[Any]:
-        """The type of ids in arrays."""
-        return self._ids.dtype
-
-    @property
-    def nbytes(self) -> int:
-        """About how many bytes they take."""
-        rows: int = sum(table.nbytes for table in self._rows)
-        return rows + (0 if self._partials is None else self._partials.nbytes + 32 * len(self))
-
-    def add(self, events: Events, partials: StretchTable) -> None:
-        """Add events, of which none is here, with their partial states."""
-        before, ids = len(self), ids_of(events.rows.column("id"))
-        rows = sum(map(len, self._rows))
-        self._partials = partials if self._partials is None else concat([self._partials, partials])
-        self._starts = np.concatenate([self._starts, events.starts])
+    def add(self, events: StretchTable) -> None:
+        """Add lifted events, of which none is here."""
+        if not len(events):
+            return
+        before, ids, starts = len(self), ids_of(events.parts[ROWS].table.column("id")), events.parts[START].array
+        self.held = concat([self.held, events])
         self._ids = np.concatenate([self._ids, ids]) if before else ids
-        self._places = np.concatenate([self._places, rows + np.arange(len(events))])
-        self._rows.append(events.rows)
-        fresh = hashes_of(events.codes, ids, events.starts)
+        fresh = hashes_of(events.keys, ids, starts)
         order = np.argsort(fresh)
         at = np.searchsorted(self._hashes, fresh[order])
         self._hashes = np.insert(self._hashes, at, fresh[order])
@@ -145,53 +89,62 @@ class LiveEvents:
             found[row] = max(some[is_it], default=-1)
         return found
 
-    def take(self, places: IntArray) -> Events:
-        """Return some events."""
-        rows = self._table().take(pa.array(self._places[places]))
-        return Events(self.codes[places], self._starts[places], self.since[places], self.ends[places], rows)
+    def bare(self, places: IntArray) -> StretchTable:
+        """Return some events without their partial states."""
+        parts = {part: values for part, values in self.held.parts.items() if part in EVENT}
+        return replace(self.held, parts=parts).take(places)
 
     def end_at(self, places: IntArray, ends: IntArray) -> None:
         """Give some events other ends."""
-        assert self._partials is not None, "there are events"
-        changed = self.ends.copy()
-        changed[places] = ends
-        self._partials = replace(self._partials, high=changed)
-
-    def partials(self, places: IntArray) -> StretchTable:
-        """Return the partial states of some events; there are events."""
-        assert self._partials is not None, "there are events"
-        return self._partials.take(places)
-
-    def begin_at(self, since: IntArray) -> None:
-        """Let their partial states start elsewhere; there are events."""
-        assert self._partials is not None, "there are events"
-        self._partials = replace(self._partials, low=since)
+        high = self.held.high.copy()
+        high[places] = ends
+        self.held = replace(self.held, high=high)
 
     def keep(self, is_kept: BoolArray) -> None:
         """Drop all events but some."""
-        if self._partials is None or is_kept.all():
+        if is_kept.all():
             return
-        remaining, places = np.flatnonzero(is_kept), np.cumsum(is_kept) - 1
-        self._partials = self._partials.take(remaining) if len(remaining) else None
-        self._starts, self._ids, self._places = (some[remaining] for some in (self._starts, self._ids, self._places))
-        is_found = is_kept[self._order]
+        remaining, places, is_found = np.flatnonzero(is_kept), np.cumsum(is_kept) - 1, is_kept[self._order]
+        self.held, self._ids = self.held.take(remaining), self._ids[remaining]
         self._hashes, self._order = self._hashes[is_found], places[self._order[is_found]]
-        if 2 * len(self) < sum(map(len, self._rows)):
-            self._rows = [self._table().take(pa.array(self._places)).combine_chunks()] if len(self) else []
-            self._places = np.arange(len(self))
 
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
-        if self._partials is not None:
-            self._partials = self._partials.with_keys(places[self._partials.keys])
-            hashes = hashes_of(self._partials.keys, self._ids, self._starts)
+        self.held = self.held.with_keys(places[self.held.keys])
+        if len(self):
+            hashes = hashes_of(self.held.keys, self._ids, self.held.parts[START].array)
             self._order = np.argsort(hashes)
             self._hashes = hashes[self._order]
 
     def _names(self, places: IntArray) -> tuple[IntArray, Array, IntArray]:
-        return self.codes[places], self._ids[places], self._starts[places]
+        return self.held.keys[places], self._ids[places], self.held.parts[START].array[places]
 
-    def _table(self) -> pa.Table:
-        if len(self._rows) > 1:
-            self._rows = [pa.concat_tables(self._rows).combine_chunks()]
-        return self._rows[0]
+
+def recorded(records: StretchTable, serial: int) -> StretchTable:
+    """Return records of a batch with its number."""
+    return replace(records, parts={**records.parts, SERIAL: Dense(COUNTED, np.full(len(records), serial))})
+
+
+def latest_events(records: StretchTable) -> StretchTable:
+    """Return the last record of each event."""
+    return latest(records, ids_of(records.parts[ROWS].table.column("id")), records.parts[START].array)
+
+
+def latest(records: StretchTable, ids: Array, starts: IntArray) -> StretchTable:
+    """Return the last record of each identity.
+
+    Cost: a sort; where different identities have one number, a look at each of their records.
+    """
+    hashes = hashes_of(records.keys, ids, starts)
+    order = np.lexsort((records.parts[SERIAL].array, hashes))
+    is_last = np.ones(len(order), np.bool_)
+    is_last[:-1] = hashes[order][1:] != hashes[order][:-1]
+    kept = order[is_last]
+    same: IntArray = np.cumsum(is_last) - is_last
+    alike = kept[same]
+    is_other = ~are_same(*((records.keys[at], ids[at], starts[at]) for at in (order, alike)))
+    if is_other.any():
+        clashing = np.isin(same, same[is_other])
+        last = {(records.keys[at], ids[at], starts[at]): at for at in order[clashing].tolist()}
+        kept = np.concatenate([order[is_last & ~clashing], np.array([*last.values()], np.int64)])
+    return records.take(kept)

@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY
+from muntin import INFINITY, EmitPolicy, TimestampPolicy
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.slice_grid import RangeGrid
+from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.coding import encode
-from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES
-from muntin_engine.evaluators.arrays.key_table import KeyTable
+from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.lifting import NO_KEYS, Rows, key_rows
-from muntin_engine.evaluators.arrays.results import Closed
+from muntin_engine.evaluators.arrays.result_tables import closed_tables
+from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, row_parts
-from muntin_engine.evaluators.arrays.stretch_table import StretchTable
+from muntin_engine.evaluators.arrays.row_values import RowValues
+from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, StretchTable, concat
+from muntin_engine.evaluators.arrays.values import COUNTED, Dense
 from muntin_engine.evaluators.keyed.admission import Filter
-from muntin_engine.evaluators.revised import rare, records
-from muntin_engine.evaluators.revised.brought import NOTHING, Brought, Plain, sort_out
-from muntin_engine.evaluators.revised.events import Events, LiveEvents, joined
-from muntin_engine.evaluators.revised.live_results import LiveResults, are_results
-from muntin_engine.evaluators.revised.records import Records
-from muntin_engine.evaluators.revised.speculation import Corrections, corrected
-from muntin_engine.evaluators.revised.waiting import WaitingRows
-from muntin_engine.evaluators.revised.windows import RevisedWindows
+from muntin_engine.evaluators.revised.events import SERIAL, START, LiveEvents, latest, latest_events, recorded
+from muntin_engine.evaluators.revised.incoming import NOTHING, IncomingRows, PlainChanges, classify
+from muntin_engine.evaluators.revised.live_output import LiveOutput
+from muntin_engine.evaluators.revised.slow_path import Admitted, WaitingRows, admit
+from muntin_engine.evaluators.revised.windows import RevisedGrid, RevisedSnapshots
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.value_flags import flags
+from muntin_engine.progress import InputsProgress
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import Entry, StoredEntry
 
+WAITING: Final = "waiting"
+"""The name of the cell of the rows that wait for others of their event."""
+
 _AS_THEY_LAST: Final = Fusing(1)
 
+ResultsOf = Callable[[Closed], pa.Table]
+"""Returns the results of windows as columns `i0`, `i1` and so on."""
 
-class TakenRows(NamedTuple):
+
+class _AdmittedBatch(NamedTuple):
     """The changes that a batch brought.
 
     Attributes:
@@ -50,230 +60,194 @@ class TakenRows(NamedTuple):
         keys: The number of keys with rows.
     """
 
-    changed: Events | None
+    changed: StretchTable | None
     is_stored: BoolArray
     rejections: Sequence[tuple[Key, Rejection]]
     accepted: int
     keys: int
 
 
-class _Blobs(NamedTuple):
-    """The entries of a log.
+def revised_query(
+    query: EvaluatorQuery, forms: Sequence[BoundForm], codec: Codec, results_of: ResultsOf | None = None
+) -> ArrayQuery:
+    """Return windows of events with ids as their buckets see them.
 
-    Attributes:
-        events: Those of events.
-        results: Those of results that were emitted early.
+    Args:
+        query: The query.
+        forms: Its forms.
+        codec: How waiting rows are written.
+        results_of: Returns results as columns that can be stored; only those that are emitted early need it.
     """
+    windows, is_final = windows_of(query), query.emit is EmitPolicy.FINAL
 
-    events: list[bytes]
-    results: list[bytes]
+    def stage(progress: InputsProgress) -> tuple[int, ...]:
+        (now,) = progress.inputs
+        return (now.watermark,) if is_final else (now.watermark, now.max_event_time)
+
+    return ArrayQuery(
+        partial(RevisedStore, query, forms, codec, None if is_final else results_of),
+        stage,
+        lambda result: windows.output_watermark(result.now.least.watermark, result.first_start),
+        closed_tables,
+    )
 
 
-def _parted(entries: Sequence[StoredEntry]) -> _Blobs:
-    blobs = [entry.data for entry in entries]
-    return _Blobs([data for data in blobs if not are_results(data)], [data for data in blobs if are_results(data)])
+def windows_of(query: EvaluatorQuery) -> RevisedGrid | RevisedSnapshots:
+    """Return the windows of a query, which are snapshots or lie on a grid, for a new store."""
+    at_end, grid = query.timestamps is TimestampPolicy.POINT_AT_END, query.window.grid()
+    return RevisedSnapshots((), at_end=at_end) if grid is None else RevisedGrid(RangeGrid.of(grid), at_end=at_end)
 
 
-class RevisedStore:
-    """The live events of a bucket, the rows that wait for others, and what the log says of both.
+class RevisedStore(ArrayStore):
+    """The live events of a bucket, the rows that wait for others, the results that may change, and the log of all.
 
-    Attributes:
-        stored_waiting: The rows that wait, as they lie in the state; None if none do there.
+    Cost: one write for what a batch changed, and a few passes over the live events. The log is written anew when more
+    than half of it is garbage.
     """
 
     def __init__(
-        self, query: EvaluatorQuery, forms: Sequence[BoundForm], codec: Codec, windows: RevisedWindows
+        self, query: EvaluatorQuery, forms: Sequence[BoundForm], codec: Codec, results_of: ResultsOf | None
     ) -> None:
-        """Make an empty store.
+        """Make an empty store; see `revised_query`. Without a function for results, these are final."""
+        self._query, self._forms, self._codec, self._results_of = query, forms, codec, results_of
+        self._filter, self._windows = Filter(query.keeps), windows_of(query)
+        self._entries = FormEntries((), dict.fromkeys((START, SERIAL, EVENT_ID), COUNTED))
+        self._keys = self._entries.keys
+        self._live, self._waiting, self._output = LiveEvents(), WaitingRows(), LiveOutput()
+        self._schema = pa.schema([])
+        self._stored_waiting: bytes | None = None
+
+    def restore(self, entries: Sequence[StoredEntry], cells: Cells, at: InputsProgress) -> None:
+        """Take what the log says, and the rows that waited."""
+        watermark, self._stored_waiting = at.least.watermark, cells.get(WAITING)
+        if self._stored_waiting is not None:
+            self._schema = self._waiting.restore(self._stored_waiting, self._keys, self._codec)
+        events, self._output.held = self._read(entries)
+        self._output.held = self._output.held.where(self._output.held.weight > 0)
+        self._output.forget(watermark)
+        if len(events):
+            self._schema = events.parts[ROWS].whole.schema
+            self._add(events.where(events.high > events.parts[START].array))
+            self._windows.forget(self._live, watermark)
+
+    def evaluate(
+        self, blobs: Sequence[bytes], before: InputsProgress, now: InputsProgress, state: BucketState
+    ) -> BatchOutcome:
+        """Admit the rows of a batch, emit windows, and write what changed.
 
         Args:
-            query: The query.
-            forms: Its forms.
-            codec: How waiting rows are written.
-            windows: Its windows, of this store alone.
+            blobs: The rows, as tables with key columns, `id`, `start`, `end`, `new_end` and the payload.
+            before: The progress before the batch, by which rows are late.
+            now: The progress after it, by which they stop waiting for others.
+            state: Where it writes.
         """
-        self._query, self._forms, self._codec, self._windows = query, forms, codec, windows
-        self._filter = Filter(query.keeps)
-        self._keys, self._live, self._waiting = KeyTable(), LiveEvents(), WaitingRows()
-        self._results = LiveResults(query, codec)
-        self._schema = pa.schema([])
-        self._written = self._records = 0
-        self.stored_waiting: bytes | None = None
+        self._keys.forget_others(self)
+        at, until, log = before.least.watermark, now.least.watermark, state.log
+        taken = self._admit(blobs, at, until)
+        output = list(self._emitted(taken.changed, before.least, now.least))
+        self._windows.forget(self._live, until)
+        closed = self._output.forget(until)
+        serial, entries = log.serial + 1, list[Entry]()
+        if taken.changed is not None:
+            is_over = self._windows.are_over(taken.changed, self._live, until)
+            entries += self._written(taken.changed.where(~is_over | taken.is_stored), serial)
+        if self._results_of is not None:
+            for _, changes, _, _ in output:
+                entries += self._written(changes.where(changes.high > until), serial)
+        else:
+            closed = sum(map(Closed.window_count, output))
+        log.forget(min(until, INFINITY - 1) + 1)  # events never die by themselves, and results with their windows
+        log.append(entries)
+        size = self._entries.size_of(len(self) + len(self._output))
+        log.tidy(self, size, lambda: self._whole(log.read(), serial, until))
+        self._write_waiting(state.cells)
+        return BatchOutcome(output, taken.accepted, taken.keys, 0, taken.rejections, closed)
+
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+        """Return the same as some entries say, in as few as possible."""
+        del first_live
+        return [entry for records in self._read(entries) for entry in self._lasting(records)]
 
     def __len__(self) -> int:
         """Return the number of events that are kept."""
-        return len(self._live) + self._windows.ended_events
+        return len(self._live) + self._windows.ended.rows
 
     @property
-    def keys_held(self) -> int:
-        """The number of keys of which anything is kept."""
-        return len(self.keys())
-
-    @property
-    def nbytes(self) -> int:
-        """About how many bytes the events that are kept, and live results, take in the log."""
-        return len(self) * self._written // max(self._records, 1) + self._results.nbytes
-
-    @property
-    def results_held(self) -> int:
-        """The number of results that were emitted and may still change."""
-        return len(self._results)
+    def held(self) -> HeldState:
+        """The sizes of what is held."""
+        return HeldState(len(self._stored_waiting or b""), len(self.keys()), len(self), len(self._output))
 
     @property
     def memory(self) -> int:
-        """About how many bytes they take in memory."""
-        return self._live.nbytes + self._windows.nbytes
+        """About how many bytes it takes in memory."""
+        return self._live.held.nbytes + self._windows.ended.nbytes + self._output.held.nbytes
 
     @property
     def first_start(self) -> int:
         """The least start of an open window that events have cut; `INFINITY` if there is none."""
         return self._windows.first_start(self._live)
 
-    def restore(self, entries: Sequence[StoredEntry], waiting: bytes | None, watermark: int) -> None:
-        """Take what the log says, and the rows that waited; a watermark of `EARLIEST` cuts nothing."""
-        self.stored_waiting = waiting
-        if waiting is not None:
-            self._schema = self._waiting.restore(waiting, self._keys, self._codec)
-        of_events, of_results = _parted(entries)
-        self._results.restore(of_results, self._keys, watermark)
-        if not of_events:
-            return
-        found = records.latest(records.from_bytes(of_events, self._keys))
-        self._written, self._records = sum(map(len, of_events)), len(found.serials)
-        self._schema = found.events.rows.schema
-        self._add(self._needed(found.events, watermark))
-        self._windows.forget(self._live, watermark)
-
-    def waiting_bytes(self) -> bytes | None:
-        """Return the rows that wait as bytes; None if there are none."""
-        return self._waiting.to_bytes(self._keys, self._codec, self._schema) if self._waiting.by_key else None
-
-    def take(self, blobs: Sequence[bytes], before: int, now: int) -> TakenRows:
-        """Admit the rows of a batch.
-
-        Args:
-            blobs: The rows, as tables with key columns, `id`, `start`, `end`, `new_end` and the payload.
-            before: The watermark before the batch, by which rows are late.
-            now: The watermark after it, by which they stop waiting for others.
-        """
-        self._keys.forget_others(self)
-        rows, left_out, waited, keys = 0, 0, self._filter.count(self._waiting.rows), 0
-        plain, inserted = NOTHING, list[Events]()
-        changes = dict[int, list[InputChange]]()
-        if blobs:
-            table = pa.concat_tables(list(map(shuffle.from_blob, blobs))).combine_chunks()
-            rows, (codes, keys) = len(table), self._codes_of(table)
-            brought = Brought.of(table, codes)
-            hashes = self._waiting.hashes(is_whole=brought.ids.dtype != np.object_)
-            plain = sort_out(brought, self._live, hashes, before)
-            own = table.select(["id", *brought.payload_names])
-            self._schema = own.schema
-            changes = brought.changes(plain.others)
-            if self._query.keeps is not None:
-                left_out = int(np.count_nonzero(brought.is_insertion & ~flags(own.columns[-1])))
-            if len(plain.inserted):
-                at = plain.inserted
-                codes, starts, new = brought.codes[at], brought.starts[at], own.take(pa.array(at))
-                inserted.append(Events(codes, starts, starts, plain.ends, new))
-        admitted = rare.Admitted()
-        if changes or self._waiting.by_key:
-            admitted = rare.admit(self._query, self._keys, self._live, self._waiting, changes, (before, now))
-        if admitted.new:
-            inserted.insert(0, admitted.events(self._schema))
-        changed = [*self._change(plain, admitted), *inserted]
-        total = sum(map(len, changed))
-        is_stored = np.arange(total) < total - len(plain.inserted)
-        if inserted:
-            self._add(joined(inserted))
-        rejections = [(key, one) for key, one in admitted.rejections if self._filter.counts(one.change)]
-        accepted = waited + rows - left_out - len(rejections) - self._filter.count(self._waiting.rows)
-        return TakenRows(joined(changed) if changed else None, is_stored, rejections, accepted, keys)
-
-    def close(self, before: int, now: Progress) -> list[Closed]:
-        """Return the windows that are complete now, and were not at the watermark before."""
-        closed = self._windows.close(self._live, before, now)
-        return [Closed(0, windows, self._keys.take(windows.keys)) for windows in closed]
-
-    def correct(self, taken: TakenRows, before: Progress, now: Progress, serials: tuple[int, int]) -> Corrections:
-        """Return the changes from the results that were emitted early to those of now.
-
-        Args:
-            taken: The changes that the batch brought.
-            before: The progress before the batch.
-            now: The progress after it.
-            serials: The number of the batch, and the largest id of an output event so far.
-
-        Raises:
-            ModuleFailedError: A module raised an exception.
-        """
-        touched = np.empty(0, np.int64) if taken.changed is None else np.unique(taken.changed.codes)
-        are_touched = np.zeros(len(self._keys), np.bool_)
-        are_touched[touched] = True
-        found = self._windows.visible(self._live, before, now, are_touched)
-        return corrected(self._query, self._forms, self._keys, self._results, found, touched, serials)
-
-    def forget(self, watermark: int) -> int:
-        """Drop the events that end before a watermark, but for what open windows need of them.
-
-        Returns:
-            The number of results that were emitted early, and are final now.
-        """
-        self._windows.forget(self._live, watermark)
-        return self._results.forget(watermark)
-
-    def write(self, taken: TakenRows, serial: int, watermark: int) -> list[Entry]:
-        """Encode what a batch changed, after `forget`.
-
-        A new event that has ended is left out, unless an open window needs it.
-        """
-        if taken.changed is None:
-            return []
-        changed = taken.changed
-        is_over = self._windows.are_over(changed, self._live, watermark)
-        kept = changed.take(np.flatnonzero(~is_over | taken.is_stored))
-        return self._entries(Records(kept, np.full(len(kept), serial)))
-
-    def write_results(self, emitted: Corrections, watermark: int) -> list[Entry]:
-        """Encode what a batch changed in results, without those that are final."""
-        return self._results.write(self._keys, emitted.results, watermark)
-
-    def write_whole(self, read: Callable[[], Sequence[StoredEntry]], serial: int, watermark: int) -> list[Entry]:
-        """Encode all events that are kept.
-
-        Args:
-            read: Returns the entries of the log: of events that have ended, it alone has the payloads.
-            serial: The number of the batch.
-            watermark: The watermark.
-        """
-        results = self._results.write_whole(self._keys)
-        if not len(self):
-            return results
-        if self._windows.ended_events:
-            stored = records.from_bytes(_parted(read()).events, self._keys)
-            events = self._needed(records.latest(stored).events, watermark)
-        else:
-            events = self._live.take(np.arange(len(self._live)))
-        return [*self._entries(Records(events, np.full(len(events), serial))), *results]
-
-    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
-        """Return the same as some entries say, in as few as possible."""
-        del first_live
-        of_events, of_results = _parted(entries)
-        found = self._results.merged(of_results, self._keys) if of_results else []
-        if not of_events:
-            return found
-        return [*found, *self._entries(records.latest(records.from_bytes(of_events, self._keys)))]
-
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
-        return reduce(np.union1d, (self._live.codes, self._waiting.codes, self._windows.keys(), self._results.keys()))
+        ended = self._windows.ended.keys()
+        return reduce(np.union1d, (self._live.held.keys, self._waiting.codes, ended, self._output.held.keys))
 
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
         self._live.renumber(places)
         self._waiting.renumber(places)
-        self._windows.renumber(places)
-        self._results.renumber(places)
+        self._windows.ended.renumber(places)
+        self._output.held = self._output.held.with_keys(places[self._output.held.keys])
+
+    def _admit(self, blobs: Sequence[bytes], before: int, now: int) -> _AdmittedBatch:
+        """Change the live events as the rows of a batch say."""
+        rows, left_out, waited, keys = 0, 0, self._filter.count(self._waiting.rows), 0
+        plain, inserted = NOTHING, list[StretchTable]()
+        changes = dict[int, list[InputChange]]()
+        if blobs:
+            table = pa.concat_tables(list(map(shuffle.from_blob, blobs))).combine_chunks()
+            rows, (codes, keys) = len(table), self._codes_of(table)
+            incoming = IncomingRows.of(table, codes)
+            hashes = self._waiting.hashes(is_whole=incoming.ids.dtype != np.object_)
+            plain = classify(incoming, self._live, hashes, before)
+            own = table.select(["id", *incoming.payload_names])
+            self._schema = own.schema
+            changes = incoming.changes(plain.others)
+            if self._query.keeps is not None:
+                left_out = int(np.count_nonzero(incoming.is_insertion & ~flags(own.columns[-1])))
+            if len(at := plain.inserted):
+                new = own.take(pa.array(at))
+                inserted.append(self._events(incoming.codes[at], incoming.starts[at], plain.ends, new))
+        admitted = Admitted()
+        if changes or self._waiting.by_key:
+            admitted = admit(self._query, self._keys, self._live, self._waiting, changes, (before, now))
+        if admitted.new:
+            times = [(code, event.start, event.end) for code, event in admitted.new]
+            codes, starts, ends = np.array(times, np.int64).T
+            inserted.insert(0, self._events(codes, starts, ends, admitted.rows(self._schema)))
+        changed = [*self._changed(plain, admitted), *inserted]
+        total = sum(map(len, changed))
+        is_stored = np.arange(total) < total - len(plain.inserted)
+        if inserted:
+            self._add(concat(inserted))
+        rejections = [(key, one) for key, one in admitted.rejections if self._filter.counts(one.change)]
+        accepted = waited + rows - left_out - len(rejections) - self._filter.count(self._waiting.rows)
+        return _AdmittedBatch(concat(changed) if changed else None, is_stored, rejections, accepted, keys)
+
+    def _emitted(self, changed: StretchTable | None, before: Progress, now: Progress) -> Iterable[Closed]:
+        """Yield windows that are complete, or the changes of results that are not final."""
+        are_touched = None
+        if self._results_of is not None:
+            are_touched = np.zeros(len(self._keys), np.bool_)
+            are_touched[[] if changed is None else changed.keys] = True
+        windows = self._windows.windows(self._live, before, now, are_touched)
+        closed = [Closed(0, some, self._keys.take(some.keys)) for some in windows if len(some)]
+        if self._results_of is None or are_touched is None:
+            return closed
+        found = [replace(some.windows, parts={ROWS: RowValues.of(self._results_of(some))}) for some in closed]
+        changes = self._output.replace(concat([EMPTY, *found]), are_touched, self.serial)
+        self.serial += int(np.count_nonzero(changes.weight > 0))
+        return [Closed(0, changes, self._keys.take(changes.keys))] if len(changes) else []
 
     def _codes_of(self, table: pa.Table) -> tuple[IntArray, int]:
         """Return the code of each row's key, and the number of keys."""
@@ -283,7 +257,13 @@ class RevisedStore:
         codes = self._keys.codes(keys)
         return codes[coded.codes], len(np.unique(codes))
 
-    def _change(self, plain: Plain, admitted: rare.Admitted) -> list[Events]:
+    def _events(self, codes: IntArray, starts: IntArray, ends: IntArray, rows: pa.Table) -> StretchTable:
+        """Return events as a batch; the last column says whether the filter of the query lets each in."""
+        is_member = np.ones(len(codes), np.bool_) if self._query.keeps is None else flags(rows.columns[-1])
+        parts = {START: Dense(COUNTED, starts), ROWS: RowValues.of(rows)}
+        return StretchTable(codes, starts, ends, is_member.astype(np.int8), parts)
+
+    def _changed(self, plain: PlainChanges, admitted: Admitted) -> list[StretchTable]:
         """Change live events, and return those that were: what was deleted ends where it starts."""
         more = np.array(admitted.moved, np.int64).reshape(-1, 2)
         moved = np.concatenate([plain.moved, more[:, 0]])
@@ -291,47 +271,68 @@ class RevisedStore:
         found = []
         if len(moved):
             self._live.end_at(moved, np.concatenate([plain.new_ends, more[:, 1]]))
-            found.append(self._live.take(moved))
+            found.append(self._live.bare(moved))
         if len(deleted):
-            gone = self._live.take(deleted)
-            found.append(replace(gone, ends=gone.starts))
+            gone = self._live.bare(deleted)
+            found.append(replace(gone, high=gone.parts[START].array))
         is_kept = np.ones(len(self._live), np.bool_)
         is_kept[[*deleted, *admitted.replaced]] = False
         self._live.keep(is_kept)
         return found
 
-    def _add(self, events: Events) -> None:
+    def _add(self, events: StretchTable) -> None:
         """Add events to the live ones, as partial states."""
         if not len(events):
             return
-        order, inputs = np.arange(len(events)), [column.combine_chunks() for column in events.rows.columns[1:]]
-        keys = self._keys.take(events.codes)
-        columns = [
-            column.combine_chunks()
-            for name, column in zip(keys.column_names, keys.columns, strict=True)
-            if name != NO_KEYS
-        ]
-        rows = Rows(order, events.starts, events.ends, columns, inputs)
+        order, table, keys = np.arange(len(events)), events.parts[ROWS].table, self._keys.take(events.keys)
+        columns = [keys.column(name).combine_chunks() for name in keys.column_names if name != NO_KEYS]
+        inputs = [column.combine_chunks() for column in table.columns[1:]]
+        rows = Rows(order, events.parts[START].array, events.high, columns, inputs)
         parts = row_parts(_AS_THEY_LAST, self._forms, rows, order)
-        is_member = self._are_members(events).astype(np.int8)
-        partials = StretchTable(events.codes, events.since, events.ends, is_member, parts)
-        self._live.add(events, partials)
+        self._live.add(replace(events, parts={**events.parts, **parts}))
 
-    def _needed(self, events: Events, watermark: int) -> Events:
-        """Return the events of a log that are kept at a watermark."""
-        present = events.take(np.flatnonzero(events.ends > events.starts))
-        return self._windows.needed(present, self._are_members(present), watermark)
+    def _read(self, entries: Sequence[StoredEntry]) -> tuple[StretchTable, StretchTable]:
+        """Return the last records of events, and of results."""
+        found = [self._entries.decoded(entry).batch for entry in entries]
+        results = concat([EMPTY, *(batch for batch in found if EVENT_ID in batch.parts)])
+        events = concat([EMPTY, *(_with_starts(batch) for batch in found if START in batch.parts)])
+        return (
+            latest_events(events) if len(events) else events,
+            latest(results, np.zeros(len(results), np.int64), results.low) if len(results) else results,
+        )
 
-    def _are_members(self, events: Events) -> BoolArray:
-        """Return for each event whether the filter of the query lets it in, as its last column says."""
-        return np.ones(len(events), np.bool_) if self._query.keeps is None else flags(events.rows.columns[-1])
+    def _written(self, records: StretchTable, serial: int) -> list[Entry]:
+        """Return what a batch says of events, or of results, as entries."""
+        return self._lasting(recorded(records, serial))
 
-    def _entries(self, found: Records) -> list[Entry]:
-        """Return records as entries, which never die by themselves: a later one may still be about the same event."""
-        size = max(1, len(found.serials) * ENTRY_BYTES // max(found.events.rows.nbytes, 1))
-        blobs = []
-        for start in range(0, len(found.serials), size):
-            places = np.arange(start, min(start + size, len(found.serials)))
-            blobs.append(records.to_bytes(self._keys, Records(found.events.take(places), found.serials[places])))
-        self._written, self._records = self._written + sum(map(len, blobs)), self._records + len(found.serials)
-        return [Entry(EARLIEST, INFINITY, blob) for blob in blobs]
+    def _lasting(self, records: StretchTable) -> list[Entry]:
+        """Return records as entries; one of events never dies by itself, as a later one may be about the same event."""
+        if START not in records.parts:
+            return self._entries.write(records)
+        return [entry._replace(last=INFINITY) for entry in self._entries.write(_with_starts(records))]
+
+    def _whole(self, entries: Sequence[StoredEntry], serial: int, watermark: int) -> list[Entry]:
+        """Encode all that is kept; of events that have ended, the log alone has the rows."""
+        if self._windows.ended.rows:
+            events, _ = self._read(entries)
+            is_present = events.high > events.parts[START].array
+            events = events.where(is_present & ~self._windows.are_over(events, self._live, watermark))
+        else:
+            events = self._live.bare(np.arange(len(self._live)))
+        return [*self._written(events, serial), *self._written(self._output.held, serial)]
+
+    def _write_waiting(self, cells: Cells) -> None:
+        rows = self._waiting.to_bytes(self._keys, self._codec, self._schema) if self._waiting.by_key else None
+        if rows == self._stored_waiting:
+            return
+        if rows is None:
+            cells.remove(WAITING)
+        else:
+            cells.put(WAITING, rows)
+        self._stored_waiting = rows
+
+
+def _with_starts(records: StretchTable) -> StretchTable:
+    """Count the starts of events back from where their stretches begin, as they lie in the log, or undo that."""
+    starts = Dense(COUNTED, records.low - records.parts[START].array)
+    return replace(records, parts={**records.parts, START: starts})

@@ -1,66 +1,63 @@
-"""The contract of the windows of events with ids: all in which snapshots differ from windows on a grid."""
+"""The windows of events with ids: snapshots, or windows on a grid, and what these keep of events that have ended.
+
+An event is live until the watermark passes its end: until then a legal row may be about it. Live events are kept by the
+caller, and handed over.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+import numpy as np
+
+from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.arrays.stretch_table import StretchTable
-from muntin_engine.evaluators.revised.events import Events, LiveEvents
+from muntin_engine.core.slice_grid import RangeGrid
+from muntin_engine.evaluators.arrays.held_events import opened_since
+from muntin_engine.evaluators.arrays.held_partials import HeldPartials
+from muntin_engine.evaluators.arrays.lifting import ranges_of
+from muntin_engine.evaluators.arrays.snapshots import snapshots_of
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable, ends_before, merge_alike
+from muntin_engine.evaluators.revised.events import LiveEvents
 
 
 class RevisedWindows(ABC):
-    """The windows of one bucket, and what they keep of events that have ended.
+    """The windows of one bucket.
 
-    An event is live until the watermark passes its end: until then a legal row may be about it. Live events are kept by
-    the caller, and handed over.
+    Attributes:
+        ended: The events that have ended, and are members of open windows.
     """
 
+    def __init__(self, grids: Sequence[RangeGrid], *, at_end: bool) -> None:
+        """Make windows on grids, or none; `at_end` says that results are points at the ends of windows."""
+        self._at_end = at_end
+        self.ended = HeldPartials(grids)
+
     @abstractmethod
-    def close(self, live: LiveEvents, before: int, now: Progress) -> Iterator[StretchTable]:
-        """Yield the windows with members that a batch completes, from start to end in ticks, before `forget`.
-
-        Args:
-            live: The events that were live at the watermark before, with the rows of the batch.
-            before: The watermark before the batch.
-            now: The progress after it.
-        """
-
-    def visible(
-        self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray
+    def windows(
+        self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray | None
     ) -> Iterator[StretchTable]:
-        """Yield the windows with members whose results may differ from what was emitted early, before `forget`.
-
-        These are the windows that are shown for the first time, and those of touched keys that were shown before. A
-        window is shown as soon as an event starts where it ends, or later.
+        """Yield the windows with members whose results are to be emitted, from start to end in ticks, before `forget`.
 
         Args:
-            live: The events that were live at the watermark before, with the rows of the batch.
+            live: The events that were live before, with the rows of the batch.
             before: The progress before the batch.
             now: The progress after it.
-            are_touched: For the code of each key whether rows of the batch are about it.
+            are_touched: None to emit windows when they are complete. Otherwise, for the code of each key whether rows
+                of the batch are about it: windows are emitted as soon as an event starts where they end, or later, and
+                again if they may have changed.
         """
-        raise AssertionError(f"results of {type(self).__name__} are final: {len(live)}, {before}, {now}, {are_touched}")
 
     @abstractmethod
     def forget(self, live: LiveEvents, watermark: int) -> None:
         """Drop the events that end before a watermark from the live ones; keep what open windows need of them."""
 
     @abstractmethod
-    def needed(self, events: Events, is_member: BoolArray, watermark: int) -> Events:
-        """Return the events of a log that are live at a watermark, or that open windows need.
-
-        Args:
-            events: All events of the log, without those that were deleted.
-            is_member: For each whether it is a member of windows.
-            watermark: The watermark.
-        """
-
-    @abstractmethod
-    def are_over(self, events: Events, live: LiveEvents, watermark: int) -> BoolArray:
-        """Return for each event of a batch whether nothing needs it any more, after `forget`."""
+    def are_over(self, events: StretchTable, live: LiveEvents, watermark: int) -> BoolArray:
+        """Return for each of some events whether nothing needs it any more, after `forget`."""
 
     @abstractmethod
     def first_start(self, live: LiveEvents) -> int:
@@ -75,20 +72,123 @@ class RevisedWindows(ABC):
             first_start: What the method of this name returned, in this batch or in an earlier one.
         """
 
-    @property
-    def ended_events(self) -> int:
-        """The number of events that have ended and that are kept all the same."""
-        return 0
 
-    @property
-    def nbytes(self) -> int:
-        """About how many bytes these take in memory."""
-        return 0
+class RevisedGrid(RevisedWindows):
+    """Hopping and tumbling windows, and those of a calendar: each event is merged into the range of those it overlaps.
 
-    @abstractmethod
-    def keys(self) -> IntArray:
-        """Return the codes of the keys of these events, ascending."""
+    What a legal row may still change is kept event by event; once an event has ended for good, it is merged with the
+    others of its key and range, as events are that are never revised.
 
-    @abstractmethod
-    def renumber(self, places: IntArray) -> None:
-        """Give each key its new code."""
+    Cost: a live event costs a few steps for each batch that completes windows, and so does a range of a key of which
+    all events have ended; never one for each window that it overlaps.
+    """
+
+    def __init__(self, grid: RangeGrid, *, at_end: bool) -> None:
+        """Make them."""
+        super().__init__([grid], at_end=at_end)
+        self._grid = grid
+
+    def windows(
+        self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray | None
+    ) -> Iterator[StretchTable]:
+        """Yield windows.
+
+        Once the stream is closed, windows that begin at the horizon or later have no end to wait for, and no result.
+        """
+        windows = self._grid.windows
+        first, unbegun = windows.first_open(before.watermark), windows.first_unbegun(now.horizon)
+        if are_touched is None:
+            yield from self._between(live, first, min(windows.first_open(now.watermark), unbegun))
+            return
+        known, last = windows.first_open(before.max_event_time), min(windows.first_open(now.max_event_time), unbegun)
+        yield from self._between(live, max(first, known), last)
+        if are_touched.any():
+            yield from self._between(live, first, min(known, last), are_touched)
+
+    def forget(self, live: LiveEvents, watermark: int) -> None:
+        """Merge the events that end before a watermark, and drop what is a member of no open window."""
+        first, is_over = self._grid.windows.first_open(watermark), ends_before(live.held.high, watermark)
+        if is_over.any():
+            ended = self._ranged(live.members(is_over), first, INFINITY)
+            if len(ended):
+                self.ended.add(merge_alike(replace(ended, low=np.maximum(ended.low, first))))
+            live.keep(~is_over)
+        self.ended.forget(first)
+
+    def are_over(self, events: StretchTable, live: LiveEvents, watermark: int) -> BoolArray:
+        """Return for each event whether it has ended, and is a member of no open window."""
+        del live
+        firsts, lasts = ranges_of(self._grid, events.low, events.high)
+        is_in_open = lasts >= np.maximum(firsts, self._grid.windows.first_open(watermark))
+        found: BoolArray = ends_before(events.high, watermark) & ~(is_in_open & (events.weight > 0))
+        return found
+
+    def first_start(self, live: LiveEvents) -> int:
+        """Return that events cut no window."""
+        del live
+        return INFINITY
+
+    def output_watermark(self, watermark: int, first_start: int) -> int:
+        """Return the start of the first open window, or its end if results are points there."""
+        del first_start
+        if watermark in (EARLIEST, INFINITY):
+            return watermark
+        window = self._grid.windows.window(self._grid.windows.first_open(watermark))
+        return window.end if self._at_end else window.start
+
+    def _between(
+        self, live: LiveEvents, first: int, last: int, of_keys: BoolArray | None = None
+    ) -> Iterator[StretchTable]:
+        """Yield the windows with members from `first` up to but not including `last`."""
+        if last > first:
+            yield from self.ended.close(0, first, last, [self._ranged(live.members(), first, last)], of_keys)
+
+    def _ranged(self, events: StretchTable, first: int, last: int) -> StretchTable:
+        """Return events as ranges of windows, without those that overlap none from `first` up to but not `last`."""
+        firsts, lasts = ranges_of(self._grid, events.low, events.high)
+        is_in = (lasts >= np.maximum(firsts, first)) & (firsts < last)
+        return events.moved(firsts, lasts).where(is_in)
+
+
+class RevisedSnapshots(RevisedWindows):
+    """Snapshots, for modules all of whose components can be subtracted: running sums from edge to edge.
+
+    A live event that began before the watermark is cut: its partial state begins where the first open snapshot of its
+    key starts. So nothing is kept of events that have ended. Where results are points at the ends of snapshots, one
+    without an end has none.
+    """
+
+    def windows(
+        self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray | None
+    ) -> Iterator[StretchTable]:
+        """Yield the snapshots that end at the watermark before the batch or later, and before the one after it."""
+        assert are_touched is None, "results of snapshots are final"
+        members = live.members()
+        if len(members) and before.watermark < now.watermark:
+            ended = snapshots_of(members, before.watermark, now.watermark)
+            yield ended.where(ended.high < INFINITY) if self._at_end else ended
+
+    def forget(self, live: LiveEvents, watermark: int) -> None:
+        """Drop the events that end before a watermark, and cut those that begin before it."""
+        since, is_member = live.held.low.copy(), live.held.weight > 0
+        since[is_member] = opened_since(live.members(), watermark)
+        live.held = replace(live.held, low=since)
+        live.keep(~ends_before(live.held.high, watermark))
+
+    def are_over(self, events: StretchTable, live: LiveEvents, watermark: int) -> BoolArray:
+        """Return for each event whether it has ended, unless an open snapshot starts where it ended."""
+        members = live.members()
+        opened = np.full(1 + int(max(events.keys.max(initial=-1), members.keys.max(initial=-1))), EARLIEST)
+        is_begun = ends_before(members.low, watermark)
+        opened[members.keys[is_begun]] = members.low[is_begun]
+        found: BoolArray = ends_before(events.high, watermark) & (events.high != opened[events.keys])
+        return found
+
+    def first_start(self, live: LiveEvents) -> int:
+        """Return the least start of an open snapshot with an event."""
+        members: IntArray = live.members().low
+        return int(members.min(initial=INFINITY))
+
+    def output_watermark(self, watermark: int, first_start: int) -> int:
+        """Return the least start of an open snapshot, or the watermark; points at ends lie past it."""
+        return watermark if self._at_end or watermark == INFINITY else min(watermark, first_start)

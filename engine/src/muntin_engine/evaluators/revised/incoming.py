@@ -18,7 +18,7 @@ from muntin_engine.exchange.value_flags import flags
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class IncomingRows:
     """n rows: insertions, and revisions of events.
 
     Attributes:
@@ -44,7 +44,7 @@ class Brought:
     table: pa.Table
 
     @classmethod
-    def of(cls, table: pa.Table, codes: IntArray) -> Brought:
+    def of(cls, table: pa.Table, codes: IntArray) -> IncomingRows:
         """Return the rows of a table, given the codes of their keys."""
         starts, ends = table.column("start").to_numpy(), table.column("end")
         new_ends, is_insertion = np.zeros(len(table), np.int64), np.ones(len(table), np.bool_)
@@ -72,14 +72,14 @@ class Brought:
             found.setdefault(code, []).append(change)
         return found
 
-    def name_nothing(self) -> BoolArray:
+    def have_no_payload(self) -> BoolArray:
         """Return for each row whether it has no payload."""
         nulls = (flags(pc.is_null(self.table.column(name))) for name in self.payload_names)
         found: BoolArray = np.logical_and.reduce([np.ones(len(self), np.bool_), *nulls])
         return found
 
 
-class Plain(NamedTuple):
+class PlainChanges(NamedTuple):
     """The changes of a batch that are plain, and the other rows.
 
     Attributes:
@@ -99,11 +99,11 @@ class Plain(NamedTuple):
     others: IntArray
 
 
-NOTHING: Final = Plain(*(np.empty(0, np.int64) for _ in range(6)))
+NOTHING: Final = PlainChanges(*(np.empty(0, np.int64) for _ in range(6)))
 """No changes."""
 
 
-def sort_out(brought: Brought, live: LiveEvents, waiting: HashArray, watermark: int) -> Plain:
+def classify(rows: IncomingRows, live: LiveEvents, waiting: HashArray, watermark: int) -> PlainChanges:
     """Return the plain changes among the rows of a batch.
 
     Plain are the insertion of an event that is not there, its only revision, and both together, if they are in time
@@ -113,13 +113,13 @@ def sort_out(brought: Brought, live: LiveEvents, waiting: HashArray, watermark: 
     Cost: a sort of the rows, a search for each event, and a few passes.
 
     Args:
-        brought: The rows.
+        rows: The rows.
         live: The events before them.
         waiting: The numbers of the events that rows wait for.
         watermark: The watermark of the batches before; a row that changes anything before it is late.
     """
-    order = np.argsort(brought.hashes, kind="stable")
-    hashes, is_insertion = brought.hashes[order], brought.is_insertion[order]
+    order = np.argsort(rows.hashes, kind="stable")
+    hashes, is_insertion = rows.hashes[order], rows.is_insertion[order]
     is_first = np.empty(len(order), np.bool_)
     is_first[:1] = True
     np.not_equal(hashes[1:], hashes[:-1], out=is_first[1:])
@@ -131,28 +131,28 @@ def sort_out(brought: Brought, live: LiveEvents, waiting: HashArray, watermark: 
     is_plain = np.bincount(groups, minlength=len(leads)) == is_new.astype(np.int64) + is_revised
     follows = np.flatnonzero(~is_first)
     is_alike = are_same(
-        *((brought.codes[at], brought.ids[at], brought.starts[at]) for at in (order[follows], order[follows - 1]))
+        *((rows.codes[at], rows.ids[at], rows.starts[at]) for at in (order[follows], order[follows - 1]))
     )
     is_plain[groups[follows[~is_alike]]] = False
     if len(waiting):
         is_plain &= ~np.isin(hashes[is_first], waiting)
-    starts = brought.starts[leads]
-    places = live.find(brought.codes[leads], brought.ids[leads], starts, hashes[is_first])
+    starts = rows.starts[leads]
+    places = live.find(rows.codes[leads], rows.ids[leads], starts, hashes[is_first])
     is_plain &= is_new == (places < 0)
-    ends = brought.ends[insertions]
+    ends = rows.ends[insertions]
     if len(live):
-        ends = np.where(is_new, ends, live.ends[places])
+        ends = np.where(is_new, ends, live.held.high[places])
     is_plain &= (ends > starts) & (~is_new | (starts >= watermark))
-    new_ends = np.where(is_revised, brought.new_ends[revisions], ends)
-    fits = brought.is_blind[revisions] | (brought.ends[revisions] == ends)
+    new_ends = np.where(is_revised, rows.new_ends[revisions], ends)
+    fits = rows.is_blind[revisions] | (rows.ends[revisions] == ends)
     is_in_time = np.minimum(ends, new_ends) >= watermark
     is_plain &= ~is_revised | (fits & is_in_time & (new_ends >= starts))
     is_deleted = new_ends == starts
     if (is_plain & is_deleted).any():
-        is_plain &= ~is_deleted | (~is_new & brought.name_nothing()[revisions])
+        is_plain &= ~is_deleted | (~is_new & rows.have_no_payload()[revisions])
     stays = is_plain & ~is_deleted
     inserted, moved = np.flatnonzero(stays & is_new), np.flatnonzero(stays & ~is_new & (new_ends != ends))
-    return Plain(
+    return PlainChanges(
         insertions[inserted],
         new_ends[inserted],
         places[moved],
