@@ -77,11 +77,10 @@ class ColumnarEvaluator(OverSlices):
         """Yield the partial states of good rows for each bucket that has any."""
         from muntin_engine.evaluators.arrays.lifting import lift_rows, rows_to_lift
         from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-        from muntin_engine.exchange.shuffle import by_bucket, to_blob
+        from muntin_engine.evaluators.revised.incoming import blobs_of
 
-        if task.plan.is_revised:  # which of them are legal is known in the bucket alone
-            needless = [name for name in ("problem", "change") if name in rows.column_names]
-            return (BucketBlob(place, to_blob(own)) for place, own in by_bucket(rows.drop_columns(needless)))
+        if task.plan.is_revised:
+            return blobs_of(rows)
         if (gap := task.plan.gap) is not None:
             return lift_each(Fusing(gap), rows_to_lift(task, rows), task.forms)
         return lift_rows(task.grids[0], task.forms, rows_to_lift(task, rows))

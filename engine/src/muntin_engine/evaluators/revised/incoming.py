@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -11,10 +12,18 @@ import pyarrow.compute as pc
 
 from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.core.changes import InputChange
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.revised.events import LiveEvents
 from muntin_engine.evaluators.revised.identities import HashArray, are_same, hashes_of, ids_of
 from muntin_engine.exchange.intake import changes_of
+from muntin_engine.exchange.shuffle import by_bucket, to_blob
 from muntin_engine.exchange.value_flags import flags
+
+
+def blobs_of(rows: pa.Table) -> Iterator[BucketBlob]:
+    """Yield the rows for each bucket that has any, as they are: which of them are legal is known there alone."""
+    needless = [name for name in ("problem", "change") if name in rows.column_names]
+    return (BucketBlob(place, to_blob(own)) for place, own in by_bucket(rows.drop_columns(needless)))
 
 
 @dataclass(frozen=True, slots=True)

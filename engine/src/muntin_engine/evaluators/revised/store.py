@@ -28,7 +28,7 @@ from muntin_engine.evaluators.arrays.values import COUNTED, Dense
 from muntin_engine.evaluators.keyed.admission import Filter
 from muntin_engine.evaluators.revised.events import SERIAL, START, LiveEvents, latest, latest_events, recorded
 from muntin_engine.evaluators.revised.incoming import NOTHING, IncomingRows, PlainChanges, classify
-from muntin_engine.evaluators.revised.live_output import LiveOutput
+from muntin_engine.evaluators.revised.live_results import LiveResults
 from muntin_engine.evaluators.revised.slow_path import Admitted, WaitingRows, admit
 from muntin_engine.evaluators.revised.windows import RevisedGrid, RevisedSnapshots
 from muntin_engine.exchange import shuffle
@@ -113,7 +113,7 @@ class RevisedStore(ArrayStore):
         self._filter, self._windows = Filter(query.keeps), windows_of(query)
         self._entries = FormEntries((), dict.fromkeys((START, SERIAL, EVENT_ID), COUNTED))
         self._keys = self._entries.keys
-        self._live, self._waiting, self._output = LiveEvents(), WaitingRows(), LiveOutput()
+        self._live, self._waiting, self._output = LiveEvents(), WaitingRows(), LiveResults()
         self._schema = pa.schema([])
         self._stored_waiting: bytes | None = None
 

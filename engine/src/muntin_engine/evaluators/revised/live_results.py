@@ -15,7 +15,7 @@ from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, StretchTa
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense
 
 
-class LiveOutput:
+class LiveResults:
     """The live results of a bucket: emitted, and not retracted.
 
     Results are stretches from the starts to the ends of their windows, with their columns and their ids as events of
