@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -46,8 +47,9 @@ def law(
             if reason:
                 pytest.skip(f"does not apply: {reason}")
             for crowd in (0, self.crowd()) if is_random and self.crowd() else (0,):
+                crowded = replace(stated, crowd=crowd)
                 try:
-                    _try(self, replace(stated, crowd=crowd), body)
+                    _try(crowded, partial(self.attempt, crowded, body))
                 except LawError as broken:
                     first = self.first_fault(broken)
                     raise first.with_traceback(None) from first.__cause__
@@ -59,14 +61,14 @@ def law(
     return wrap
 
 
-def _try(laws: Conformance, stated: Law, body: Callable[[Any, Any], None]) -> None:
+def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
     """Attempt a law on random data, smallest failure last; report that one whatever Hypothesis makes of it."""
     __tracebackhide__ = True
     failures: list[LawError] = []
 
     def example(data: object) -> None:
         try:
-            laws.attempt(stated, body, data)
+            attempt(data)
         except LawError as failure:
             failures.append(failure)
             raise
