@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
-from muntin import INFINITY, Window
+from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import HoppingWindows, WindowSpecification
 from muntin_engine.core.lifetimes import (
     Align,
@@ -85,6 +85,8 @@ def _windows(kind: WindowSpecification, furthest: int = 400) -> list[Window]:
 
 def watermark(changes: Sequence[LifetimeChange], tick: int, *, event_ends_move: bool) -> int:
     """Return what a watermark of the events as they come says of the changed ones."""
+    if tick in (EARLIEST, INFINITY):
+        return tick
     for change in changes:
         if isinstance(change, Shift):
             tick += change.shift if isinstance(change.shift, int) else change.shift.least

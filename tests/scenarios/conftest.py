@@ -11,11 +11,12 @@ from typing import Final
 import pytest
 
 import muntin_engine
+from muntin_engine.evaluators.general import key_state
 
 SMALL: Final[Mapping[str, object]] = {
     **{"DENSE": 0, "_DENSE": 0, "_FEW": 0, "_NARROW": 0, "_NEAR": 0, "_EXPANDING": 0.5, "FEW_KEYS": 1},
     **{"MOST_CELLS": 4, "MOST_WINDOWS": 3, "_MOST_PIECES": 1, "MOST_OBJECTS": 2, "RUN": 3, "LARGE": 48},
-    **{"ENTRY_BYTES": 64, "MOST_ALIKE": 2, "MOST_DEAD": 256},
+    **{"ENTRY_BYTES": 64, "MOST_ALIKE": 2, "MOST_DEAD": 256, "MOST_ROWS": 2},
 }
 """From where on something is split, merged, hashed or written as a change; whichever modules have such a constant."""
 
@@ -33,7 +34,10 @@ def constants() -> tuple[tuple[str, object], ...]:
 
 @pytest.fixture(autouse=True)
 def small_states(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have small states treated as large ones where the seed of a scenario is odd."""
-    if hasattr(request.node, "callspec") and request.node.callspec.params.get("seed", 0) % 2:
+    """Treat small states as large ones for odd seeds, and all kinds of windows as those of users for every third."""
+    seed = request.node.callspec.params.get("seed", 0) if hasattr(request.node, "callspec") else 0
+    if seed % 3 == 2:
+        monkeypatch.setattr(key_state, "SPECIAL", {})
+    if seed % 2:
         for name, value in constants():
             monkeypatch.setattr(name, value)

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 from random import Random
 from typing import Any, Final
 
-from muntin import (
-    EARLIEST,
-    INFINITY,
-    ClipPolicy,
-    EmitPolicy,
-    Event,
-    TimestampPolicy,
-    hopping,
-    session,
-    snapshot,
-    tumbling,
-)
-from muntin.changes import Insertion, Punctuation, Revision
+from muntin import ClipPolicy, EmitPolicy, TimestampPolicy, hopping, session, snapshot, tumbling
 from muntin.rows import batch, between, delta, elapsed, last, marker, on_row
-from muntin.testing import KeyedChange, Script, random_stream
-from muntin.testing.batches import Step
-from muntin.windows import CumulateWindows, LandmarkWindows, WindowKind, WindowSpecification
+from muntin.testing import Script
+from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.specification import Unwindowed
 from tests.differential.calendars import LASTING as LASTING_CALENDARS
 from tests.differential.calendars import SCALES, SLICED, spread
-from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS, until_closed
+from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS
 from tests.differential.forms import HOSTILE, INVERTIBLE, ORACLES
 from tests.differential.modules import OWN_TIMES
-from tests.differential.test_inputs import rising
-from tests.scenarios.modules import ANY, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
+from tests.scenarios.inputs import adjusted, by_key, corrected, early, joined, paced, shedding, united
+from tests.scenarios.modules import ANY, BOUND, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
 from tests.scenarios.query import Lifetimes, Query
-from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
+from tests.scenarios.streams import lasting, scenario_of
 
 CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED
+FIXED: Final = ("tumbling", "one tick", "wide", "offset", "overlapping", "overlapping by much", "gaps")
+"""Windows that do not come and go with events, and have no members that ended before them."""
+
 GRIDS: Final = (
     *(tumbling(8), tumbling(1), tumbling(50), tumbling(7, 3), hopping(10, 5), hopping(10, 3), hopping(13, 1, -5)),
     *(hopping(9, 6), hopping(4, 9, 1), hopping(4, 12), hopping(40, 17), hopping(3, 16, -7), hopping(23, 11, 30)),
@@ -58,7 +47,8 @@ def cutting(random: Random) -> Scenario:
     shape, window = random.choice(list(ANY)), random.choice(list(CUTTING))
     is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
     timestamps = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
-    timestamps += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP] if shape in OWN_TIMES else []
+    has_own = shape in OWN_TIMES or shape == "operator that looks back"
+    timestamps += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP] if has_own else []
     lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "samples", "points"))
     ages = (1, 3, 6, 14) if lifetimes != "samples" and random.random() < 0.2 else (None,)
     query = Query(
@@ -71,11 +61,15 @@ def cutting(random: Random) -> Scenario:
         is_filtered=random.random() < 0.25,
         forget_keys_after=random.choice(ages),
     )
-    return _scenario(random, query, nulls=0.1)
+    return scenario_of(random, query, nulls=0.1)
 
 
 def time_bound(random: Random) -> Scenario:
-    """Draw results that start where they become known."""
+    """Draw results that start where they become known, or rows with times of their own that do."""
+    if random.random() < 0.15:
+        window, clip = random.choice(FIXED), random.choice((ClipPolicy.NONE, ClipPolicy.RIGHT))
+        query = Query(WINDOWS[window], random.choice(BOUND), clip, TimestampPolicy.UNCHANGED, EmitPolicy.EAGER)
+        return scenario_of(random, query)
     window = random.choice(list(WINDOWS))
     moves = WINDOWS[window].ends_move
     shapes = ("aggregate", "incremental aggregate", "incremental aggregate that removes", "operator")
@@ -84,7 +78,7 @@ def time_bound(random: Random) -> Scenario:
     clip = random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE
     lifetimes: Lifetimes = "named" if moves else random.choice(("named", "named", "intervals", "samples"))
     policies = (clip, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
-    return _scenario(random, Query(WINDOWS[window], ANY[shape], *policies, lifetimes))
+    return scenario_of(random, Query(WINDOWS[window], ANY[shape], *policies, lifetimes))
 
 
 def on_grids(random: Random) -> Scenario:
@@ -94,7 +88,7 @@ def on_grids(random: Random) -> Scenario:
     is_one = isinstance(window, WindowSpecification)
     lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if is_one else "points"
     emit = random.choice((EmitPolicy.FINAL, EmitPolicy.SPECULATIVE)) if lifetimes == "named" else EmitPolicy.FINAL
-    return _scenario(random, _merging(random, window, modules, lifetimes, emit), nulls=0.2)
+    return scenario_of(random, _merging(random, window, modules, lifetimes, emit), nulls=0.2)
 
 
 def on_calendars(random: Random) -> Scenario:
@@ -111,16 +105,16 @@ def on_calendars(random: Random) -> Scenario:
     may_last = scales is SCALES or name in LASTING_CALENDARS
     may_last &= not isinstance(window, dict)
     lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if may_last else "points"
-    drawn = _scenario(random, _merging(random, window, modules, lifetimes), nulls=0.2, is_moved=False)
-    steps = spread(drawn.stream, origin, scale).steps
-    return replace(drawn, stream=Script(tuple(lasting(steps, 1)) if lifetimes == "points" else steps))
+    drawn = scenario_of(random, _merging(random, window, modules, lifetimes), nulls=0.2, is_moved=False)
+    steps = spread(drawn.streams, origin, scale).steps
+    return replace(drawn, streams=Script(tuple(lasting(steps, 1)) if lifetimes == "points" else steps))
 
 
 def of_sessions(random: Random) -> Scenario:
     """Draw sessions of what can be fused."""
     modules = random.choice((COLUMNAR, MERGED))
     lifetimes: Lifetimes = random.choice(("points", "intervals", "intervals", "named"))
-    return _scenario(random, _merging(random, session(random.choice((1, 4, 9))), modules, lifetimes), nulls=0.2)
+    return scenario_of(random, _merging(random, session(random.choice((1, 4, 9))), modules, lifetimes), nulls=0.2)
 
 
 def of_snapshots(random: Random) -> Scenario:
@@ -131,7 +125,7 @@ def of_snapshots(random: Random) -> Scenario:
     query = Query(
         snapshot(), INVERTIBLE[name], timestamps=timestamps, lifetimes=lifetimes, oracles=ORACLES.get(name, ())
     )
-    return _scenario(random, replace(query, is_filtered=random.random() < 0.2), nulls=0.2, most=len(HOSTILE))
+    return scenario_of(random, replace(query, is_filtered=random.random() < 0.2), nulls=0.2, most=len(HOSTILE))
 
 
 def upgraded(random: Random) -> Scenario:
@@ -147,7 +141,7 @@ def in_order(random: Random) -> Scenario:
     query = Query(
         CUTTING[window], random.choice(list(ORDERED.values())), emit=emit, lifetimes=lifetimes, has_order=True
     )
-    return _scenario(random, query, has_ties=True)
+    return scenario_of(random, query, has_ties=True)
 
 
 def following(random: Random) -> Scenario:
@@ -155,13 +149,13 @@ def following(random: Random) -> Scenario:
     lasts = random.random() < 0.5
     lifetimes: Lifetimes = random.choice(("named", "intervals", "samples")) if lasts else "points"
     modules = random.choice(list((LASTING if lasts else FOLLOWING).values()))
-    return _scenario(random, Query(Unwindowed(), modules, lifetimes=lifetimes, has_order=True), has_ties=True)
+    return scenario_of(random, Query(Unwindowed(), modules, lifetimes=lifetimes, has_order=True), has_ties=True)
 
 
 def over_rows(random: Random) -> Scenario:
     """Draw windows that follow rows: their eviction, triggers, delimiters, partitions and conditions."""
     query = Query(_row_windows(random), random.choice(list(OF_ROWS.values())), lifetimes="points", has_order=True)
-    return _scenario(random, query, has_ties=True)
+    return scenario_of(random, query, has_ties=True)
 
 
 def _row_windows(random: Random) -> Any:
@@ -189,6 +183,7 @@ def _row_windows(random: Random) -> Any:
 _DRAWN: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
     *(on_grids, on_calendars, of_sessions, of_snapshots, upgraded),
+    *(early, paced, by_key, corrected, adjusted, united, shedding, joined),
 )
 FAMILIES: Final[dict[str, Callable[[Random], Scenario]]] = {drawn.__name__: drawn for drawn in _DRAWN}
 """The ways to draw a scenario, by name."""
@@ -207,85 +202,3 @@ def _merging(
     return Query(
         window, chosen, timestamps=timestamps, emit=emit, lifetimes=lifetimes, is_filtered=random.random() < 0.2
     )
-
-
-def _scenario(
-    random: Random, query: Query, *, nulls: float = 0.0, has_ties: bool = False, is_moved: bool = True, most: int = 9
-) -> Scenario:
-    seed, nulls = random.randrange(10**9), random.choice((0.0, nulls))
-    mishaps = Mishaps(
-        seed,
-        disorder=random.random() < 0.8,
-        cuts=random.choice((0.05, 0.2, 0.4)),
-        restarts=random.choice((0.0, 0.3, 1.0)),
-        illegal=random.choice((0.0, 0.0, 0.4)),
-        crashes=random.choice((0.0, 0.2)),
-    )
-    return Scenario(query, _stream(random, query, nulls, has_ties=has_ties, is_moved=is_moved, most=most), mishaps)
-
-
-def _stream(random: Random, query: Query, nulls: float, *, has_ties: bool, is_moved: bool, most: int) -> Script:
-    """Draw a legal stream of the events that a query has: mostly a short one, now and then one hot key with many."""
-    is_hot, numbers = random.random() < 0.06, count(1)
-
-    def payload(drawn: Random) -> object:
-        if has_ties:  # their order tells them apart
-            return next(numbers) * 7 % 1_009
-        return None if drawn.random() < nulls else drawn.randint(-9, most)
-
-    stream = random_stream(
-        random.randrange(10**9),
-        keys=("hot",) if is_hot else random.choice((("a", "b", None), ("a",), tuple("abcdefgh"))),
-        events=random.randint(60, 200) if is_hot else random.randint(1, 18),
-        starts=range(-20, -12 if has_ties else random.choice((-10, 20, 45))),
-        payload=payload,
-        disorder=random.randrange(25),
-        again=0.3 if query.has_ids and not nulls else 0.0,  # a null payload is that of any event
-        closed=random.random() < 0.8,
-    )
-    steps = list(until_closed(stream).steps)
-    if not query.has_ids:
-        steps = [step for step in steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)]
-    if query.lifetimes in ("points", "samples"):
-        steps = list(lasting(steps, 1 if query.lifetimes == "points" else INFINITY))
-    far = random.choice((0, 0, 0, 2**40, -(2**55))) if is_moved and _may_be_far(query) else 0
-    return _moved(Script(tuple(rising(steps))), far)
-
-
-def _may_be_far(query: Query) -> bool:
-    return not any(isinstance(window, LandmarkWindows | CumulateWindows) for window in query.named.values())
-
-
-def lasting(steps: Sequence[Step], length: int) -> Iterator[Step]:
-    """Yield steps whose events last so long; of samples, a key has one at a time."""
-    known = set()
-    for step in steps:
-        if not isinstance(step, KeyedChange):
-            yield step
-            continue
-        change = step.change
-        name = step.key, change.event.start
-        if length < INFINITY or name not in known:
-            known.add(name)
-            end = INFINITY if length == INFINITY else change.event.start + length
-            yield KeyedChange(step.key, Insertion(change.id, Event(change.event.start, end, change.event.payload)))
-
-
-def _moved(stream: Script, far: int) -> Script:
-    """Return a stream so far away on the axis."""
-
-    def at(tick: int) -> int:
-        return tick if tick in (EARLIEST, INFINITY) else tick + far
-
-    def step_at(step: Step) -> Step:
-        if isinstance(step, Punctuation):
-            return Punctuation(at(step.time))
-        if not isinstance(step, KeyedChange):
-            return step
-        change = step.change
-        event = Event(at(change.event.start), at(change.event.end), change.event.payload)
-        if isinstance(change, Insertion):
-            return KeyedChange(step.key, Insertion(change.id, event))
-        return KeyedChange(step.key, Revision(change.id, event, at(change.new_end)))
-
-    return Script(tuple(map(step_at, stream.steps)))

@@ -6,9 +6,17 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from muntin import Aggregate, ColumnarAggregate, IncrementalAggregate, IncrementalOperator, Module, Operator
+from muntin import (
+    Aggregate,
+    ColumnarAggregate,
+    IncrementalAggregate,
+    IncrementalOperator,
+    Module,
+    Operator,
+    OutputContract,
+)
 from tests.differential.forms import FORMS, INVERTIBLE, Given
-from tests.differential.modules import SHAPES
+from tests.differential.modules import SHAPES, Echo, GrowingEcho, SlidingEcho
 from tests.rows.following import Full, Numbers, Told
 from tests.sdk.stream_operators import Gaps, Level, Newest, Overdue, Silence
 
@@ -117,10 +125,30 @@ class Steps(IncrementalOperator[int, list[int], int]):
 
 Modules = tuple[Module, ...]
 
-ANY: dict[str, Modules] = {name: modules for name, modules in SHAPES.items() if name != "operator that looks back"}
+ANY: dict[str, Modules] = SHAPES | {"operator of two columns": (Pairs(),)}
 """A module of each base class."""
 
-ANY |= {"operator of two columns": (Pairs(),)}
+
+class BoundEcho(Echo):
+    """Promises that its rows start no earlier than what they tell of."""
+
+    contract = OutputContract.TIME_BOUND
+
+
+class BoundGrowingEcho(GrowingEcho):
+    """The same, incrementally."""
+
+    contract = OutputContract.TIME_BOUND
+
+
+class BoundSlidingEcho(SlidingEcho):
+    """The same, and removes."""
+
+    contract = OutputContract.TIME_BOUND
+
+
+BOUND: Sequence[Modules] = ((BoundEcho(),), (BoundGrowingEcho(),), (BoundSlidingEcho(),))
+"""Operators whose rows have times of their own, and are time-bound."""
 
 MERGED: dict[str, Modules] = {
     "merged": (Merged(),),

@@ -11,7 +11,20 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
-from muntin import Axis, ClipPolicy, ColumnarAggregate, EarlyEmission, EmitPolicy, Module, RowOperator, TimestampPolicy
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    Axis,
+    ClipPolicy,
+    ColumnarAggregate,
+    EarlyEmission,
+    EmitPolicy,
+    Lateness,
+    Module,
+    OutputContract,
+    RowOperator,
+    TimestampPolicy,
+)
 from muntin.errors import QueryError
 from muntin.modules import SupportsColumns
 from muntin.progress import ProgressPolicy, Punctuated
@@ -20,6 +33,8 @@ from muntin.schemas import Field, Struct, Variable, describe
 from muntin.testing import Computation, WindowedQuery
 from muntin.windows import CalendarWindows, WindowSpecification
 from muntin.windows.specification import Unwindowed
+from muntin_engine.core.lifetimes import LifetimeChange, PointsAtEnd
+from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.evaluators.registry import EVALUATORS
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan
@@ -44,8 +59,13 @@ PAYLOAD: Final[Mapping[str, tuple[Callable[[Any], Any], pa.DataType]]] = {
     "a": (lambda payload: (True, True, False, None, True)[payload % 5], pa.bool_()),
     "o": (lambda payload: (False, True, True, None, False)[payload % 5], pa.bool_()),
     "c": (lambda payload: (False, False, None, True)[payload % 4], pa.bool_()),
+    "x > 5": (lambda payload: payload > 5, pa.bool_()),
+    "x < -5": (lambda payload: payload < -5, pa.bool_()),
 }
 """The columns of a row: each a function of the payload in the script, and its type."""
+
+RESULT: Final = "result"
+"""The name of the first result."""
 
 _TICKS: Final = pa.struct([("start", pa.int64()), ("end", pa.int64())])
 _ADDED: Final = {
@@ -74,7 +94,12 @@ class Query:
         is_filtered: True if `where("is_kept")` leaves out events.
         has_order: True if `order="order"` orders the rows of one time, by their payloads.
         forget_keys_after: For how long a key may be silent.
-        progress: What says how complete the input is.
+        progress: What says how complete the input is, or each stream of it.
+        late: What becomes of late rows.
+        most_held: How many events a key may hold.
+        changes: The changes of the lifetimes of all events.
+        sources: Where streams are united, the changes of the lifetimes of each one's events.
+        keys: The columns of a key: with two, punctuation may be of a part of them.
         oracles: What says what the modules must give, where they themselves are not believed.
     """
 
@@ -88,6 +113,11 @@ class Query:
     has_order: bool = False
     forget_keys_after: int | None = None
     progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
+    late: Lateness = Lateness()  # noqa: RUF009
+    most_held: int | None = None
+    changes: tuple[LifetimeChange, ...] = ()
+    sources: tuple[tuple[LifetimeChange, ...], ...] = ()
+    keys: int = 1
     oracles: tuple[Module, ...] = ()
 
     def __str__(self) -> str:
@@ -95,7 +125,11 @@ class Query:
         windows = ", ".join(f"{name} {window}".strip() for name, window in self.named.items())
         policies = f"clip {self.clip}, timestamps {self.timestamps}, emit {self.emit}"
         parts = "".join(f", {part}" for part in ("is_filtered", "has_order") if getattr(self, part))
-        parts += "" if self.forget_keys_after is None else f", forget_keys_after={self.forget_keys_after}"
+        optional = ("forget_keys_after", "most_held", "changes", "sources", "late", "progress")
+        plain = replace(self, forget_keys_after=None, most_held=None, changes=(), sources=(), late=Lateness())
+        plain = replace(plain, progress=Punctuated())
+        said = {name: getattr(self, name) for name in optional}
+        parts += "".join(f", {name}={one}" for name, one in said.items() if one != getattr(plain, name))
         return f"{modules} over {windows} of {self.lifetimes}, {policies}{parts}"
 
     @property
@@ -144,17 +178,43 @@ class Query:
         return self.lifetimes == "named"
 
     @cached_property
+    def contract(self) -> OutputContract:
+        """What its module guarantees about the lifetimes of its results."""
+        return self.plan().contract
+
+    @property
+    def is_time_bound(self) -> bool:
+        """True if results start where they become known."""
+        return self.contract is OutputContract.TIME_BOUND
+
+    @property
+    def ends_move(self) -> bool:
+        """True if the end of an event may become another one."""
+        return self.lifetimes in ("named", "samples")
+
+    def hasty(self, tick: int) -> int:
+        """Return what an input says that is complete up to a tick, where late rows correct results for a while."""
+        return tick if tick in (EARLIEST, INFINITY) else tick + self.late.allowed
+
+    @property
+    def has_clock(self) -> bool:
+        """True if it reads a clock."""
+        return isinstance(self.emit, EarlyEmission)
+
+    @property
+    def repeats_points(self) -> bool:
+        """True if a row may take an event back and give another one."""
+        return any(isinstance(one, PointsAtEnd) for own in (self.changes, *self.sources) for one in own)
+
+    @property
+    def signals(self) -> frozenset[str]:
+        """The signals that its trigger waits for."""
+        return self.emit.trigger.signals if isinstance(self.emit, EarlyEmission) else frozenset()
+
+    @cached_property
     def evaluators(self) -> Mapping[str, Plan]:
         """The plans of all evaluators that can run it, by the evaluator's name; the planner says which can."""
-        found: dict[str, Plan] = {}
-        for evaluator in EVALUATORS:
-            try:
-                found[evaluator.name] = self.plan(evaluator.name)
-            except QueryError as error:
-                if "cannot run this query" not in str(error) and "share its slices" not in str(error):
-                    raise
-        assert found, f"no evaluator runs {self}"
-        return found
+        return planned(self.plan)
 
     def meaning(self, window: WindowSpecification) -> WindowedQuery:
         """Return the query over one of its windows, as the reference reads it."""
@@ -172,7 +232,7 @@ class Query:
             self.clip,
             self.timestamps,
             self.keeps,
-            event_ends_move=self.lifetimes in ("named", "samples"),
+            event_ends_move=self.ends_move,
             forget_keys_after=self.forget_keys_after,
             order=(itemgetter("order") if self.rows else _in_order) if self.has_order else None,
         )
@@ -189,21 +249,40 @@ class Query:
         Raises:
             QueryError: The evaluator cannot run it, or none can.
         """
-        return checked_plan(
-            Plan(
-                inputs=(Input(self._columns, self.progress, is_edge=self.lifetimes == "samples", order=self._order),),
-                axis=Axis.TICKS,
-                window=self.first,
-                clip=self.clip,
-                timestamps=self.timestamps,
-                emit=self.emit,
-                modules=tuple(self._plan_module(place) for place in range(len(self.modules))),
-                buckets=buckets,
-                expressions={name: place for place, name in enumerate(self.payload) if name not in ("x", "order")},
-                named_windows=self.window if isinstance(self.window, Mapping) else {},
-                wanted=evaluator,
-                forget_keys_after=self.forget_keys_after,
-            )
+        return checked_plan(replace(self.unchecked, buckets=buckets, wanted=evaluator))
+
+    @cached_property
+    def unchecked(self) -> Plan:
+        """The plan before an evaluator is chosen."""
+        return Plan(
+            inputs=(self.input,),
+            axis=Axis.TICKS,
+            window=self.first,
+            clip=self.clip,
+            timestamps=self.timestamps,
+            emit=self.emit,
+            modules=tuple(self._plan_module(place) for place in range(len(self.modules))),
+            expressions={name: place for place, name in enumerate(self.payload) if name not in ("x", "order")},
+            named_windows=self.window if isinstance(self.window, Mapping) else {},
+            forget_keys_after=self.forget_keys_after,
+        )
+
+    @property
+    def input(self) -> Input:
+        """The input in the plan."""
+        return Input(
+            self._columns,
+            Punctuated() if self.sources else self.progress,
+            self._source_names,
+            self.late,
+            is_edge=self.lifetimes == "samples",
+            order=self._order,
+            most_held=self.most_held,
+            lifetime_changes=self.changes,
+            rules=tuple(
+                SourceRules(name, self.progress, own, event_ends_move=self.has_ids)
+                for name, own in zip(self._source_names, self.sources, strict=True)
+            ),
         )
 
     def task(self, plan: Plan) -> TaskPayload:
@@ -211,10 +290,10 @@ class Query:
         return TaskPayload(
             plan=plan.for_workers(),
             identity=plan_identity(plan),
-            keys=(pa.string(),),
+            keys=self._keys,
             columns=(InputColumns((*self._types, *([pa.bool_()] * plan.input.keeps_filtered)), has_changes=True),),
-            results=_schema(plan, plan.added, plan.outputs),
-            evicted=_schema(plan, plan.added_to_evicted, plan.evicted) if plan.evicted else None,
+            results=schema_of(self._keys, plan.added, plan.outputs),
+            evicted=schema_of(self._keys, plan.added_to_evicted, plan.evicted) if plan.evicted else None,
         )
 
     def projected(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
@@ -225,8 +304,11 @@ class Query:
         """
         names = (*self.payload, *(["is_kept"] if self.is_filtered else []))
         told = [{**row, **columns_of(row["payload"], names)} for row in rows]
-        columns = {"bucket": ("bucket", pa.int32()), "k0": ("key", pa.string()), "change": ("change", pa.string())}
-        columns["start"] = ("start", pa.int64())
+        columns = {"bucket": ("bucket", pa.int32()), "change": ("change", pa.string()), "start": ("start", pa.int64())}
+        columns |= {f"k{place}": (f"key{place or ''}", of) for place, of in enumerate(self._keys)}
+        columns |= {name: (name, self._keys[int(name[-1])]) for name in self._columns.ranges}
+        columns |= {"signal": ("signal", pa.string())} if self.signals else {}
+        columns |= {"source": ("source", pa.string())} if self.sources else {}
         if self.has_ids:
             columns |= {"id": ("id", pa.int64()), "new_end": ("new_end", pa.int64())}
         if self.lifetimes in ("intervals", "named"):
@@ -243,7 +325,16 @@ class Query:
         """The columns that its modules, windows and triggers read."""
         order = ("order",) if self._order is not None else ()
         windows = self.rows.reads if self.rows else ()
-        return ("x", *order, *windows)
+        trigger = self.emit.trigger.reads if isinstance(self.emit, EarlyEmission) else ()
+        return ("x", *order, *windows, *trigger)
+
+    @property
+    def _keys(self) -> tuple[pa.DataType, ...]:
+        return (pa.string(), pa.int64())[: self.keys]
+
+    @property
+    def _source_names(self) -> tuple[str, ...]:
+        return tuple("abc"[: len(self.sources)])
 
     @property
     def _order(self) -> int | None:
@@ -260,7 +351,10 @@ class Query:
         return Columns(
             start=_named("start"),
             change=NamedColumn("change", "string"),
-            keys=(NamedColumn("key", "string"),),
+            keys=(NamedColumn("key", "string"), NamedColumn("key1", "bigint"))[: self.keys],
+            ranges={name: _named(name) for name in ("low0", "high0", "low1", "high1") if self.keys > 1},
+            signal=NamedColumn("signal", "string") if self.signals else None,
+            source=NamedColumn("source", "string") if self.sources else None,
             payload=tuple(map(_named, self.payload)),
             conditions=(NamedColumn("is_kept", "boolean"),) if self.is_filtered else (),
             **roles,
@@ -274,11 +368,24 @@ class Query:
             for part in bound.reads
         )
         form = module.columnar_form(known[0]) if isinstance(module, SupportsColumns) else None
-        output = "" if module.is_operator else f"m{place}"
+        output = "" if module.is_operator else f"m{place}" if place else RESULT
         select = bound.selector((0,))
         return ModulePlan(
             output, module, {}, (0,), bound.reads, select, bound.result, form, known, evicted=bound.evicted
         )
+
+
+def planned(plan: Callable[[str], Plan]) -> Mapping[str, Plan]:
+    """Return the plans of all evaluators that can run a query, by the evaluator's name; the planner says which can."""
+    found: dict[str, Plan] = {}
+    for evaluator in EVALUATORS:
+        try:
+            found[evaluator.name] = plan(evaluator.name)
+        except QueryError as error:
+            if "cannot run this query" not in str(error) and "share its slices" not in str(error):
+                raise
+    assert found, "no evaluator runs the query"
+    return found
 
 
 def values_of(module: Module, row: Hashable) -> tuple[Any, ...]:
@@ -292,6 +399,14 @@ def values_of(module: Module, row: Hashable) -> tuple[Any, ...]:
 def columns_of(payload: Any, names: Sequence[str]) -> dict[str, Any]:
     """Return some columns of a row; all are null where the payload is."""
     return {name: None if payload is None else PAYLOAD[name][0](payload) for name in names}
+
+
+def schema_of(keys: Sequence[pa.DataType], names: Sequence[str], outputs: Sequence[Field]) -> pa.Schema:
+    """Return the schema of results: their keys, the columns that the engine adds, and those of modules."""
+    ticks = spark_types.LongType()
+    columns = [(f"key{place or ''}", of) for place, of in enumerate(keys)]
+    columns += ((name, _ADDED.get(name, _TICKS)) for name in names)
+    return pa.schema([*columns, *((part.name, arrow_type_of(spark_type_of(part, ticks))) for part in outputs)])
 
 
 def _accepts(module: Module, *, of_rows: bool) -> Callable[[Any], bool]:
@@ -316,9 +431,3 @@ def _in_order(payload: Any) -> Any:
 
 def _named(name: str) -> NamedColumn:
     return NamedColumn(name, "bigint")
-
-
-def _schema(plan: Plan, names: Sequence[str], outputs: Sequence[Field]) -> pa.Schema:
-    ticks = spark_types.LongType()
-    columns = [("key", pa.string()), *((name, _ADDED.get(name, _TICKS)) for name in names)]
-    return pa.schema([*columns, *((part.name, arrow_type_of(spark_type_of(part, ticks))) for part in outputs)])

@@ -19,13 +19,14 @@ from pyspark import cloudpickle
 
 from muntin import EARLIEST, INFINITY
 from muntin.changes import Insertion
-from muntin.testing import Batch, KeyedChange
+from muntin.progress import Punctuated
+from muntin.testing import KeyedChange, KeyPunctuation, KeyRange
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.distribute import distribute
 from muntin_engine.exchange.shuffle import collect, from_blob
-from muntin_engine.plan import Plan
+from muntin_engine.plan import LATEST, Plan
 from muntin_engine.state.cells import METADATA, MemoryCells
-from tests.scenarios.query import Query
+from tests.scenarios.known import Arrival
 
 MOST_TASKS: Final = 3
 
@@ -94,7 +95,7 @@ class Run:
         cells: The state of each bucket.
     """
 
-    def __init__(self, query: Query, plan: Plan, mishaps: Mishaps) -> None:
+    def __init__(self, query: Any, plan: Plan, mishaps: Mishaps) -> None:
         self._query, self._plan, self._mishaps = query, plan, mishaps
         self._random, self._version = Random(mishaps.seed), 0
         self._task = query.task(plan)
@@ -119,11 +120,11 @@ class Run:
         """True if no bucket keeps anything but its metadata."""
         return all(list(cells.cells) == [METADATA] for cells in self.cells.values())
 
-    def take(self, batch: Batch, more: Sequence[Mapping[str, Any]] = ()) -> None:
+    def take(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
         """Evaluate a micro-batch.
 
         Args:
-            batch: The micro-batch.
+            arrival: The micro-batch.
             more: Further rows, as a projection has them; an illegal row, say.
 
         Raises:
@@ -132,12 +133,11 @@ class Run:
         random, before = self._random, self.output
         if random.random() < self._mishaps.upgrades:
             self._upgrade(random.randint(self._version, 3))
-        elif batch.restart_before or random.random() < self._mishaps.restarts:
+        elif any(batch.restart_before for batch in arrival.batches) or random.random() < self._mishaps.restarts:
             self._task = pickle.loads(cloudpickle.dumps(self._task))  # type: ignore[no-untyped-call]
-        rows = [*map(self._row, batch.changes), *more]
+        rows = [self._row(step, side) for side, batch in enumerate(arrival.batches) for step in batch.changes] + [*more]
         self.counts["sent"] += len(rows)
-        if batch.punctuation is not None:
-            rows.append(mark(batch.punctuation))
+        rows += self._marks(arrival)
         tasks: list[list[Mapping[str, Any]]] = [[] for _ in range(random.randint(1, MOST_TASKS))]
         for row in random.sample(rows, len(rows)):
             random.choice(tasks).append(row)
@@ -154,7 +154,7 @@ class Run:
 
     def row(self, key: Hashable, id: object, start: int, end: int | None, payload: object) -> dict[str, Any]:
         """Return an insertion as a row of the projection."""
-        told = {"key": key, "bucket": self._bucket_of(key), "change": "insert", "id": id, "payload": payload}
+        told = {**keyed(key), "bucket": self.bucket_of(key), "change": "insert", "id": id, "payload": payload}
         return told | {"start": start, "end": None if end == INFINITY else end}
 
     def _upgrade(self, version: int) -> None:
@@ -162,13 +162,35 @@ class Run:
         self._version, query = version, self._query.at_version(version)
         self._task = query.task(query.plan(self._plan.choice.evaluator, self._plan.buckets))
 
-    def _bucket_of(self, key: Hashable) -> int:
+    def bucket_of(self, key: Hashable) -> int:
+        """Return the place of a key's bucket."""
         return zlib.crc32(repr(key).encode()) % len(self._task.buckets)
 
-    def _row(self, step: KeyedChange) -> dict[str, Any]:
+    def _marks(self, arrival: Arrival) -> Iterator[dict[str, Any]]:
+        """Yield the rows that tell how far the input is, its streams or some keys, the clock, and signals."""
+        hasty = self._query.hasty
+        for side, batch in enumerate(arrival.batches):
+            for of_key in batch.of_keys:
+                told = keyed(of_key.key) if _is_whole(of_key) else ranged(of_key)
+                bucket = self.bucket_of(of_key.key) if _is_whole(of_key) else 0
+                yield (
+                    mark(min(hasty(of_key.time), LATEST), side)
+                    | {"change": "punctuate_keys"}
+                    | told
+                    | ({"change": "punctuate_key", "bucket": bucket} if _is_whole(of_key) else {})
+                )
+            is_said = isinstance(self._query.progress, Punctuated) or batch.punctuation == INFINITY
+            if batch.punctuation is not None and is_said:
+                yield mark(hasty(batch.punctuation), side)
+        if arrival.clock != EARLIEST:
+            yield mark(arrival.clock, None) | {"change": "clock"}
+        yield from (mark(0, None) | {"change": "signal", "signal": name} for name in arrival.signals)
+
+    def _row(self, step: KeyedChange, side: int) -> dict[str, Any]:
         change = step.change
         event = change.event
         row = self.row(step.key, change.id, event.start, event.end, event.payload)
+        row |= {"source": "abc"[side], "side": side}
         if isinstance(change, Insertion):
             return row
         row["end"] = event.end  # of a revision null would say that any end is expected
@@ -184,7 +206,7 @@ class Run:
         """Evaluate a micro-batch of which nothing is committed."""
         cells = DyingCells(self.cells[bucket].cells, self._random.choice((0, 1, 2, 1_000)))
         try:
-            list(run_bucket(self._task, bucket, cells, collect(rows)))
+            list(run_bucket(self._task, bucket, cells, collect(rows, len(self._task.inputs))))
         except CrashError:
             return
 
@@ -192,7 +214,7 @@ class Run:
         """Evaluate a micro-batch of a bucket; return the keys and windows of which something was emitted."""
         promised, changed, gone = self.promised[bucket], set(), Counter[Row]()
         inserted: Counter[Row] = Counter()
-        for blob in run_bucket(self._task, bucket, self.cells[bucket], collect(rows)):
+        for blob in run_bucket(self._task, bucket, self.cells[bucket], collect(rows, len(self._task.inputs))):
             if blob.stream == "output_watermark":
                 assert blob.rows >= promised, f"the output watermark goes back from {promised} to {blob.rows}"
                 self.promised[bucket] = blob.rows
@@ -230,32 +252,64 @@ class Run:
         del self._live[name]
         if kind == "revise":
             assert start < new_end, f"{given} is empty"
-            self._live[name] = row._replace(lifetime=(start, new_end))
+            window = row.window if "window" in given else (start, new_end)
+            self._live[name] = row._replace(window=window, lifetime=(start, new_end))
 
     def _result(self, given: Mapping[str, Any]) -> Row:
-        named = {"key", "window", "lifetime", "change", "event_id", "new_end", "partition", "ends_window"}
+        named = {"key", "key1", "window", "lifetime", "change", "event_id", "new_end", "partition", "ends_window"}
         outputs = dict.fromkeys(part.name for part in (*self._task.outputs, *self._task.plan.evicted))
         lifetime = extent(given["lifetime"] if "lifetime" in given else given["window"])
         window = extent(given["window"]) if "window" in given else lifetime
         more = tuple(value for name, value in given.items() if name not in named and name not in outputs)
         values = tuple(plain(given[name]) for name in outputs if name in given)
-        return Row(given["key"], window, lifetime, values, more)
+        key = (given["key"], given["key1"]) if "key1" in given else given["key"]
+        return Row(key, window, lifetime, values, more)
 
 
 def _of(output: Counter[Row], key: Hashable, window: tuple[int, int]) -> Counter[Row]:
     return Counter({row: count for row, count in output.items() if (row.key, row.window) == (key, window)})
 
 
-def mark(time: int) -> dict[str, Any]:
-    """Return punctuation as a row of the projection."""
+def mark(time: int, side: int | None) -> dict[str, Any]:
+    """Return punctuation of a stream as a row of the projection."""
     told = {"change": "close"} if time == INFINITY else {"change": "punctuate", "start": time}
-    return {"bucket": 0, "key": None, "payload": None, **told}
+    return {"bucket": 0, "payload": None, "side": side or 0, **told} | ({} if side is None else {"source": "abc"[side]})
+
+
+def keyed(key: Any) -> dict[str, Any]:
+    """Return the columns of a key."""
+    return dict(zip(("key", "key1"), key, strict=True)) if isinstance(key, tuple) else {"key": key}
+
+
+def ranged(punctuation: KeyPunctuation) -> dict[str, Any]:
+    """Return the columns of a pattern of keys: a value or a range for each of the columns, or neither."""
+    found: dict[str, Any] = {}
+    for place, part in enumerate(punctuation.key):  # type: ignore[arg-type]
+        if isinstance(part, KeyRange):
+            found |= {f"low{place}": part.low, f"high{place}": part.high}
+        elif part is not ...:
+            found[f"key{place or ''}"] = part
+    return found
+
+
+def _is_whole(punctuation: KeyPunctuation) -> bool:
+    key = punctuation.key
+    return not any(part is ... or isinstance(part, KeyRange) for part in (key if isinstance(key, tuple) else (key,)))
 
 
 def extent(value: Mapping[str, Any]) -> tuple[int, int]:
     """Return a stretch of the axis, which has no start, or no end, where a null is."""
     start, end = value["start"], value["end"]
     return EARLIEST if start is None else start, INFINITY if end is None else end
+
+
+def differ(got: Counter[Any], wanted: Counter[Any]) -> None:
+    """Compare outputs.
+
+    Raises:
+        AssertionError: They differ.
+    """
+    assert got == wanted, f"missing {wanted - got}\nsurplus {got - wanted}"
 
 
 def plain(value: Any) -> Any:

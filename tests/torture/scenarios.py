@@ -14,5 +14,7 @@ def scenarios(seed: int, folder: Path) -> Figures:
     del folder
     scenario = drawn(Random(seed).choice(list(FAMILIES)), seed)
     scenario.check()
-    changes, batches = len(scenario.stream.changes()), len(list(scenario.arriving.batches()))
+    arriving = scenario.arriving
+    changes = sum(len(stream.changes()) for stream in arriving)
+    batches = max(len(list(stream.batches())) for stream in arriving)
     return {"streams": 1, "changes": changes, "batches": batches, "evaluators": len(scenario.query.evaluators)}

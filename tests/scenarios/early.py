@@ -1,0 +1,129 @@
+"""The meaning of early results, from the whole history of each window, micro-batch after micro-batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from muntin import EARLIEST, EarlyEmission, Event, Refinement, ResultRefinement, TimestampPolicy, Window
+from muntin.testing import reference
+from muntin.triggers import TriggerView
+from muntin_engine.core.changes import Progress, Timing
+from tests.scenarios.known import Arrival, Known
+from tests.scenarios.query import PAYLOAD, RESULT, Query, values_of
+from tests.scenarios.running import Row, plain
+from tests.triggers.meaning import life
+
+Members = dict[Hashable, Event[Any]]
+
+
+@dataclass
+class Lived:
+    """What an open window with members has been through."""
+
+    views: list[TriggerView] = field(default_factory=list)
+    members: Members = field(default_factory=dict)
+    is_changed: bool = False
+    firings: int = 0
+    emitted: set[Hashable] = field(default_factory=set)
+    results: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+class EarlyMeaning:
+    """What must be emitted, micro-batch by micro-batch.
+
+    Attributes:
+        live: The last results of each window.
+    """
+
+    def __init__(self, query: Query) -> None:
+        assert isinstance(query.emit, EarlyEmission)
+        self.query, self.emit = query, query.emit
+        self.meaning = query.meaning(query.first)
+        self.live: dict[tuple[Hashable, Window], Counter[Row]] = {}
+        self._lived: dict[tuple[Hashable, Window], Lived] = {}
+        self._before: dict[Hashable, Progress] = {}
+        self._last = Progress()
+
+    def take(self, known: Known, arrival: Arrival) -> Counter[Row]:
+        """Return what a micro-batch, which is known already, inserts."""
+        came: Counter[Row] = Counter()
+        open_windows = set()
+        for key, window, members in self._windows(known):
+            events, now, before = list(members.values()), known.of(key), self._before.get(key, self._last)
+            if reference.is_closed(self.meaning, window, events, before.watermark):
+                continue
+            lived = self._lived.setdefault((key, window), Lived())
+            open_windows.add((key, window))
+            if reference.is_closed(self.meaning, window, events, now.watermark):
+                came += self._emit(key, window, lived, members, Timing.FINAL)
+                open_windows.remove((key, window))
+            elif self._fires(window, lived, members, now, arrival):
+                came += self._emit(key, window, lived, members, Timing.EARLY)
+        for gone in self._lived.keys() - open_windows:
+            if any(row.more[-2] == Timing.EARLY for row in self.live.get(gone, ())):
+                del self.live[gone]
+            del self._lived[gone]
+        self._before, self._last = {key: known.of(key) for key in known.events}, known.now
+        return came
+
+    def _windows(self, known: Known) -> Iterator[tuple[Hashable, Window, Members]]:
+        for key, named in known.named.items():
+            events = [event for _, event in named]
+            for window in reference.windows(self.meaning.window, events, known.of(key).horizon):  # type: ignore[arg-type]
+                members = {id: one for id, one in named if reference.belongs(self.meaning.window, one, window)}  # type: ignore[arg-type]
+                if members:
+                    yield key, window, members
+
+    def _fires(self, window: Window, lived: Lived, members: Members, now: Progress, arrival: Arrival) -> bool:
+        came = [event for id, event in members.items() if id not in lived.members]
+        left = len(lived.members.keys() - members.keys())
+        lived.is_changed |= self._seen(window, members) != self._seen(window, lived.members)
+        lived.members = members
+        trigger = self.emit.trigger
+        values = {name: [PAYLOAD[name][0](event.payload) for event in came] for name in trigger.reads}
+        newest = max((event.start for event in came), default=EARLIEST)
+        results = {}
+        if trigger.reads_results:
+            aligned = replace(self.meaning, timestamps=TimestampPolicy.ALIGN)
+            (row,) = reference.evaluate_window(aligned, window, list(members.values()))
+            results = {RESULT: row.value[0]}
+        of_members = (len(came), left, newest)
+        view = TriggerView(now.max_event_time, now.watermark, now.clock, *of_members, arrival.signals, values, results)
+        lived.views.append(view)
+        return lived.is_changed and len(lived.views) - 1 in life(trigger, window, lived.views).firings
+
+    def _seen(self, window: Window, members: Mapping[Hashable, Event[Any]]) -> dict[Hashable, Any]:
+        if not any(computation.module.reads_times for computation in self.meaning.computations):
+            return {id: event.payload for id, event in members.items()}
+        return {id: reference.clip(event, window, self.meaning.clip) for id, event in members.items()}
+
+    def _emit(self, key: Hashable, window: Window, lived: Lived, members: Members, timing: Timing) -> Counter[Row]:
+        refinement, is_rest = self.emit.refinement, self.emit.refinement is Refinement.DISCARD
+        wanted = [event for id, event in members.items() if not is_rest or id not in lived.emitted]
+        output = reference.evaluate_window(self.meaning, window, wanted) if wanted else []
+        if output and isinstance(refinement, ResultRefinement):
+            lived.results.append(output[0].value)
+            value = self._refined(refinement, lived.results, is_final=timing is Timing.FINAL)
+            output = [] if value is None else [replace(output[0], value=value)]
+        rows: Counter[Row] = Counter()
+        for one in output:
+            values = values_of(self.query.modules[0], one.value) if self.query.is_operator else one.value
+            extent, lifetime = (window.start, window.end), (one.start, one.end)
+            rows[Row(key, extent, lifetime, plain(values), (str(timing), lived.firings))] += 1
+        lived.firings, lived.is_changed, lived.emitted = lived.firings + 1, False, set(members)
+        self.live[key, window] = rows
+        return rows
+
+    def _refined(
+        self, refinement: ResultRefinement, results: list[tuple[Any, ...]], *, is_final: bool
+    ) -> tuple[Any, ...] | None:
+        """Refine all results of a window from the first one on; return what is emitted of the last one."""
+        names = [RESULT, *(f"m{place}" for place in range(1, len(self.query.modules)))]
+        state, emitted = None, None
+        for number, values in enumerate(results, 1):
+            result = dict(zip(names, values, strict=True))
+            state, emitted = refinement.refine(state, result, is_final and number == len(results))
+        return None if emitted is None else tuple(emitted[name] for name in names)

@@ -1,0 +1,205 @@
+"""Scenarios about inputs: how complete they are, late rows, several streams, triggers that watch what comes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from random import Random
+from typing import Any, Final
+
+from muntin import (
+    ClipPolicy,
+    EarlyEmission,
+    EmitPolicy,
+    JoinKind,
+    Lateness,
+    LatePolicy,
+    Refinement,
+    TimestampPolicy,
+    correct,
+    hopping,
+    session,
+    snapshot,
+    tumbling,
+)
+from muntin.progress import Punctuated, bounded_delay, bounded_disorder, ordered, punctuate_every
+from muntin.rows import last
+from muntin.testing import Script, shuffle, split
+from muntin.windows import HoppingWindows, WindowKind
+from muntin_engine.core.lifetimes import (
+    Align,
+    Extend,
+    LifetimeChange,
+    PointsAtEnd,
+    PointsAtStart,
+    SetDuration,
+    ShareWindows,
+    Shift,
+    Shorten,
+)
+from tests.core.progress.own_policies import Outvoted
+from tests.core.refinements import EverySecond, OtherThanBefore
+from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS, until_closed
+from tests.differential.modules import OWN_TIMES
+from tests.scenarios.join import CONDITIONS, Join
+from tests.scenarios.modules import ANY, COLUMNAR, MERGED, OF_ROWS
+from tests.scenarios.query import Lifetimes, Query
+from tests.scenarios.scenario import Scenario
+from tests.scenarios.streams import (
+    PARTS,
+    WHOLE,
+    as_it_comes,
+    greatest_disorder,
+    hasty,
+    in_order,
+    longest_delay,
+    punctuated_by_key,
+    renumbered,
+    stream_of,
+    with_composite_keys,
+)
+from tests.triggers.random_triggers import random_trigger
+
+BY_KEY: Final = Punctuated().with_key_punctuation()
+ADJUST: Final = Lateness(LatePolicy.ADJUST)
+CHANGES: Final[tuple[tuple[LifetimeChange, ...], ...]] = (
+    *((), (Shift(9),), (Shift(-13),), (SetDuration(12),), (Extend(9),), (Shorten(8),), (PointsAtStart(),)),
+    *((PointsAtEnd(is_repeated=True),), (Align(tumbling(10, 3)),), (Align(hopping(12, 5)),)),
+    *((ShareWindows(hopping(12, 5)),), (Extend(4), Shorten(11), Shift(2)), (SetDuration(4), Shift(-30))),
+    *((Align(tumbling(10)), Shorten(4), Align(tumbling(3))), (Shift(5), SetDuration(9), PointsAtEnd(is_repeated=True))),
+)
+
+
+def query_of(random: Random, windows: dict[str, WindowKind] = WINDOWS, **given: Any) -> Query:
+    """Draw a query over windows, with any module and policies."""
+    shape = random.choice(list(ANY))
+    is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
+    timestamps = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
+    timestamps += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP] if shape in OWN_TIMES else []
+    lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "samples", "points"))
+    clip = random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE
+    drawn: dict[str, Any] = {"emit": random.choice(list(EmitPolicy)), "lifetimes": lifetimes, "clip": clip}
+    drawn |= {"timestamps": random.choice(timestamps)}
+    return Query(random.choice(list(windows.values())), ANY[shape], **(drawn | given))
+
+
+def early(random: Random) -> Scenario:
+    """Draw early results on any composition of triggers, be rows late, corrected or adjusted, or keys ahead."""
+    query = query_of(random, WINDOWS | GROWING | TRAILING | RANKED)
+    every: list[Any] = [Refinement.RETRACT]
+    if isinstance(query.window, HoppingWindows):
+        every = [*Refinement, *([] if query.is_operator else [OtherThanBefore(), EverySecond()])]
+    refinement = random.choice(every)
+    if refinement is Refinement.DISCARD:
+        query = replace(query, lifetimes=random.choice(("intervals", "points")))
+    drawn = (random_trigger(random, depth=2) for _ in count())
+    trigger = next(one for one in drawn if not (query.is_operator and one.reads_results))
+    late, progress = random.choice((Lateness(), Lateness(), correct(6), ADJUST)), random.choice((Punctuated(), BY_KEY))
+    if late is ADJUST and query.lifetimes in ("points", "samples"):
+        query = replace(query, lifetimes="intervals")
+    query = replace(query, emit=EarlyEmission(trigger, refinement), late=late, progress=progress)
+    return _with_keys(random, query, _coming(random, query))
+
+
+def by_key(random: Random) -> Scenario:
+    """Draw keys that punctuate themselves, whole, by one of their columns, or by ranges; some forget keys."""
+    ages = (1, 3, 6, 14) if random.random() < 0.3 else (None,)
+    query = query_of(random, progress=BY_KEY, keys=random.choice((1, 2)), forget_keys_after=random.choice(ages))
+    query = replace(query, lifetimes="named") if query.lifetimes == "samples" and (ages[0] or query.keys > 1) else query
+    return _with_keys(random, query, _coming(random, query))
+
+
+def corrected(random: Random) -> Scenario:
+    """Draw a watermark that is hasty, and late rows that correct results until the input is as far as it says."""
+    emit = random.choice((EmitPolicy.FINAL, EmitPolicy.SPECULATIVE))
+    query = query_of(random, emit=emit, late=correct(6))
+    return as_it_comes(random, query, _coming(random, query))
+
+
+def adjusted(random: Random) -> Scenario:
+    """Draw late insertions, which start at the watermark then."""
+    query = query_of(random, late=ADJUST, lifetimes=random.choice(("intervals", "named")))
+    return as_it_comes(random, query, _coming(random, query))
+
+
+def paced(random: Random) -> Scenario:
+    """Draw a policy that derives the watermark of each stream from its rows, none of which is late by it."""
+    query = query_of(random)
+    streams = _streams(random, query, random.choice((1, 1, 2, 3)))
+    delay, disorder = max(map(longest_delay, streams)), max(map(greatest_disorder, streams))
+    policies = (
+        bounded_delay(delay),
+        bounded_disorder(disorder),
+        punctuate_every(rows=3, delay=delay),
+        punctuate_every(span=5, delay=delay),
+        Outvoted(delay, of=3),
+        *([ordered()] if not delay else []),
+    )
+    sources: Any = ((),) * len(streams) if len(streams) > 1 or random.random() < 0.5 else ()
+    return as_it_comes(random, replace(query, progress=random.choice(policies), sources=sources), *streams)
+
+
+def united(random: Random) -> Scenario:
+    """Draw a union of streams the lifetimes of whose events change, each in its own way, and then all alike."""
+    window = random.choice((tumbling(10), hopping(9, 6), hopping(12, 5), snapshot(), session(4)))
+    modules = random.choice([*COLUMNAR.values(), *MERGED.values()])
+    lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "points"))
+    query = Query(window, modules, lifetimes=lifetimes, changes=random.choice(CHANGES))
+    streams = _streams(random, query, random.choice((1, 2, 3)))
+    own = tuple(random.choice(CHANGES[:8]) for _ in streams) if len(streams) > 1 or random.random() < 0.5 else ()
+    return as_it_comes(random, replace(query, sources=own), *streams)
+
+
+def shedding(random: Random) -> Scenario:
+    """Draw keys that hold so many events and no more, over grids and over rows."""
+    most = random.randint(1, 6)
+    if random.random() < 0.3:
+        rows = random.randint(1, 3)
+        query = Query(
+            last(rows).trigger(random.randint(1, 2)), OF_ROWS["aggregate"], lifetimes="points", has_order=True
+        )
+        query = replace(query, most_held=most + rows)
+        return as_it_comes(random, query, _cut(random, stream_of(random, query, has_ties=True)))
+    lifetimes: Lifetimes = random.choice(("points", "intervals"))
+    window = random.choice((tumbling(10), hopping(10, 5), hopping(7, 3)))
+    query = Query(window, ANY["aggregate"], lifetimes=lifetimes, most_held=most)
+    return as_it_comes(random, query, _cut(random, stream_of(random, query, has_ties=True)))
+
+
+def joined(random: Random) -> Scenario:
+    """Draw joins of two streams that are at different places of the axis, and whose events are of different kinds."""
+    kinds: tuple[Lifetimes, ...] = ("named", "named", "intervals", "intervals", "points", "samples")
+    condition, is_pairing = random.choice(CONDITIONS), random.random() < 0.3
+    join = Join(
+        random.choice(list(JoinKind)), (random.choice(kinds), random.choice(kinds)), random.random() < 0.5, condition
+    )
+    if is_pairing:  # of pairs whose ends stay
+        join = Join(JoinKind.INNER, (random.choice(kinds[2:5]), random.choice(kinds[2:5])), on=condition)
+    streams = []
+    for side in join.sides:
+        seed = random.randrange(10**9)
+        stream = until_closed(shuffle(stream_of(random, side), seed, early_revisions=random.random() < 0.5))
+        streams.append(split(stream, seed, cuts=random.choice((0.1, 0.4)), restarts=0))
+    return as_it_comes(random, join, *streams)
+
+
+def _coming(random: Random, query: Query) -> Script:
+    stream = in_order(random, query)
+    return hasty(random, stream) if query.late is ADJUST else stream
+
+
+def _with_keys(random: Random, query: Query, stream: Script) -> Scenario:
+    if query.keys > 1:
+        stream = with_composite_keys(stream)
+    if query.progress.by_key:
+        stream = punctuated_by_key(random, stream, PARTS if query.keys > 1 else WHOLE)
+    return as_it_comes(random, query, stream)
+
+
+def _streams(random: Random, query: Query, number: int) -> list[Script]:
+    return [renumbered(in_order(random, query), place, number) for place in range(number)]
+
+
+def _cut(random: Random, stream: Script) -> Script:
+    seed = random.randrange(10**9)
+    return split(until_closed(shuffle(stream, seed)), seed, cuts=random.choice((0.1, 0.4)), restarts=0)

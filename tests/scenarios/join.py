@@ -1,0 +1,176 @@
+"""Joins of two streams: the query for the planner, and what has to be live by the definition of joins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from muntin import EARLIEST, EmitPolicy, Event, JoinKind
+from muntin.changes import fold
+from muntin.progress import Punctuated
+from muntin.schemas import describe
+from muntin.testing.stream_history import StreamHistory
+from muntin.windows.specification import Unwindowed
+from muntin_engine import condition
+from muntin_engine.core.changes import Progress
+from muntin_engine.exchange.shuffle import SIDE, shared_name
+from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
+from muntin_engine.plan import Plan
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
+from muntin_engine.plan.pair_condition import plan_condition
+from muntin_engine.plan.planner import checked_plan
+from tests.joins.meaning import Condition, Side, final_rows, rows
+from tests.scenarios.known import Arrival, joined
+from tests.scenarios.query import Lifetimes, Query, planned, schema_of
+from tests.scenarios.running import Row, Run, differ
+
+
+@dataclass(frozen=True)
+class Join:
+    """A join of two streams by their key.
+
+    Attributes:
+        kind: The kind of the join.
+        lifetimes: The kinds of events on both sides.
+        is_eager: True if results are emitted at once, and corrected.
+        on: The condition that two payloads have to meet.
+    """
+
+    kind: JoinKind
+    lifetimes: tuple[Lifetimes, Lifetimes]
+    is_eager: bool = False
+    on: Condition | None = None
+    progress = Punctuated()
+    has_clock, signals, repeats_points = False, frozenset[str](), False
+
+    def __str__(self) -> str:
+        emitted = "eager" if self.is_eager else "final"
+        return f"{self.kind} join of {self.lifetimes[0]} and {self.lifetimes[1]} on {self.on}, {emitted}"
+
+    @cached_property
+    def sides(self) -> tuple[Query, Query]:
+        """The streams, as queries of one stream have them."""
+        left, right = (Query(Unwindowed(), (), lifetimes=lifetimes) for lifetimes in self.lifetimes)
+        return left, right
+
+    @cached_property
+    def evaluators(self) -> Mapping[str, Plan]:
+        """The plans of all evaluators that can run it."""
+        return planned(self.plan)
+
+    def hasty(self, tick: int) -> int:
+        """Return what an input says that is complete up to a tick."""
+        return tick
+
+    def at_version(self, number: int) -> Join:
+        """Return the same query: it has no modules that are upgraded."""
+        return self
+
+    def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
+        """Return the plan for an evaluator, or for the one that the planner chooses."""
+        names = ("left", "right")
+        inputs = tuple(replace(side.input, name=name) for side, name in zip(self.sides, names, strict=True))
+        columns = tuple(JoinedColumn(describe(int | None, name), side, 0) for side, name in enumerate(names))
+        join = JoinPlan(self.kind, columns[: 1 + self.kind.pairs], self._condition)
+        emit = EmitPolicy.EAGER if self.is_eager else EmitPolicy.FINAL
+        plain = self.sides[0].unchecked
+        return checked_plan(replace(plain, inputs=inputs, join=join, emit=emit, buckets=buckets, wanted=evaluator))
+
+    def task(self, plan: Plan) -> TaskPayload:
+        """Return what travels to the workers."""
+        columns = tuple(InputColumns((pa.int64(),), has_changes=True) for _ in self.sides)
+        results = schema_of((pa.string(),), plan.added, plan.outputs)
+        return TaskPayload(plan.for_workers(), plan_identity(plan), (pa.string(),), columns, results)
+
+    def projected(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+        """Return rows of both streams as Spark unites them."""
+        tables = []
+        for place, side in enumerate(self.sides):
+            own = side.projected([row for row in rows if row["side"] == place])
+            columns = {shared_name(place, name): own.column(name) for name in own.schema.names}
+            tables.append(pa.table({SIDE: pa.array([place] * len(own), pa.int32()), **columns}))
+        both = pa.concat_tables(tables, promote_options="default").combine_chunks()
+        return both.to_batches()[0]
+
+    @property
+    def _condition(self) -> Any:
+        if self.on is None:
+            return None
+        asked = condition(self.on, left=("left",), right=("right",))
+        given = [describe(int | None, name) for name in ("left", "right")]
+        return plan_condition(asked.function, {}, given, lambda number, _: (number, 0), ["left.x", "right.x"])
+
+
+class Joined:
+    """What must be live of a join; it is also what is known of its streams."""
+
+    late = shed = detours = 0
+
+    def __init__(self, query: Join) -> None:
+        self.query, self.known = query, self
+        self._histories = [StreamHistory(), StreamHistory()]
+        self._watermarks = [EARLIEST, EARLIEST]
+
+    @property
+    def now(self) -> Progress:
+        """How far both streams are."""
+        return Progress(min(self._watermarks))
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if changes wait for others of their event."""
+        return any(history.waiting for history in self._histories)
+
+    def take(self, arrival: Arrival, run: Run) -> None:
+        """Take a micro-batch that was run, and compare what came of it.
+
+        Raises:
+            AssertionError: The output is another.
+        """
+        for side, (batch, history) in enumerate(zip(arrival.batches, self._histories, strict=True)):
+            for step in batch.changes:
+                history.take(step)
+            told = EARLIEST if batch.punctuation is None else batch.punctuation
+            self._watermarks[side] = max(self._watermarks[side], told)
+        if not self.is_waiting:
+            differ(run.output, self._wanted())
+
+    def _wanted(self) -> Counter[Row]:
+        query, found = self.query, Counter[Row]()
+        sides = [Side(side.has_ids, side.lifetimes == "samples") for side in query.sides]
+        histories = [self._events(side) for side in range(2)]
+        for key in {*histories[0], *histories[1]}:
+            both = [history.get(key, []) for history in histories]
+            if query.is_eager:
+                live = rows(query.kind, both[0], both[1], query.on)
+            else:
+                live = final_rows(query.kind, sides, both, self._watermarks, query.on)
+            for (start, end, left, right), count in live.items():
+                values = (left, right) if query.kind.pairs else (left,)
+                found[Row(key, (start, end), (start, end), values)] += count
+        return found
+
+    def _events(self, side: int) -> Mapping[Hashable, list[Event[Any]]]:
+        found = {key: list(fold(some).items()) for key, some in self._histories[side].accepted.items()}
+        is_sampled = self.query.sides[side].lifetimes == "samples"
+        return {key: [event for _, event in (joined(some) if is_sampled else some)] for key, some in found.items()}
+
+
+def meets_often(left: int, right: int) -> bool | None:
+    """Return whether two payloads meet, as most do; of some it is not known."""
+    return None if (left + right) % 7 == 0 else left % 4 != right % 4
+
+
+def meets_rarely(left: int, right: int) -> bool:
+    """Return whether two payloads meet, as few do."""
+    return left % 3 == right % 3
+
+
+CONDITIONS: Sequence[Callable[[Any, Any], bool | None] | None] = (None, meets_often, meets_rarely)
+"""Conditions of joins."""

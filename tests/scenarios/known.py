@@ -1,0 +1,248 @@
+"""What is known of a query's input after some micro-batches, by definition: its events, and how far each key is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, Event, LatePolicy
+from muntin.changes import Insertion, Revision, fold
+from muntin.progress import Punctuated
+from muntin.testing import Batch, KeyedChange, reference
+from muntin.testing.key_patterns import matches
+from muntin.testing.stream_history import StreamHistory
+from muntin.windows import CalendarWindows, HoppingWindows, WindowSpecification
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.lifetimes import LifetimeChange
+from muntin_engine.testing.meaning import progress_of
+from tests.core.progress.histories import Row, punctuations
+from tests.differential.lifetimes import Life, changed, watermark
+from tests.scenarios.query import Query, columns_of
+
+Histories = Mapping[Hashable, Sequence[Event[Any]]]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What arrives in a micro-batch.
+
+    Attributes:
+        batches: The steps of each stream.
+        clock: The reading of a clock.
+        signals: The signals that are given.
+    """
+
+    batches: tuple[Batch, ...]
+    clock: int = EARLIEST
+    signals: frozenset[str] = frozenset()
+
+
+class Known:
+    """The input of a query as far as it came.
+
+    Attributes:
+        history: The changes so far.
+        now: How far the input is.
+        late: How many changes came too late, and were not adjusted.
+        shed: How many insertions found no room.
+        detours: How many changes are of events that are known to be retracted: such a detour may be refused.
+    """
+
+    def __init__(self, query: Query) -> None:
+        self.history, self.now = StreamHistory(), Progress()
+        self.late = self.shed = self.detours = 0
+        self._query = query
+        self._rows: list[list[list[Row]]] = [[] for _ in range(max(1, len(query.sources)))]
+        self._reached = [EARLIEST] * len(self._rows)
+        self._of_keys: dict[Hashable, Progress] = {}
+        self._closed: dict[Hashable, Progress] = {}
+        self._held: dict[Hashable, list[Event[Any]]] = {}
+
+    def take(self, arrival: Arrival) -> None:
+        """Take a micro-batch."""
+        query, before = self._query, self.now
+        batches = [self._taken(batch) for batch in arrival.batches]
+        moved = [
+            step
+            for batch, own in itertools.zip_longest(arrival.batches, query.sources, fillvalue=())
+            for change in batch.changes  # type: ignore[union-attr]
+            for step in _under((*own, *query.changes), change)  # type: ignore[misc]
+        ]
+        for batch in batches:
+            for step in batch.changes:
+                self.detours += self._is_of_the_dead(step)
+                self.history.take(step)
+        for place, batch in enumerate(batches):
+            own = query.sources[place] if query.sources else ()
+            told = watermark(own, self._told(place, batch), event_ends_move=query.has_ids)
+            self._reached[place] = max(self._reached[place], told)
+        least = watermark(query.changes, min(self._reached), event_ends_move=query.has_ids)
+        said = progress_of(query.first, Batch(tuple(moved), None if least == EARLIEST else least))
+        marks = [mark for batch in batches for mark in batch.of_keys]
+        for mark in marks:
+            own_progress = Progress(self._counted(mark.time), newest=query.hasty(mark.time))
+            self._of_keys[mark.key] = self._of_keys.get(mark.key, Progress()).advance(own_progress)
+        seen = [query.hasty(time) for time in (least, *(mark.time for mark in marks))]
+        horizon = max([said.horizon, *(time for time in seen if time != INFINITY)])
+        newest = max(said.newest, query.hasty(least)) if query.late.corrects else said.newest
+        newest = query.hasty(least) if query.late.corrects and query.emit is EmitPolicy.FINAL else newest
+        self.now = before.advance(Progress(self._counted(least), horizon, newest, arrival.clock))
+        if query.most_held is not None:
+            self._held = {key: [e for e in events if self._is_held(e, events)] for key, events in self._held.items()}
+
+    def of(self, key: Hashable) -> Progress:
+        """Return how far a key is: one that has closed itself hears nothing of times that are seen later."""
+        now = self.now
+        for pattern, progress in self._of_keys.items():
+            now = now.advance(progress) if matches(pattern, key) else now
+        return self._closed.setdefault(key, now) if now.watermark == INFINITY and self._of_keys else now
+
+    @property
+    def is_determined(self) -> bool:
+        """True if what must be live follows from what came: of what is final, it does while a row of an event lacks."""
+        return not self.history.waiting or self._query.emit is EmitPolicy.FINAL
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if changes wait for others of their event."""
+        return self.history.waiting > 0
+
+    @property
+    def events(self) -> Histories:
+        """The events of each key that the filter lets in, with the lifetimes that the query sees."""
+        return {key: [event for _, event in named] for key, named in self.named.items()}
+
+    @property
+    def named(self) -> Mapping[Hashable, Sequence[tuple[Hashable, Event[Any]]]]:
+        """The same, each event with what names it."""
+        query, found = self._query, {}
+        names = ("x", "order", *query.rows.reads) if query.rows else ()
+        for key, changes in self.history.accepted.items():
+            named = list(fold(changes).items())
+            if query.lifetimes == "samples":
+                named = joined(named)
+            named = [(id, other) for id, event in named for other in self._seen(id, event)]
+            found[key] = [
+                (id, replace(event, payload=columns_of(event.payload, names)) if names else event)
+                for id, event in named
+                if query.keeps(event.payload)
+            ]
+        return found
+
+    def _is_of_the_dead(self, step: KeyedChange) -> bool:
+        change = step.change
+        of_event = (other for other in self.history.accepted.get(step.key, ()) if other.id == change.id)
+        is_known = any(other.event.start == change.event.start for other in of_event)
+        is_alive = any(event.start == change.event.start for event in self.history.events(step.key, change.id))
+        return isinstance(change, Revision) and is_known and not is_alive
+
+    def _seen(self, id: Any, event: Event[Any]) -> Iterator[Event[Any]]:
+        own = self._query.sources[query_place(id, len(self._rows))] if self._query.sources else ()
+        yield from _changed((*own, *self._query.changes), event)
+
+    def _taken(self, batch: Batch) -> Batch:
+        """Return a batch without what is refused; late insertions start where their key is, if they are adjusted."""
+        changes = list(batch.changes)
+        if self._query.late.policy is LatePolicy.ADJUST:
+            moved = [_adjusted(step, self.of(step.key).watermark) for step in changes]
+            changes = [step for step in moved if step is not None]
+            self.late += len(moved) - len(changes)
+        if self._query.most_held is not None:
+            kept = [step for key in {step.key for step in changes} for step in self._kept(key, changes)]
+            changes = [step for step in changes if step in kept]
+            self.shed += len(batch.changes) - len(changes)
+        return replace(batch, changes=tuple(changes))
+
+    def _kept(self, key: Hashable, changes: Sequence[KeyedChange]) -> list[KeyedChange]:
+        """Return the insertions of a key for which it has room: of those that come together the earliest."""
+        held = self._held.setdefault(key, [])
+        own = [step for step in changes if step.key == key]
+        own.sort(key=lambda step: (step.change.event.start, step.change.event.end, repr(step.change.event.payload)))
+        kept = own[: max(0, (self._query.most_held or 0) - len(held))]
+        held += [step.change.event for step in kept]
+        return kept
+
+    def _is_held(self, event: Event[Any], events: Sequence[Event[Any]]) -> bool:
+        """Return True if a window that is open has an event: of a grid, or the last rows of a window of so many."""
+        window, reached = self._query.first, self.now.watermark
+        if isinstance(window, HoppingWindows):
+            first = (event.end - 1 - window.offset) // window.hop * window.hop + window.offset
+            return first + window.size > reached
+        passed = sorted((other for other in events if other.start < reached), key=lambda other: other.start)
+        return reached < INFINITY and (event.start >= reached or event in passed[-window.evicts.size :])  # type: ignore[attr-defined]
+
+    def _told(self, place: int, batch: Batch) -> int:
+        """Return up to where the rows of a stream are complete: as they say, or as a policy derives from them."""
+        policy, rows = self._query.progress, self._rows[place]
+        closes = [Row("punctuate", INFINITY)] if batch.punctuation == INFINITY else []
+        inserted = [step.change.event.start for step in batch.changes if isinstance(step.change, Insertion)]
+        rows.append([*(Row("insert", start) for start in inserted), *closes])
+        if isinstance(policy, Punctuated):
+            return EARLIEST if batch.punctuation is None else batch.punctuation
+        return punctuations(policy, [None], rows)[-1]
+
+    def _counted(self, tick: int) -> int:
+        """Return where windows have closed: the last end of one, where output changes there alone."""
+        query = self._query
+        is_step = isinstance(query.emit, EarlyEmission) and not query.ends_move
+        is_step &= query.late.corrects or bool(query.plan().steps)
+        return last_end(query.first, tick) if is_step else tick
+
+
+def query_place(id: Any, count: int) -> int:
+    """Return the stream of which an event is, by its name among the events of its key."""
+    number = id[0] if isinstance(id, tuple) else id
+    return int(number) % count
+
+
+def joined(named: Sequence[tuple[Hashable, Event[Any]]]) -> list[tuple[Hashable, Event[Any]]]:
+    """Let each sample last until the next."""
+    ordered = sorted(named, key=lambda pair: pair[1].start)
+    ends = [*(event.start for _, event in ordered[1:]), INFINITY]
+    return [(id, replace(event, end=end)) for (id, event), end in zip(ordered, ends, strict=True)]
+
+
+def last_end(window: WindowSpecification, tick: int) -> int:
+    """Return the last end of a window that a watermark has reached, if events are members of what they overlap."""
+    if tick in (EARLIEST, INFINITY) or window.reach:
+        return tick
+    if isinstance(window, CalendarWindows):
+        longest = (window.size + window.hop) * (1 if window.unit == "day" else 31) * 86_400
+        cuts = reference.windows(window, [Event(tick - 2 * longest, tick + 1, None)], tick + 1)
+        return max(cut.end for cut in cuts if cut.end <= tick)
+    if not isinstance(window, HoppingWindows):
+        return tick
+    first = window.offset + window.size
+    return next(at for at in range(tick, tick - window.hop, -1) if (at - first) % window.hop == 0)
+
+
+def _changed(changes: Sequence[LifetimeChange], event: Event[Any]) -> Iterator[Event[Any]]:
+    life: Life | None = Life(event.start, event.end, event.payload)
+    for change in changes:
+        life = None if life is None else changed(change, life)
+    if life is not None:
+        yield Event(*life)
+
+
+def _under(changes: Sequence[LifetimeChange], step: KeyedChange) -> Iterator[KeyedChange]:
+    """Yield insertions of all lifetimes that a change tells of, as they are under changes of lifetimes."""
+    if not changes:
+        yield step
+        return
+    change = step.change
+    ends = (change.event.end, *((change.new_end,) if isinstance(change, Revision) and not change.is_retraction else ()))
+    for end in ends:
+        for event in _changed(changes, replace(change.event, end=end)):
+            yield replace(step, change=Insertion(change.id, event))
+
+
+def _adjusted(step: KeyedChange, reached: int) -> KeyedChange | None:
+    """Return an insertion that starts where its key is, if it started before; None if it ends there or before."""
+    event = step.change.event
+    if event.start >= reached:
+        return step
+    return (
+        None if event.end <= reached else replace(step, change=Insertion(step.change.id, replace(event, start=reached)))
+    )

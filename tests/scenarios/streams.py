@@ -1,0 +1,218 @@
+"""Streams and mishaps, drawn for a query."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count, product
+from random import Random
+from typing import Final
+
+from muntin import EARLIEST, INFINITY, Event
+from muntin.changes import Insertion, Punctuation, Revision
+from muntin.testing import KeyedChange, KeyPunctuation, KeyRange, Script, random_stream, shuffle, split
+from muntin.testing.batches import Step
+from muntin.testing.key_patterns import matches
+from muntin.windows import CumulateWindows, LandmarkWindows
+from tests.differential.cases import until_closed
+from tests.scenarios.join import Join
+from tests.scenarios.query import Query
+from tests.scenarios.running import Mishaps
+from tests.scenarios.scenario import Scenario
+
+
+def scenario_of(
+    random: Random, query: Query, *, nulls: float = 0.0, has_ties: bool = False, is_moved: bool = True, most: int = 9
+) -> Scenario:
+    seed, nulls = random.randrange(10**9), random.choice((0.0, nulls))
+    mishaps = Mishaps(
+        seed,
+        disorder=random.random() < 0.8,
+        cuts=random.choice((0.05, 0.2, 0.4)),
+        restarts=random.choice((0.0, 0.3, 1.0)),
+        illegal=random.choice((0.0, 0.0, 0.4)),
+        crashes=random.choice((0.0, 0.2)),
+    )
+    return Scenario(query, stream_of(random, query, nulls, has_ties=has_ties, is_moved=is_moved, most=most), mishaps)
+
+
+def stream_of(
+    random: Random,
+    query: Query,
+    nulls: float = 0.0,
+    *,
+    has_ties: bool = False,
+    is_moved: bool = False,
+    most: int = 9,
+    is_in_order: bool = False,
+) -> Script:
+    """Draw a legal stream of the events that a query has: mostly a short one, now and then one hot key with many."""
+    is_hot, numbers = random.random() < 0.06, count(1)
+
+    def payload(drawn: Random) -> object:
+        if has_ties:  # their order tells them apart
+            return next(numbers) * 7 % 1_009
+        return None if drawn.random() < nulls else drawn.randint(-9, most)
+
+    again = 0.3 if query.has_ids and not nulls and not is_in_order else 0.0  # a null payload is that of any event
+    stream = random_stream(
+        random.randrange(10**9),
+        keys=("hot",) if is_hot else random.choice((("a", "b", None), ("a",), tuple("abcdefgh"))),
+        events=random.randint(60, 200) if is_hot else random.randint(1, 18),
+        starts=range(-20, -12 if has_ties else random.choice((-10, 20, 45))),
+        payload=payload,
+        disorder=random.randrange(25),
+        again=again,
+        closed=random.random() < 0.8,
+    )
+    steps = list(until_closed(stream).steps)
+    if not query.has_ids:
+        steps = [step for step in steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)]
+    if query.lifetimes in ("points", "samples"):
+        steps = list(lasting(steps, 1 if query.lifetimes == "points" else INFINITY))
+    far = random.choice((0, 0, 0, 2**40, -(2**55))) if is_moved and _may_be_far(query) else 0
+    return moved(Script(tuple(rising(steps))), far)
+
+
+def _may_be_far(query: Query) -> bool:
+    return not any(isinstance(window, LandmarkWindows | CumulateWindows) for window in query.named.values())
+
+
+def lasting(steps: Sequence[Step], length: int) -> Iterator[Step]:
+    """Yield steps whose events last so long; of samples, a key has one at a time."""
+    known = set()
+    for step in steps:
+        if not isinstance(step, KeyedChange):
+            yield step
+            continue
+        change = step.change
+        name = step.key, change.event.start
+        if length < INFINITY or name not in known:
+            known.add(name)
+            end = INFINITY if length == INFINITY else change.event.start + length
+            yield KeyedChange(step.key, Insertion(change.id, Event(change.event.start, end, change.event.payload)))
+
+
+def moved(stream: Script, far: int) -> Script:
+    """Return a stream so far away on the axis."""
+
+    def at(tick: int) -> int:
+        return tick if tick in (EARLIEST, INFINITY) else tick + far
+
+    def step_at(step: Step) -> Step:
+        if isinstance(step, Punctuation):
+            return Punctuation(at(step.time))
+        if not isinstance(step, KeyedChange):
+            return step
+        change = step.change
+        event = Event(at(change.event.start), at(change.event.end), change.event.payload)
+        if isinstance(change, Insertion):
+            return KeyedChange(step.key, Insertion(change.id, event))
+        return KeyedChange(step.key, Revision(change.id, event, at(change.new_end)))
+
+    return Script(tuple(map(step_at, stream.steps)))
+
+
+def in_order(random: Random, query: Query) -> Script:
+    """Draw a stream in which the changes of an event come one after the other, and once; cut into micro-batches."""
+    seed = random.randrange(10**9)
+    shuffled = until_closed(shuffle(stream_of(random, query, is_in_order=True), seed, early_revisions=False))
+    return split(shuffled, seed, cuts=random.choice((0.1, 0.3, 0.9)), restarts=0)
+
+
+def as_it_comes(random: Random, query: Query | Join, *streams: Script) -> Scenario:
+    """Return a scenario of streams that arrive as they are."""
+    restarts, crashes = random.choice((0.0, 0.3, 1.0)), random.choice((0.0, 0.2))
+    mishaps = Mishaps(random.randrange(10**9), disorder=False, cuts=None, restarts=restarts, crashes=crashes)
+    return Scenario(query, streams, mishaps)
+
+
+def rising(steps: Sequence[Step]) -> list[Step]:
+    """Leave out watermarks that say nothing new."""
+    kept: list[Step] = []
+    latest = EARLIEST
+    for step in steps:
+        if isinstance(step, Punctuation):
+            if step.time <= latest:
+                continue
+            latest = step.time
+        kept.append(step)
+    return kept
+
+
+def renumbered(stream: Script, place: int, count: int) -> Script:
+    """Return a stream whose ids are no other's of so many streams; those of one event stay alike."""
+
+    def step_of(step: Step) -> Step:
+        if not isinstance(step, KeyedChange):
+            return step
+        return replace(step, change=replace(step.change, id=int(step.change.id) * count + place))  # type: ignore[call-overload]
+
+    return Script(tuple(map(step_of, stream.steps)))
+
+
+def hasty(random: Random, stream: Script) -> Script:
+    """Return the insertions of a stream with punctuation that many of them ignore."""
+    script, latest = Script(allow_illegal=True), -30
+    for step in stream.changes():
+        if isinstance(step.change, Insertion):
+            script = replace(script, steps=(*script.steps, step))
+        if random.random() < 0.3:
+            latest += random.randint(1, 12)
+            script = script.punctuate(latest).batch()
+    return script.close()
+
+
+REGIONS: Final[dict[Hashable, str | None]] = {"a": "eu", None: None}
+SENSORS: Final = (3, 10, 15)
+WHOLE: Final[list[Hashable]] = ["a", "b", None, "never"]
+PARTS: Final[list[Hashable]] = [
+    *product(["eu", "us", ...], [*SENSORS, ..., KeyRange(10, 20), KeyRange(None, 15), KeyRange(10)]),
+    *product([KeyRange("f"), KeyRange(None, "f")], [10, ..., KeyRange(3, 11)]),
+    *product([None], SENSORS),
+]
+"""Patterns of keys that have two columns."""
+
+
+def with_composite_keys(stream: Script) -> Script:
+    """Return a stream whose keys have two columns; the events of an id stay those of one key."""
+    changes = {
+        step: replace(step, key=(REGIONS.get(step.key, "us"), SENSORS[hash(step.change.id) % 3]))
+        for step in stream.changes()
+    }
+    return replace(stream, steps=tuple(changes[s] if isinstance(s, KeyedChange) else s for s in stream.steps))
+
+
+def punctuated_by_key(random: Random, stream: Script, patterns: Sequence[Hashable], share: float = 0.4) -> Script:
+    """Return a stream with punctuation of some keys, as far as the rest of it allows, or closing them."""
+    steps = list[Step]()
+    for place, step in enumerate(stream.steps):
+        if random.random() < share:
+            pattern, rest = random.choice(patterns), stream.steps[place:]
+            syncs = [s.change.sync_time for s in rest if isinstance(s, KeyedChange) and matches(pattern, s.key)]
+            least = min(syncs, default=random.choice((INFINITY, 45)))
+            time = 45 if least == INFINITY and syncs else least - random.choice((0, 1, 4)) * (least != INFINITY)
+            told = [s.time for s in steps if isinstance(s, KeyPunctuation) and s.key == pattern]
+            if time > max(told, default=EARLIEST):
+                steps.append(KeyPunctuation(pattern, time))
+        steps.append(step)
+    return replace(stream, steps=tuple(steps))
+
+
+def longest_delay(stream: Script) -> int:
+    """Return how far behind the newest start a change of a stream comes."""
+    return max([0, *(max(started) - sync for started, sync in _arrivals(stream) if started)])
+
+
+def greatest_disorder(stream: Script) -> int:
+    """Return how many rows that start later come before a change of a stream."""
+    return max([0, *(sum(start > sync for start in started) for started, sync in _arrivals(stream))])
+
+
+def _arrivals(stream: Script) -> Iterator[tuple[list[int], int]]:
+    """Yield for each change the starts that came before it, and its own sync time."""
+    started: list[int] = []
+    for step in stream.changes():
+        yield started, step.change.sync_time
+        if isinstance(step.change, Insertion):
+            started.append(step.change.event.start)
