@@ -1,6 +1,6 @@
-"""`python -m tests.mutants.mutant MODULE NUMBER [pytest arguments]`: run tests on a mutant, which no file holds.
+"""`python -m tests.mutants.mutant MODULE NUMBER TESTS`: run tests on a mutant, which no file holds.
 
-The number -1 is that of the module as it is.
+The tests are scenarios, such as `early:3`, or what pytest is given. The number -1 is that of the module as it is.
 """
 
 from __future__ import annotations
@@ -45,8 +45,22 @@ class _Finder(MetaPathFinder):
         return spec
 
 
+def main(module: str, number: int, tests: Sequence[str]) -> int:
+    """Run tests; return 0 if all pass."""
+    if number >= 0:
+        sys.meta_path.insert(0, _Finder(module, number))
+    if not all(":" in test for test in tests):
+        return pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=line", *tests])
+    from tests.mutants.net import run  # the engine is loaded with the mutant in it
+
+    for family, seed in (test.split(":") for test in tests):
+        try:
+            run(family, int(seed))
+        except BaseException as error:
+            print(f"{family} {seed} {type(error).__name__}")
+            return 1
+    return 0
+
+
 if __name__ == "__main__":
-    module, number, *arguments = sys.argv[1:]
-    if int(number) >= 0:
-        sys.meta_path.insert(0, _Finder(module, int(number)))
-    sys.exit(pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=line", *arguments]))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), sys.argv[3:]))

@@ -17,6 +17,7 @@ from tests.differential.calendars import SCALES, SLICED, spread
 from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS
 from tests.differential.forms import HOSTILE, INVERTIBLE, ORACLES
 from tests.differential.modules import OWN_TIMES
+from tests.scenarios.hostile import Hostile, hostile
 from tests.scenarios.inputs import adjusted, by_key, corrected, early, joined, paced, shedding, united
 from tests.scenarios.modules import ANY, BOUND, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
 from tests.scenarios.query import Lifetimes, Query
@@ -183,13 +184,17 @@ def _row_windows(random: Random) -> Any:
 _DRAWN: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
     *(on_grids, on_calendars, of_sessions, of_snapshots, upgraded),
-    *(early, paced, by_key, corrected, adjusted, united, shedding, joined),
+    *(early, paced, by_key, corrected, adjusted, united, shedding, joined, hostile),
 )
-FAMILIES: Final[dict[str, Callable[[Random], Scenario]]] = {drawn.__name__: drawn for drawn in _DRAWN}
+FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {drawn.__name__: drawn for drawn in _DRAWN}
 """The ways to draw a scenario, by name."""
 
 
-def drawn(family: str, seed: int) -> Scenario:
+SEEDS: Final = 16
+"""How many scenarios of each family the tests draw."""
+
+
+def drawn(family: str, seed: int) -> Scenario | Hostile:
     """Return a scenario of a family, the same for the same seed."""
     return FAMILIES[family](Random(f"{family} {seed}"))
 

@@ -90,6 +90,7 @@ class Run:
     Attributes:
         evicted: The rows of the second output.
         counts: The rows that were sent, accepted, late, shed and rejected, by these names, and other metrics.
+        refused: The rows of side outputs, each with its stream and reason, as JSON.
         inserted: The rows that the last micro-batch inserted.
         promised: The output watermark of each bucket.
         cells: The state of each bucket.
@@ -107,6 +108,7 @@ class Run:
         self.evicted: Counter[Row] = Counter()
         self.inserted: Counter[Row] = Counter()
         self.counts: Counter[str] = Counter()
+        self.refused: Counter[tuple[str, str, str]] = Counter()
         self.promised = dict.fromkeys(self._task.buckets, EARLIEST)
         self.cells = {bucket: MemoryCells() for bucket in self._task.buckets}
 
@@ -229,6 +231,8 @@ class Run:
                 self.evicted.update(map(self._result, from_blob(blob.data or b"").to_pylist()))
             else:
                 self.counts[blob.stream] += blob.rows
+                for told in from_blob(blob.data).to_pylist() if blob.data is not None else ():
+                    self.refused[blob.stream, told["reason"], told["row"]] += 1
         assert not inserted & gone, f"retracted and inserted again: {inserted & gone}"
         self.inserted += inserted
         return changed

@@ -77,6 +77,22 @@ class Scenario:
                 self._run(evaluator, arriving)
                 pytest.fail("it fails only now and then")
 
+    def run(self) -> None:
+        """Run it through each evaluator that can, and compare with the reference, as `check` does, which explains more.
+
+        Raises:
+            AssertionError: An evaluator differs, or its output is not as it must be.
+        """
+        for evaluator in self.query.evaluators:
+            self._run(evaluator, self.arriving)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The number of its changes, and of its micro-batches."""
+        streams = self.arriving
+        changes = sum(len(stream.changes()) for stream in streams)
+        return changes, max(len(list(stream.batches())) for stream in streams)
+
     @property
     def arriving(self) -> tuple[Script, ...]:
         """The streams as they arrive: disordered, and cut into micro-batches."""
@@ -117,7 +133,7 @@ class Scenario:
         for batches in itertools.zip_longest(*(stream.batches() for stream in streams), fillvalue=Batch(())):
             if query.has_clock and random.random() < 0.5:
                 clock = max(clock, 0) + random.randint(0, 20)
-            signals = frozenset(signal for signal in sorted(query.signals) if random.random() < 0.05)
+            signals = frozenset(signal for signal in sorted(query.signals) if random.random() < 0.2)
             some = list(self._illegal(random, run, meaning)) if random.random() < self.mishaps.illegal else []
             illegal.update(output for output, _ in some)
             arrival = Arrival(batches, clock, signals)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenarios.drawing import FAMILIES, drawn
+from tests.scenarios.drawing import FAMILIES, SEEDS, drawn
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_evaluator_says_what_the_reference_says(family: str, seed: int) -> None:
     drawn(family, seed).check()

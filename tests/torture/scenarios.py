@@ -14,7 +14,5 @@ def scenarios(seed: int, folder: Path) -> Figures:
     del folder
     scenario = drawn(Random(seed).choice(list(FAMILIES)), seed)
     scenario.check()
-    arriving = scenario.arriving
-    changes = sum(len(stream.changes()) for stream in arriving)
-    batches = max(len(list(stream.batches())) for stream in arriving)
+    changes, batches = scenario.size
     return {"streams": 1, "changes": changes, "batches": batches, "evaluators": len(scenario.query.evaluators)}

@@ -1,0 +1,175 @@
+"""Rows that break every rule of a stream, through every evaluator: all say the same of each row and of the output.
+
+Rows are of few ids, starts and ends, so that they meet: events are revised several times, deleted and inserted again;
+rows are late, duplicated, of events that never came, or wait for others. The order of a micro-batch, how it is spread
+over tasks, restarts and crashes are other ones for each evaluator, and for a second run of the first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, NamedTuple
+
+from muntin import INFINITY, ClipPolicy, EmitPolicy, Event, hopping, snapshot, tumbling
+from muntin.testing import Batch, evaluate
+from tests.differential.cases import WINDOWS
+from tests.scenarios.known import Arrival
+from tests.scenarios.modules import ANY, COLUMNAR
+from tests.scenarios.query import Query
+from tests.scenarios.running import Mishaps, Row, Run, plain
+
+
+class HostileRow(NamedTuple):
+    """An insertion, or a revision, which expects an end or whatever there is."""
+
+    key: str | None
+    id: int
+    start: int
+    end: int | None
+    payload: int | None
+    new_end: int | None = None
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """A query and rows of which many are illegal.
+
+    Attributes:
+        query: The query.
+        batches: The rows of each micro-batch, and the watermark after them; the last one closes the stream.
+        mishaps: What goes wrong besides.
+    """
+
+    query: Query
+    batches: Sequence[tuple[Sequence[HostileRow], int]]
+    mishaps: Mishaps
+
+    def check(self) -> None:
+        """Run it through each evaluator that can, and the first one twice.
+
+        Raises:
+            AssertionError: Two of them differ, a row is neither accepted nor refused, or the output is not that of the
+                rows that were accepted.
+        """
+        plans = list(self.query.evaluators.values())
+        runs = [
+            Run(self.query, plan, replace(self.mishaps, seed=self.mishaps.seed + place))
+            for place, plan in enumerate([*plans, plans[-1]])
+        ]
+        sent = Counter[HostileRow]()
+        for rows, watermark in self.batches:
+            sent.update(rows)
+            for run in runs:
+                run.take(Arrival((Batch((), watermark),)), [self._row(run, row) for row in rows])
+            told = [(run.output, run.refused, [run.counts[name] for name in ("accepted", "filtered")]) for run in runs]
+            for one in told:
+                assert one == told[-1], f"after {rows}:\n{one}\n{told[-1]}\n{self}"
+        last = runs[-1]
+        is_blind = any(row.new_end is not None and row.end is None for row in sent)
+        refused = Counter[HostileRow]()
+        for (*_, row), count in last.refused.items():
+            refused[_read(row, None if is_blind else INFINITY)] += count
+        # a side output has null for what is expected, be it no end or any, and for what a filter left out
+        told, came = (Counter(self._spelled(row, is_blind) for row in some.elements()) for some in (refused, sent))
+        assert not told - came, f"refused what never came: {told - came}"
+        counted = last.counts["accepted"] + last.counts["filtered"] + refused.total()
+        assert counted == sent.total(), f"{last.counts} of {sent}"
+        assert all(run.is_empty for run in runs)
+        if not is_blind and not self.query.is_filtered:
+            self._compare(last, sent - refused)
+
+    run = check
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The number of its rows, and of its micro-batches."""
+        return sum(len(rows) for rows, _ in self.batches), len(self.batches)
+
+    def _compare(self, run: Run, accepted: Counter[HostileRow]) -> None:
+        """Compare the output with what the reference makes of the rows that were accepted, where these say what it is.
+
+        The rows of an event are the steps of a walk from "not there" to an end, to another one, to "not there"; the
+        walk ends where one step more came in than went out.
+        """
+        payloads = {(row.key, row.id, row.start): row.payload for row in accepted if row.new_end is None}
+        balance: dict[Any, Counter[int]] = {name: Counter() for name in payloads}
+        for row, count in accepted.items():
+            ends = balance.get((row.key, row.id, row.start))
+            if ends is None or row.end is None:
+                return
+            ends[row.end if row.new_end is None else row.new_end] += count
+            ends[row.end] -= count * (row.new_end is not None)
+        lives = {
+            name: [end for end, count in ends.items() for _ in range(count) if end != name[2]]
+            for name, ends in balance.items()
+        }
+        if any(INFINITY in ends for ends in lives.values()):
+            return
+        wanted, meaning = Counter[Row](), self.query.meaning(self.query.first)
+        for key in {key for key, *_ in lives}:
+            own = [
+                Event(start, end, payloads[of, id, start])
+                for (of, id, start), ends in lives.items()
+                for end in ends
+                if of == key
+            ]
+            for row in evaluate(meaning, own, INFINITY, 1_000):
+                extent, lifetime = (row.window.start, row.window.end), (row.start, row.end)
+                wanted[Row(key, extent, lifetime, plain(row.value))] += 1
+        assert run.output == wanted, f"missing {wanted - run.output}\nsurplus {run.output - wanted}\n{self}"
+
+    def _spelled(self, row: HostileRow, is_blind: bool) -> HostileRow:
+        row = row._replace(payload=None) if self.query.is_filtered else row
+        return row._replace(end=None) if is_blind and row.new_end is not None and row.end == INFINITY else row
+
+    def _row(self, run: Run, row: HostileRow) -> Mapping[str, Any]:
+        if row.new_end is None:
+            return run.row(row.key, row.id, row.start, row.end, row.payload)
+        revised = run.row(row.key, row.id, row.start, row.end, row.payload) | {"change": "revise", "end": row.end}
+        return revised | {"new_end": row.new_end}
+
+
+def _read(told: str, expected: int | None) -> HostileRow:
+    """Return a row of a side output; a revision that says no end expects that one."""
+    row = json.loads(told)
+    end, new_end = row["end"], row["new_end"]
+    if row["change"] == "insert":
+        return HostileRow(row["key"], row["id"], row["start"], INFINITY if end is None else end, row["x"])
+    new_end = INFINITY if new_end is None else new_end
+    return HostileRow(row["key"], row["id"], row["start"], expected if end is None else end, row["x"], new_end)
+
+
+def hostile(random: Random) -> Hostile:
+    """Draw rows that break the rules."""
+    is_columnar = random.random() < 0.6
+    if is_columnar:
+        emit = random.choice((EmitPolicy.FINAL, EmitPolicy.FINAL, EmitPolicy.SPECULATIVE))
+        windows = (tumbling(8), hopping(12, 2, -5), hopping(3, 5), snapshot())
+        query = Query(random.choice(windows), random.choice(list(COLUMNAR.values())), emit=emit)
+    else:
+        query = Query(random.choice(list(WINDOWS.values())), ANY["aggregate"], ClipPolicy.NONE)
+        query = replace(query, emit=random.choice(list(EmitPolicy)))
+    query = replace(query, is_filtered=random.random() < 0.2)
+    mishaps = Mishaps(
+        random.randrange(10**9), False, None, random.choice((0.0, 0.3, 1.0)), crashes=random.choice((0.0, 0.2))
+    )
+    batches, watermark, is_blind = list[tuple[list[HostileRow], int]](), -1, random.random() < 0.4
+    for _ in range(random.randint(1, 7)):
+        count = random.choice((0, 1, 2, 3, 6)) if random.random() < 0.95 else 100
+        watermark = max(watermark, random.randint(-1, 14))
+        batches.append(([_drawn(random, is_blind) for _ in range(count)], watermark))
+    return Hostile(query, [*batches, ([], INFINITY)], mishaps)
+
+
+def _drawn(random: Random, is_blind: bool) -> HostileRow:
+    key, id, start = random.choice(("a", "a", "b", None)), random.randrange(3), random.choice((0, 1, 4, 9))
+    ends = (start + 1, start + 3, 12, 13, INFINITY)
+    if random.random() < 0.4:
+        return HostileRow(key, id, start, random.choice((*ends, start)), start)
+    expected = None if is_blind and random.random() < 0.4 else random.choice(ends)
+    payload = random.choice((None, start, start, 3))
+    return HostileRow(key, id, start, expected, payload, random.choice((*ends, start, start, start - 1)))

@@ -1,0 +1,44 @@
+"""Small states take every way that large ones take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Final
+
+import pytest
+
+import muntin_engine
+from muntin_engine.evaluators.general import key_state
+
+SMALL: Final[Mapping[str, object]] = {
+    **{"DENSE": 0, "_DENSE": 0, "_FEW": 0, "_NARROW": 0, "_NEAR": 0, "_EXPANDING": 0.5, "FEW_KEYS": 1},
+    **{"MOST_CELLS": 4, "MOST_WINDOWS": 3, "_MOST_PIECES": 1, "MOST_OBJECTS": 2, "RUN": 3, "LARGE": 48},
+    **{"ENTRY_BYTES": 64, "MOST_ALIKE": 2, "MOST_DEAD": 256, "MOST_ROWS": 2},
+}
+"""From where on something is split, merged, hashed or written as a change; whichever modules have such a constant."""
+
+
+@cache
+def constants() -> tuple[tuple[str, object], ...]:
+    """Return the constants of the engine that are made small, each with its place."""
+    names = (module.name for module in walk_packages(muntin_engine.__path__, "muntin_engine."))
+    rooms = ("muntin_engine.evaluators", "muntin_engine.exchange", "muntin_engine.state")
+    modules = [import_module(name) for name in names if name.startswith(rooms)]
+    found = [(f"{one.__name__}.{name}", value) for one in modules for name, value in SMALL.items() if name in vars(one)]
+    assert len(found) >= len(SMALL) - 3, f"the engine has other limits now, and only {found}"
+    return tuple(found)
+
+
+@contextmanager
+def treated(seed: int) -> Iterator[None]:
+    """Treat small states as large ones for odd seeds, and all kinds of windows as those of users for every third."""
+    with pytest.MonkeyPatch.context() as patch:
+        if seed % 3 == 2:
+            patch.setattr(key_state, "SPECIAL", {})
+        for name, value in constants() if seed % 2 else ():
+            patch.setattr(name, value)
+        yield
