@@ -7,7 +7,7 @@ from typing import Any
 
 from muntin import EARLIEST, INFINITY, Event
 from muntin.changes import Insertion, Punctuation, Revision
-from muntin.testing.batches import KeyedChange, Step
+from muntin.testing.batches import KeyedChange, KeyPunctuation, Step
 from muntin.testing.scripts import Script
 from muntin.windows import CalendarWindows, WindowKind
 
@@ -84,6 +84,8 @@ def spread(stream: Script, origin: str, scale: int) -> Script:
     def step_moved(step: Step) -> Step:
         if isinstance(step, Punctuation):
             return Punctuation(moved(step.time))
+        if isinstance(step, KeyPunctuation):
+            return KeyPunctuation(step.key, moved(step.time))
         return KeyedChange(step.key, change_moved(step.change)) if isinstance(step, KeyedChange) else step
 
     def change_moved(change: Insertion[Any] | Revision[Any]) -> Insertion[Any] | Revision[Any]:

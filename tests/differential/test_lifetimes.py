@@ -13,10 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, Event, calendar, hopping, snapshot, tumbling
+from muntin import INFINITY, calendar, hopping, tumbling
 from muntin.axis import instant
 from muntin.progress import bounded_delay, ordered
-from muntin.testing import Computation, WindowedQuery, evaluate
 from muntin.windows import WindowKind
 from muntin.windows.stretches import Stretches
 from muntin_engine.core.changes import Progress
@@ -47,9 +46,8 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.progress import Observation
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.differences import differences_between
-from tests.differential.lifetimes import Life, Row, changed, length_said, random_lives, random_stream, watermark
+from tests.differential.lifetimes import Life, Row, changed, length_said, random_lives, random_stream
 from tests.one_pass.shared_rows import COUNTED
-from tests.spark.modules import Members
 from tests.spark_units.tasks import rows, task_of
 
 NAMES = {name: name for name in ("start", "end", "id", "change", "new_end", "k0", "i0")}
@@ -157,32 +155,6 @@ class Run:
         return False
 
 
-def expected(window: WindowKind, lives: Iterable[Life], complete_to: int, horizon: int) -> list[Result]:
-    query = WindowedQuery(window, [Computation(Members())])
-    events = [Event(*life) for life in lives]
-    found = evaluate(query, events, complete_to, horizon)
-    return sorted((row.start, row.end, sorted(row.value[0])) for row in found)
-
-
-def check(changes: Sequence[LifetimeChange], window: WindowKind, seed: int, *, are_revised: bool) -> None:
-    random = Random(seed)
-    made = random_lives(random, random.randint(1, 8), are_revised=are_revised)
-    lives = [life for life, _ in made if life is not None]
-    for change in changes:
-        lives = [other for life in lives if (other := changed(change, life)) is not None]
-    run = Run(task(changes, window, are_revised=are_revised))
-    reached = -(10**6)
-    for some in random_stream(random, [said for _, said in made]):
-        run.take(batch(some, are_revised=are_revised, lengths=length_columns(changes)))
-        punctuation = max(row.start for row in some if row.change == "punctuate" and row.start is not None)
-        reached = max(reached, watermark(changes, punctuation, event_ends_move=are_revised))
-        assert sorted(run.results) == expected(window, lives, reached, reached), (seed, some)
-    run.take(batch([Row("close")], are_revised=are_revised, lengths=length_columns(changes)))
-    assert sorted(run.results) == expected(window, lives, INFINITY, reached), seed
-    assert run.refused == []
-    assert run.counted.total() == run.came, run.counted
-
-
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_row_is_counted_once_whatever_becomes_of_it(name: str) -> None:
     for seed in range(4):
@@ -194,14 +166,6 @@ def test_each_row_is_counted_once_whatever_becomes_of_it(name: str) -> None:
             run.take(batch([mark], lengths=lengths))
         run.take(batch([Row("close")], lengths=lengths))
         assert run.counted.total() == run.came, (seed, run.counted)
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_the_output_is_that_of_events_that_came_with_the_changed_lifetimes(name: str) -> None:
-    for seed in range(2):
-        for window in (tumbling(10), snapshot()):
-            check(CHANGES[name], window, seed, are_revised=True)
-            check(CHANGES[name], window, seed, are_revised=False)
 
 
 def test_samples_are_made_of_events_and_have_their_starts_moved() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
-from random import Random
 from typing import Any
 
 import pytest
 
-from muntin import ClipPolicy, EarlyEmission, EmitPolicy, TimestampPolicy, early, hopping, snapshot, tumbling
+from muntin import EarlyEmission, EmitPolicy, early, hopping, snapshot, tumbling
 from muntin.rows import batch, last
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.triggers import every_count
@@ -19,32 +18,7 @@ from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.testing import RestartLaws, crash_everywhere
 from muntin_stats import CollectList, First, Last, Ranked, TopBy
 from tests.core.build import Feed, output
-from tests.differential.cases import BY_NAME
-from tests.differential.drive import check, run
-from tests.differential.ordered import ORDERED, Joined, OrderedCase, Spelled, without_order
-from tests.differential.test_inputs import insertions
-from tests.differential.test_time_bound import run_every_tick
-
-SAMPLED = sorted({*list(BY_NAME)[::3], "overlapping", "snapshot", "session", "gaps with reach"})
-
-
-@pytest.mark.parametrize("emit", EmitPolicy)
-@pytest.mark.parametrize("shape", ORDERED)
-def test_the_output_is_that_of_the_reference_after_every_batch(shape: str, emit: EmitPolicy) -> None:
-    for window in Random(f"{shape} {emit}").sample(SAMPLED, 3):
-        for number, clip in enumerate((ClipPolicy.NONE, ClipPolicy.FULL)):
-            case = OrderedCase(window, shape, clip, emit=emit)
-            check(case, case.another_stream(number), run)
-            anonymous = replace(case, has_ids=False)
-            check(anonymous, insertions(anonymous), run)
-
-
-@pytest.mark.parametrize("shape", ORDERED)
-def test_output_that_never_changes_the_past_is_that_of_the_reference(shape: str) -> None:
-    for number, window in enumerate(("overlapping", "count by start 2", "reach")):
-        case = OrderedCase(window, shape, ClipPolicy.NONE, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
-        check(case, case.another_stream(number), run_every_tick)
-
+from tests.scenarios.modules import Joined, Spelled
 
 PRICES = ((5.0, 1), (3.0, 2), (4.0, 3))
 """Prices of one time, each with its order."""
@@ -82,19 +56,6 @@ def test_prices_of_one_time_follow_one_another_by_their_order(emit: EmitPolicy |
     assert {repr(prices_in(arrival, by_value)) for arrival in permutations(PRICES)} == {
         "[(2.0, 5.0, [2.0, 3.0, 4.0, 5.0])]"
     }
-
-
-def test_events_without_an_order_are_told_apart_by_what_each_module_reads() -> None:
-    found = set()
-    for seed in range(6):
-        case = OrderedCase("tumbling", "time-sensitive aggregate")
-        feed, random = Feed(without_order(case)), Random(seed)
-        rows = [
-            InputChange(n, 1, end, ((n * 7 % 5, value),)) for n, (end, value) in enumerate([(3, 10), (3, 9), (2, 11)])
-        ]
-        feed.batch(*random.sample(rows, 3))
-        found.add(repr([change.value[0] for change in output(feed.batch(watermark=100))]))
-    assert found == {"['9@1-3,10@1-3,11@1-2']"}
 
 
 def test_ties_of_a_ranking_go_by_order_where_there_is_one_and_by_value_elsewhere() -> None:

@@ -1,4 +1,4 @@
-"""Count windows at every n-th time, against windows listed from all times at once."""
+"""Count windows at every n-th time, against windows listed from all times at once; and trailing windows."""
 
 from __future__ import annotations
 
@@ -6,42 +6,10 @@ from random import Random
 
 import pytest
 
-from muntin import EmitPolicy, Refinement, count_by_start
+from muntin import count_by_start, trailing
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import Count
-from tests.differential.cases import RANKED, Case
-from tests.differential.drive import check, run
-from tests.differential.early import EarlyCase, run_early
-from tests.differential.kinds import cases_of, check_looking_back, check_samples_and_events_without_ids
-
-EVERY_WINDOW = pytest.mark.parametrize("window", RANKED)
-
-
-@pytest.mark.parametrize("emit", EmitPolicy)
-@EVERY_WINDOW
-def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit: EmitPolicy) -> None:
-    cases = cases_of(window, emit)
-    for case in Random(f"{window} {emit}").sample(cases, 10):
-        check(case, case.stream, run)
-
-
-@EVERY_WINDOW
-def test_without_a_contract_output_may_lie_before_its_window_and_is_never_final(window: str) -> None:
-    check_looking_back(window)
-
-
-@EVERY_WINDOW
-def test_early_output_is_that_of_the_reference(window: str) -> None:
-    for number in range(3):
-        case = EarlyCase(Case(window, "time-sensitive aggregate"), Refinement.RETRACT, number)
-        check(case, case.stream, run_early)
-
-
-@pytest.mark.parametrize("emit", EmitPolicy)
-@EVERY_WINDOW
-def test_samples_and_events_without_ids_have_the_output_of_the_reference(window: str, emit: EmitPolicy) -> None:
-    check_samples_and_events_without_ids(window, emit)
 
 
 def listed(times: list[int], count: int, every: int) -> list[tuple[int, int, int]]:
@@ -86,3 +54,14 @@ def test_a_key_without_events_is_kept_for_its_rank() -> None:
     query = WindowedQuery(count_by_start(1, every=2), [Computation(Count())])
     assert [(row.start, row.end) for row in script.run(query)[None]] == [(1, 2), (80, 81)]
     crash_everywhere(script, query)
+
+
+def test_an_event_that_lasts_is_a_member_of_the_windows_that_it_lasts_into() -> None:
+    """
+                 0        10        20
+    a            [--------)                it has ended before the window at 16, and lasts into that at 12
+    b, c                    !   !
+    """
+    stream = Script().insert("a", 0, 10).point("b", 12).point("c", 16).close()
+    results = stream.run(WindowedQuery(trailing(6), [Computation(Count())]))[None]
+    assert [(row.start, row.end, row.value[0]) for row in results] == [(-5, 1, 1), (7, 13, 2), (11, 17, 2)]

@@ -5,70 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from random import Random
 
 import pyarrow as pa
-import pytest
 
-from muntin import EARLIEST, INFINITY, snapshot, tumbling
+from muntin import snapshot, tumbling
 from muntin.progress import Punctuated, bounded_delay, ordered
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.lifetimes import Align, LifetimeChange, PointsAtStart, SetDuration, Shift, Shorten
+from muntin_engine.core.lifetimes import PointsAtStart, Shift
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.differences import differences_between
-from tests.differential.lifetimes import Row, changed, random_lives, random_stream, watermark
-from tests.differential.test_lifetimes import Run, batch, expected, task
-
-CHANGES: Sequence[tuple[LifetimeChange, ...]] = ((), (Shift(9),), (Shorten(6),), (SetDuration(4), Shift(-30)))
+from tests.differential.lifetimes import Row
+from tests.differential.test_lifetimes import Run, batch, task
 
 
 def told(source: str, rows: Sequence[Row]) -> pa.RecordBatch:
     """Return the rows of a stream as those of a source of the union; ids are of all streams."""
     given = batch([row if row.id is None else row._replace(id=row.id * 2 + (source == "b")) for row in rows])
     return given.append_column("source", pa.array([source] * len(rows), pa.string()))
-
-
-def check_union(seed: int) -> None:
-    """Run a random union of two streams and compare with the reference after each batch."""
-    random = Random(seed)
-    window = random.choice((tumbling(10), snapshot()))
-    own = {source: random.choice(CHANGES) for source in "ab"}
-    common = random.choice(((), (Align(tumbling(5)),)))
-    rules = tuple(SourceRules(source, Punctuated(), changes, event_ends_move=True) for source, changes in own.items())
-    run = Run(task(common, window, sources=("a", "b"), rules=rules))
-    lives, batches = [], []
-    for source in "ab":
-        made = random_lives(random, random.randint(1, 5), are_revised=True)
-        some = [life for life, _ in made if life is not None]
-        for change in (*own[source], *common):
-            some = [other for life in some if (other := changed(change, life)) is not None]
-        lives += some
-        batches.append([(source, rows) for rows in random_stream(random, [said for _, said in made])])
-    reached, merged = dict.fromkeys("ab", EARLIEST), EARLIEST
-    while any(batches):
-        source, rows = random.choice([some for some in batches if some]).pop(0)
-        run.take(told(source, rows))
-        said = max(row.start for row in rows if row.change == "punctuate" and row.start is not None)
-        reached[source] = max(reached[source], watermark(own[source], said, event_ends_move=True))
-        if EARLIEST not in reached.values():
-            merged = max(merged, watermark(common, min(reached.values()), event_ends_move=True))
-        assert sorted(run.results) == expected(window, lives, merged, merged)
-    run.take(told("a", [Row("close")]))
-    merged = max(merged, watermark(common, reached["b"], event_ends_move=True))
-    assert sorted(run.results) == expected(window, lives, merged, merged), "one stream goes on"
-    run.take(told("b", [Row("close")]))
-    furthest = max(watermark(common, tick, event_ends_move=True) for tick in reached.values())
-    assert sorted(run.results) == expected(window, lives, INFINITY, furthest)
-    assert run.refused == []
-    assert run.counted.total() == run.came
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_the_output_is_that_of_the_events_of_all_streams(seed: int) -> None:
-    check_union(seed)
 
 
 def test_a_row_is_late_by_the_watermark_of_the_union() -> None:

@@ -77,3 +77,10 @@ def _worlds(side: Side, events: Sequence[Event[Any]], watermark: int) -> list[li
     short = [Event(e.start, watermark, e.payload) for e in may_move if e.start < watermark]
     long = [Event(e.start, INFINITY, e.payload) for e in may_move]
     return [as_is, fixed + short, fixed + long]
+
+
+def lasting(samples: Sequence[Event[Any]]) -> list[Event[Any]]:
+    """Let each sample last until the next."""
+    ordered = sorted(samples, key=lambda event: event.start)
+    ends = [*(event.start for event in ordered[1:]), INFINITY]
+    return [Event(event.start, end, event.payload) for event, end in zip(ordered, ends, strict=True)]

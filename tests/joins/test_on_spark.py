@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from muntin import INFINITY, Event, JoinKind, tumbling
 from muntin.testing import join
 from muntin_engine import Query, condition, events, module, union
-from tests.joins.drive import lasting
+from tests.joins.meaning import lasting
 from tests.spark.running import collect, read_stream, run_together, write_batches
 
 RIDES = pa.schema(

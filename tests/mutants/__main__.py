@@ -37,7 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     drawn, began = draw(options.under or WHERE, options.count, options.seed), time.monotonic()
     known = net.survey(ROOT)
-    print(f"{len(drawn)} mutants, seed {options.seed}; {len(known)} scenarios in {time.monotonic() - began:.0f} s")
+    print(
+        f"{len(drawn)} mutants, seed {options.seed}; {len(known)} scenarios in {time.monotonic() - began:.0f} s",
+        flush=True,
+    )
     killed, all_drawn = Counter[str](), Counter[str]()
     for path, number in drawn:
         told, began = mutate(ast.parse(path.read_text()), number), time.monotonic()

@@ -1,7 +1,7 @@
 """The scenarios of the net on mutants, in processes that are forked where all is loaded: no start, and no file touched.
 
-A scenario knows the lines of the engine that it runs. A mutant meets the scenarios that run its line, the quickest
-first, and the first one that fails kills it.
+A scenario knows the lines of the engine that it runs. A mutant meets scenarios that run its line, the quickest of each
+family first, and the first one that fails kills it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from inspect import CO_OPTIMIZED
 from io import StringIO
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
@@ -31,6 +31,9 @@ from tests.scenarios.small import treated
 
 MOST_CALLS: Final = 60
 """So many calls of a function are watched in a scenario; later ones hardly ever run other lines."""
+
+MOST_SCENARIOS: Final = 60
+"""A mutant that so many scenarios pass by lives."""
 
 MEMORY: Final = 6 * 2**30
 """What a mutant may use."""
@@ -99,7 +102,7 @@ def outcome(known: Sequence[Known], path: Path, number: int, seconds: float) -> 
     tree = ast.parse(path.read_text())
     node = list(changes_of(tree))[number][0]
     lines = {(str(path), at) for at in range(node.lineno, (node.end_lineno or node.lineno) + 1)}  # type: ignore[attr-defined]
-    meeting = sorted((one for one in known if one.lines & lines), key=attrgetter("seconds"))
+    meeting = diverse([one for one in known if one.lines & lines])
     mutate(tree, number)
     codes = _outermost(compile(tree, str(path), "exec", dont_inherit=True))
     changed = [code for code in codes if code.co_firstlineno <= node.lineno <= _last_line(code)]  # type: ignore[attr-defined]
@@ -110,12 +113,20 @@ def outcome(known: Sequence[Known], path: Path, number: int, seconds: float) -> 
         if _name(function.__code__) == _name(code) and function.__code__ != code
     ]
     if not functions:
-        return sorted(
-            (one for one in known if any(file == str(path) for file, _ in one.lines)), key=attrgetter("seconds")
-        )
+        return diverse([one for one in known if any(file == str(path) for file, _ in one.lines)])
     if not meeting:
         return "SURVIVED (not run)"
     return _in_a_process(functions, meeting, seconds)
+
+
+def diverse(meeting: Sequence[Known]) -> list[Known]:
+    """Return the quickest scenario of each family, then the next one of each, and so on; so many and no more."""
+    places: Counter[str] = Counter()
+    ranked: list[tuple[int, float, Known]] = []
+    for one in sorted(meeting, key=attrgetter("seconds")):
+        ranked.append((places[one.family], one.seconds, one))
+        places[one.family] += 1
+    return [one for *_, one in sorted(ranked, key=itemgetter(0, 1))][:MOST_SCENARIOS]
 
 
 def _in_a_process(functions: Sequence[tuple[FunctionType, CodeType]], meeting: Sequence[Known], seconds: float) -> str:

@@ -13,8 +13,8 @@ from muntin_engine.plan import Input, NamedColumn
 from muntin_engine.plan.explanation import explain_plan
 from muntin_stats import CollectList, First, Last, Sum
 from tests.differential.forms import Statistics
-from tests.differential.ordered import Joined
 from tests.plan.plans import input_of, plan_of, planned
+from tests.scenarios.modules import Joined
 
 SEQ = {"payload": (NamedColumn("c0", "bigint"), NamedColumn("seq", "bigint"))}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any, Final
@@ -10,21 +10,22 @@ from typing import Any, Final
 from muntin import ClipPolicy, EmitPolicy, TimestampPolicy, hopping, session, snapshot, tumbling
 from muntin.rows import batch, between, delta, elapsed, last, marker, on_row
 from muntin.testing import Script
-from muntin.windows import WindowKind, WindowSpecification
+from muntin.windows import CalendarWindows, WindowKind, WindowSpecification
 from muntin.windows.specification import Unwindowed
+from tests.differential.calendars import CALENDARS, SCALES, SLICED, spread
 from tests.differential.calendars import LASTING as LASTING_CALENDARS
-from tests.differential.calendars import SCALES, SLICED, spread
 from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS
 from tests.differential.forms import HOSTILE, INVERTIBLE, ORACLES
 from tests.differential.modules import OWN_TIMES
 from tests.scenarios.hostile import Hostile, hostile
 from tests.scenarios.inputs import adjusted, by_key, corrected, early, joined, paced, shedding, united
+from tests.scenarios.kinds import OWN, Shifts, on_its_axis
 from tests.scenarios.modules import ANY, BOUND, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import lasting, scenario_of
 
-CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED
+CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED | OWN | CALENDARS
 FIXED: Final = ("tumbling", "one tick", "wide", "offset", "overlapping", "overlapping by much", "gaps")
 """Windows that do not come and go with events, and have no members that ended before them."""
 
@@ -43,17 +44,18 @@ SHARED: Final = (
 )
 
 
-def cutting(random: Random) -> Scenario:
+def cutting(random: Random, windows: Mapping[str, WindowKind] = CUTTING) -> Scenario:
     """Draw any windows that cut the axis, any module, any policy."""
-    shape, window = random.choice(list(ANY)), random.choice(list(CUTTING))
+    shape, window = random.choice(list(ANY)), windows[random.choice(list(windows))]
     is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
     timestamps = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
     has_own = shape in OWN_TIMES or shape == "operator that looks back"
     timestamps += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP] if has_own else []
-    lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "samples", "points"))
-    ages = (1, 3, 6, 14) if lifetimes != "samples" and random.random() < 0.2 else (None,)
+    lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "samples", "points", "retracted"))
+    is_calendar = isinstance(window, CalendarWindows)
+    ages = (1, 3, 6, 14) if lifetimes != "samples" and not is_calendar and random.random() < 0.2 else (None,)
     query = Query(
-        CUTTING[window],
+        window,
         ANY[shape],
         random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE,
         random.choice(timestamps),
@@ -62,7 +64,7 @@ def cutting(random: Random) -> Scenario:
         is_filtered=random.random() < 0.25,
         forget_keys_after=random.choice(ages),
     )
-    return scenario_of(random, query, nulls=0.1)
+    return on_its_axis(scenario_of(random, query, nulls=0.1, is_moved=not isinstance(window, CalendarWindows | Shifts)))
 
 
 def time_bound(random: Random) -> Scenario:
@@ -107,7 +109,7 @@ def on_calendars(random: Random) -> Scenario:
     may_last &= not isinstance(window, dict)
     lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if may_last else "points"
     drawn = scenario_of(random, _merging(random, window, modules, lifetimes), nulls=0.2, is_moved=False)
-    steps = spread(drawn.streams, origin, scale).steps
+    steps = spread(drawn.scripts[0], origin, scale).steps
     return replace(drawn, streams=Script(tuple(lasting(steps, 1)) if lifetimes == "points" else steps))
 
 
@@ -148,14 +150,17 @@ def in_order(random: Random) -> Scenario:
 def following(random: Random) -> Scenario:
     """Draw operators that follow the events of a key."""
     lasts = random.random() < 0.5
-    lifetimes: Lifetimes = random.choice(("named", "intervals", "samples")) if lasts else "points"
+    lifetimes: Lifetimes = (
+        random.choice(("named", "intervals", "samples")) if lasts else random.choice(("points", "retracted"))
+    )
     modules = random.choice(list((LASTING if lasts else FOLLOWING).values()))
     return scenario_of(random, Query(Unwindowed(), modules, lifetimes=lifetimes, has_order=True), has_ties=True)
 
 
 def over_rows(random: Random) -> Scenario:
     """Draw windows that follow rows: their eviction, triggers, delimiters, partitions and conditions."""
-    query = Query(_row_windows(random), random.choice(list(OF_ROWS.values())), lifetimes="points", has_order=True)
+    lifetimes: Lifetimes = random.choice(("points", "points", "retracted"))
+    query = Query(_row_windows(random), random.choice(list(OF_ROWS.values())), lifetimes=lifetimes, has_order=True)
     return scenario_of(random, query, has_ties=True)
 
 

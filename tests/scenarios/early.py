@@ -11,8 +11,9 @@ from muntin import EARLIEST, EarlyEmission, Event, Refinement, ResultRefinement,
 from muntin.testing import reference
 from muntin.triggers import TriggerView
 from muntin_engine.core.changes import Progress, Timing
+from tests.scenarios.columns import PAYLOAD, RESULT, values_of
 from tests.scenarios.known import Arrival, Known
-from tests.scenarios.query import PAYLOAD, RESULT, Query, values_of
+from tests.scenarios.query import Query
 from tests.scenarios.running import Row, plain
 from tests.triggers.meaning import life
 

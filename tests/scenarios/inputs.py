@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from random import Random
@@ -25,10 +26,11 @@ from muntin import (
 from muntin.progress import Punctuated, bounded_delay, bounded_disorder, ordered, punctuate_every
 from muntin.rows import last
 from muntin.testing import Script, shuffle, split
-from muntin.windows import HoppingWindows, WindowKind
+from muntin.windows import CalendarWindows, HoppingWindows, WindowKind
 from muntin_engine.core.lifetimes import (
     Align,
     Extend,
+    LengthColumn,
     LifetimeChange,
     PointsAtEnd,
     PointsAtStart,
@@ -39,9 +41,11 @@ from muntin_engine.core.lifetimes import (
 )
 from tests.core.progress.own_policies import Outvoted
 from tests.core.refinements import EverySecond, OtherThanBefore
+from tests.differential.calendars import CALENDARS
 from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS, until_closed
 from tests.differential.modules import OWN_TIMES
 from tests.scenarios.join import CONDITIONS, Join
+from tests.scenarios.kinds import OWN, on_its_axis
 from tests.scenarios.modules import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.scenario import Scenario
@@ -60,17 +64,20 @@ from tests.scenarios.streams import (
 )
 from tests.triggers.random_triggers import random_trigger
 
+EVERY: Final = WINDOWS | GROWING | TRAILING | RANKED | OWN | CALENDARS
 BY_KEY: Final = Punctuated().with_key_punctuation()
 ADJUST: Final = Lateness(LatePolicy.ADJUST)
+WAIT, BACK, MORE = (LengthColumn(f"length_{place}", "said", least) for place, least in enumerate((0, -9, 1)))
 CHANGES: Final[tuple[tuple[LifetimeChange, ...], ...]] = (
     *((), (Shift(9),), (Shift(-13),), (SetDuration(12),), (Extend(9),), (Shorten(8),), (PointsAtStart(),)),
     *((PointsAtEnd(is_repeated=True),), (Align(tumbling(10, 3)),), (Align(hopping(12, 5)),)),
     *((ShareWindows(hopping(12, 5)),), (Extend(4), Shorten(11), Shift(2)), (SetDuration(4), Shift(-30))),
     *((Align(tumbling(10)), Shorten(4), Align(tumbling(3))), (Shift(5), SetDuration(9), PointsAtEnd(is_repeated=True))),
+    *((Shift(WAIT),), (Shift(BACK), Extend(MORE), Shorten(3)), (SetDuration(MORE),), (Extend(WAIT),)),
 )
 
 
-def query_of(random: Random, windows: dict[str, WindowKind] = WINDOWS, **given: Any) -> Query:
+def query_of(random: Random, windows: Mapping[str, WindowKind] = WINDOWS, **given: Any) -> Query:
     """Draw a query over windows, with any module and policies."""
     shape = random.choice(list(ANY))
     is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
@@ -83,9 +90,9 @@ def query_of(random: Random, windows: dict[str, WindowKind] = WINDOWS, **given: 
     return Query(random.choice(list(windows.values())), ANY[shape], **(drawn | given))
 
 
-def early(random: Random) -> Scenario:
+def early(random: Random, windows: Mapping[str, WindowKind] = EVERY) -> Scenario:
     """Draw early results on any composition of triggers, be rows late, corrected or adjusted, or keys ahead."""
-    query = query_of(random, WINDOWS | GROWING | TRAILING | RANKED)
+    query = query_of(random, windows)
     every: list[Any] = [Refinement.RETRACT]
     if isinstance(query.window, HoppingWindows):
         every = [*Refinement, *([] if query.is_operator else [OtherThanBefore(), EverySecond()])]
@@ -97,14 +104,26 @@ def early(random: Random) -> Scenario:
     late, progress = random.choice((Lateness(), Lateness(), correct(6), ADJUST)), random.choice((Punctuated(), BY_KEY))
     if late is ADJUST and query.lifetimes in ("points", "samples"):
         query = replace(query, lifetimes="intervals")
-    query = replace(query, emit=EarlyEmission(trigger, refinement), late=late, progress=progress)
+    query, age = replace(query, emit=EarlyEmission(trigger, refinement)), random.choice((None, None, None, 3))
+    if isinstance(query.window, CalendarWindows):
+        return on_its_axis(_with_keys(random, query, _coming(random, query)))
+    if age is not None and refinement is Refinement.RETRACT and query.lifetimes != "samples":
+        query = replace(query, forget_keys_after=age)  # whose final results are compared alone
+        return _with_keys(random, query, _coming(random, query))
+    query = replace(query, late=late, progress=progress)
     return _with_keys(random, query, _coming(random, query))
 
 
 def by_key(random: Random) -> Scenario:
     """Draw keys that punctuate themselves, whole, by one of their columns, or by ranges; some forget keys."""
     ages = (1, 3, 6, 14) if random.random() < 0.3 else (None,)
-    query = query_of(random, progress=BY_KEY, keys=random.choice((1, 2)), forget_keys_after=random.choice(ages))
+    query = query_of(
+        random,
+        WINDOWS | GROWING | TRAILING | RANKED,
+        progress=BY_KEY,
+        keys=random.choice((1, 2)),
+        forget_keys_after=random.choice(ages),
+    )
     query = replace(query, lifetimes="named") if query.lifetimes == "samples" and (ages[0] or query.keys > 1) else query
     return _with_keys(random, query, _coming(random, query))
 

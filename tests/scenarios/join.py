@@ -26,8 +26,9 @@ from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.pair_condition import plan_condition
 from muntin_engine.plan.planner import checked_plan
 from tests.joins.meaning import Condition, Side, final_rows, rows
+from tests.scenarios.columns import schema_of
 from tests.scenarios.known import Arrival, joined
-from tests.scenarios.query import Lifetimes, Query, planned, schema_of
+from tests.scenarios.query import Lifetimes, Query, planned
 from tests.scenarios.running import Row, Run, differ
 
 
@@ -88,7 +89,7 @@ class Join:
         results = schema_of((pa.string(),), plan.added, plan.outputs)
         return TaskPayload(plan.for_workers(), plan_identity(plan), (pa.string(),), columns, results)
 
-    def projected(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    def projected(self, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
         """Return rows of both streams as Spark unites them."""
         tables = []
         for place, side in enumerate(self.sides):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, Event, LatePol
 from muntin.changes import Insertion, Revision, fold
 from muntin.progress import Punctuated
 from muntin.testing import Batch, KeyedChange, reference
-from muntin.testing.key_patterns import matches
+from muntin.testing.batches import matches
 from muntin.testing.stream_history import StreamHistory
 from muntin.windows import CalendarWindows, HoppingWindows, WindowSpecification
 from muntin_engine.core.changes import Progress
@@ -19,7 +18,8 @@ from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.testing.meaning import progress_of
 from tests.core.progress.histories import Row, punctuations
 from tests.differential.lifetimes import Life, changed, watermark
-from tests.scenarios.query import Query, columns_of
+from tests.scenarios.columns import columns_of
+from tests.scenarios.query import Query
 
 Histories = Mapping[Hashable, Sequence[Event[Any]]]
 
@@ -66,9 +66,9 @@ class Known:
         batches = [self._taken(batch) for batch in arrival.batches]
         moved = [
             step
-            for batch, own in itertools.zip_longest(arrival.batches, query.sources, fillvalue=())
-            for change in batch.changes  # type: ignore[union-attr]
-            for step in _under((*own, *query.changes), change)  # type: ignore[misc]
+            for batch, own in zip(arrival.batches, query.sources or ((),), strict=True)
+            for change in batch.changes
+            for step in _under((*own, *query.changes), change)
         ]
         for batch in batches:
             for step in batch.changes:
@@ -120,7 +120,7 @@ class Known:
         query, found = self._query, {}
         names = ("x", "order", *query.rows.reads) if query.rows else ()
         for key, changes in self.history.accepted.items():
-            named = list(fold(changes).items())
+            named: list[tuple[Hashable, Event[Any]]] = list(fold(changes).items())
             if query.lifetimes == "samples":
                 named = joined(named)
             named = [(id, other) for id, event in named for other in self._seen(id, event)]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, Event, OutputContract, Refinement, TimestampPolicy
 from muntin.testing import evaluate_evicted, reference
-from muntin.testing.lives import lives_of
+from muntin.testing.window_meaning import lives_of
 from muntin.windows import (
     CalendarWindows,
     CountWindows,
@@ -23,9 +23,10 @@ from muntin.windows import (
     WindowSpecification,
 )
 from muntin_engine.testing.meaning import live_output
+from tests.scenarios.columns import values_of
 from tests.scenarios.early import EarlyMeaning
 from tests.scenarios.known import Arrival, Histories, Known
-from tests.scenarios.query import Query, values_of
+from tests.scenarios.query import Query
 from tests.scenarios.running import Row, Run, differ, plain
 
 KINDS: Final = (
@@ -153,7 +154,7 @@ def least_promise(query: Query, window: WindowSpecification, histories: Historie
         least = window.since + (steps + 1) * window.step if is_point else window.since
     elif isinstance(window, TrailingWindows):
         least = watermark + 1 if is_point else watermark - window.length + 1
-        least = EARLIEST if window.every is not None and query.ends_move else least
+        least = EARLIEST if window.every > 1 and query.ends_move else least
     elif isinstance(window, GlobalWindows):
         least = INFINITY if is_point else EARLIEST
     elif isinstance(window, CalendarWindows):

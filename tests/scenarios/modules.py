@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from random import Random
 from typing import Any
 
 from muntin import (
+    INFINITY,
     Aggregate,
     ColumnarAggregate,
+    Event,
     IncrementalAggregate,
     IncrementalOperator,
     Module,
     Operator,
     OutputContract,
+    StreamOperator,
+    Window,
 )
+from muntin_adapters.combinators import filtering, mapping
+from muntin_stats import CollectList, First, Last
 from tests.differential.forms import FORMS, INVERTIBLE, Given
 from tests.differential.modules import SHAPES, Echo, GrowingEcho, SlidingEcho
 from tests.rows.following import Full, Numbers, Told
@@ -123,9 +131,96 @@ class Steps(IncrementalOperator[int, list[int], int]):
         return [10 * place + payload for place, payload in enumerate(state)]
 
 
+class Spelled(Aggregate[int, str]):
+    """The events in their order, as text."""
+
+    name, version = "test.spelled", "1"
+    is_time_sensitive = True
+    reads_order = True
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> str:
+        return ",".join(f"{event.payload}@{event.start}-{event.end}" for event in events)
+
+
+class Listed(CollectList[int]):
+    """The list, as a tuple: rows of a table are counted."""
+
+    def compute_result(self, state: list[int]) -> Any:
+        return tuple(super().compute_result(state))
+
+
+class Followed(IncrementalOperator[int, list[int], int]):
+    """The differences from each payload to the next; what it removes are the oldest."""
+
+    name, version = "test.followed", "1"
+    is_time_sensitive = True
+    reads_order = True
+
+    def create_state(self, window: Window) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
+        return state + [event.payload for event in events]
+
+    def remove_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
+        assert state[: len(events)] == [event.payload for event in events]
+        return state[len(events) :]
+
+    def compute_result(self, state: list[int], window: Window) -> Iterable[int]:
+        return [state[0], *(after - before for before, after in pairwise(state))]
+
+
+def positive(value: int) -> bool:
+    return value > 0
+
+
+class Automaton(StreamOperator[int, list[int], list[int]]):
+    """Goes from state to state by chance, which is the same for the same seed, state and cause.
+
+    Its state is a number, a time to be woken at, and what it remembers. The number 0 is that of a new key.
+    """
+
+    name, version = "test.automaton", "1"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def create_state(self) -> list[int]:
+        return [0, -1]
+
+    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[list[int] | Event[list[int]]]:
+        return self._go(state, f"event {payload}", time)
+
+    def on_time(self, state: list[int], time: int) -> Iterable[list[int] | Event[list[int]]]:
+        return self._go(state, "wake-up", time)
+
+    def next_time(self, state: list[int]) -> int | None:
+        return None if state[1] < 0 else state[1]
+
+    def is_empty(self, state: list[int]) -> bool:
+        return state[0] == 0
+
+    def _go(self, state: list[int], cause: str, time: int) -> Iterable[list[int] | Event[list[int]]]:
+        random = Random(f"{self.seed} {state[0]} {cause}")
+        state[0] = random.randrange(4)
+        state[1] = time + random.choice((-3, 0, 1, 2, 5, 30)) if random.random() < 0.7 else -1
+        if state[0]:
+            state.append(time)
+        else:
+            state[1:] = [-1]
+        for _ in range(random.randrange(3)):
+            if random.random() < 0.5:
+                yield state
+            else:
+                yield Event(time, random.choice((time + 1, time + 9, INFINITY)), [*state])
+
+
 Modules = tuple[Module, ...]
 
 ANY: dict[str, Modules] = SHAPES | {"operator of two columns": (Pairs(),)}
+ANY |= {
+    "some read nulls": (Spans(), *SHAPES["time-sensitive aggregate"], *SHAPES["incremental aggregate that removes"])
+}
 """A module of each base class."""
 
 
@@ -163,10 +258,18 @@ _FORMS: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {**INVERTIBLE, **FO
 COLUMNAR: dict[str, Modules] = {name: forms for name, forms in _FORMS.items() if name != "hostile"}
 """Aggregates on arrays."""
 
-ORDERED: dict[str, Modules] = {"aggregate": (Joined(),), "incremental operator": (Steps(),)}
+ORDERED: dict[str, Modules] = {
+    "aggregate": (Joined(),),
+    "incremental operator": (Steps(),),
+    "first, last and list": (First[int](), Last[int](), Listed()),
+    "combinators": (filtering(Listed, positive)(), mapping(Joined, abs, input=int)()),
+    "time-sensitive aggregate": (Spelled(),),
+    "time-sensitive incremental operator": (Followed(),),
+}
 """Modules that read the order of events."""
 
 FOLLOWING: dict[str, Modules] = {module.name: (module,) for module in (Newest(), Silence(), Gaps())}
+FOLLOWING |= {f"automaton {seed}": (Automaton(seed),) for seed in range(40)}
 """Operators that follow points."""
 
 OF_ROWS: dict[str, Modules] = {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import pyarrow as pa
-from pyspark.sql import types as spark_types
 
 from muntin import (
     EARLIEST,
@@ -29,7 +28,7 @@ from muntin.errors import QueryError
 from muntin.modules import SupportsColumns
 from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import RowWindows
-from muntin.schemas import Field, Struct, Variable, describe
+from muntin.schemas import Field, Variable, describe
 from muntin.testing import Computation, WindowedQuery
 from muntin.windows import CalendarWindows, WindowSpecification
 from muntin.windows.specification import Unwindowed
@@ -41,43 +40,14 @@ from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.plan.planner import checked_plan
-from muntin_engine.spark.types import arrow_type_of, spark_type_of
+from tests.differential.lifetimes import length_said
 from tests.differential.remembered import remembered
 from tests.differential.schema_versions import columnar_schema_version, schema_version
+from tests.scenarios.columns import PAYLOAD, RESULT, columns_of, id_of, schema_of
 
-Lifetimes = Literal["points", "intervals", "named", "samples"]
-"""Points and intervals that nothing can refer to; events with ids, which are revised; samples until the next one."""
-
-PAYLOAD: Final[Mapping[str, tuple[Callable[[Any], Any], pa.DataType]]] = {
-    "x": (lambda payload: payload, pa.int64()),
-    "order": (lambda payload: payload, pa.int64()),
-    "is_kept": (lambda payload: None if payload is None else payload % 3 != 0, pa.bool_()),
-    "p": (lambda payload: "abc"[payload % 3], pa.string()),
-    "v": (lambda payload: None if payload % 4 == 0 else payload % 11, pa.int64()),
-    "m": (lambda payload: (False, False, True, None)[payload % 4], pa.bool_()),
-    "t": (lambda payload: (False, True, None)[payload % 3], pa.bool_()),
-    "a": (lambda payload: (True, True, False, None, True)[payload % 5], pa.bool_()),
-    "o": (lambda payload: (False, True, True, None, False)[payload % 5], pa.bool_()),
-    "c": (lambda payload: (False, False, None, True)[payload % 4], pa.bool_()),
-    "x > 5": (lambda payload: payload > 5, pa.bool_()),
-    "x < -5": (lambda payload: payload < -5, pa.bool_()),
-}
-"""The columns of a row: each a function of the payload in the script, and its type."""
-
-RESULT: Final = "result"
-"""The name of the first result."""
-
-_TICKS: Final = pa.struct([("start", pa.int64()), ("end", pa.int64())])
-_ADDED: Final = {
-    "window_name": pa.string(),
-    "change": pa.string(),
-    "event_id": pa.int64(),
-    "new_end": pa.int64(),
-    "timing": pa.string(),
-    "firing": pa.int64(),
-    "ends_window": pa.bool_(),
-    "partition": pa.string(),
-}
+Lifetimes = Literal["points", "intervals", "named", "retracted", "samples"]
+"""Points and intervals that nothing can refer to; events with ids, which are revised, and points with ids, which may be
+retracted; samples until the next one."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +69,7 @@ class Query:
         most_held: How many events a key may hold.
         changes: The changes of the lifetimes of all events.
         sources: Where streams are united, the changes of the lifetimes of each one's events.
+        ids: The type of ids.
         keys: The columns of a key: with two, punctuation may be of a part of them.
         oracles: What says what the modules must give, where they themselves are not believed.
     """
@@ -117,6 +88,7 @@ class Query:
     most_held: int | None = None
     changes: tuple[LifetimeChange, ...] = ()
     sources: tuple[tuple[LifetimeChange, ...], ...] = ()
+    ids: pa.DataType = pa.int64()  # noqa: RUF009
     keys: int = 1
     oracles: tuple[Module, ...] = ()
 
@@ -175,7 +147,7 @@ class Query:
     @property
     def has_ids(self) -> bool:
         """True if events may be revised."""
-        return self.lifetimes == "named"
+        return self.lifetimes in ("named", "retracted")
 
     @cached_property
     def contract(self) -> OutputContract:
@@ -190,7 +162,7 @@ class Query:
     @property
     def ends_move(self) -> bool:
         """True if the end of an event may become another one."""
-        return self.lifetimes in ("named", "samples")
+        return self.has_ids or self.lifetimes == "samples"
 
     def hasty(self, tick: int) -> int:
         """Return what an input says that is complete up to a tick, where late rows correct results for a while."""
@@ -296,21 +268,23 @@ class Query:
             evicted=schema_of(self._keys, plan.added_to_evicted, plan.evicted) if plan.evicted else None,
         )
 
-    def projected(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    def projected(self, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
         """Return rows as the projection of the query has them.
 
         Args:
             rows: Their keys, places of buckets, changes, times and payloads.
         """
         names = (*self.payload, *(["is_kept"] if self.is_filtered else []))
-        told = [{**row, **columns_of(row["payload"], names)} for row in rows]
+        rows = [row | {"id": id_of(row.get("id"), self.ids)} for row in rows]
+        told = [{**row, **columns_of(row["payload"], names), **self._lengths(row["payload"])} for row in rows]
         columns = {"bucket": ("bucket", pa.int32()), "change": ("change", pa.string()), "start": ("start", pa.int64())}
         columns |= {f"k{place}": (f"key{place or ''}", of) for place, of in enumerate(self._keys)}
         columns |= {name: (name, self._keys[int(name[-1])]) for name in self._columns.ranges}
+        columns |= {one.name: (one.name, pa.int64()) for one in self.input.length_columns}
         columns |= {"signal": ("signal", pa.string())} if self.signals else {}
         columns |= {"source": ("source", pa.string())} if self.sources else {}
         if self.has_ids:
-            columns |= {"id": ("id", pa.int64()), "new_end": ("new_end", pa.int64())}
+            columns |= {"id": ("id", self.ids), "new_end": ("new_end", pa.int64())}
         if self.lifetimes in ("intervals", "named"):
             columns["end"] = ("end", pa.int64())
         if self.is_filtered:
@@ -327,6 +301,10 @@ class Query:
         windows = self.rows.reads if self.rows else ()
         trigger = self.emit.trigger.reads if isinstance(self.emit, EarlyEmission) else ()
         return ("x", *order, *windows, *trigger)
+
+    def _lengths(self, payload: Any) -> dict[str, Any]:
+        """Return the lengths that a row says, where lifetimes change by them."""
+        return {one.name: None if payload is None else length_said(one, payload) for one in self.input.length_columns}
 
     @property
     def _keys(self) -> tuple[pa.DataType, ...]:
@@ -346,8 +324,11 @@ class Query:
 
     @property
     def _columns(self) -> Columns:
-        names = {"intervals": ("end",), "named": ("end", "id", "new_end")}.get(self.lifetimes, ())
+        names = {"intervals": ("end",), "named": ("end", "id", "new_end"), "retracted": ("id", "new_end")}.get(
+            self.lifetimes, ()
+        )
         roles: dict[str, Any] = {name: _named(name) for name in names}
+        roles |= {"id": NamedColumn("id", str(self.ids))} if self.has_ids else {}
         return Columns(
             start=_named("start"),
             change=NamedColumn("change", "string"),
@@ -386,27 +367,6 @@ def planned(plan: Callable[[str], Plan]) -> Mapping[str, Plan]:
                 raise
     assert found, "no evaluator runs the query"
     return found
-
-
-def values_of(module: Module, row: Hashable) -> tuple[Any, ...]:
-    """Return the columns of a row of an operator."""
-    of = module.result_field().type
-    if not isinstance(of, Struct):
-        return (row,)
-    return tuple(row) if isinstance(row, tuple) else tuple(getattr(row, part.name) for part in of.fields)
-
-
-def columns_of(payload: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return some columns of a row; all are null where the payload is."""
-    return {name: None if payload is None else PAYLOAD[name][0](payload) for name in names}
-
-
-def schema_of(keys: Sequence[pa.DataType], names: Sequence[str], outputs: Sequence[Field]) -> pa.Schema:
-    """Return the schema of results: their keys, the columns that the engine adds, and those of modules."""
-    ticks = spark_types.LongType()
-    columns = [(f"key{place or ''}", of) for place, of in enumerate(keys)]
-    columns += ((name, _ADDED.get(name, _TICKS)) for name in names)
-    return pa.schema([*columns, *((part.name, arrow_type_of(spark_type_of(part, ticks))) for part in outputs)])
 
 
 def _accepts(module: Module, *, of_rows: bool) -> Callable[[Any], bool]:

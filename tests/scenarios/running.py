@@ -288,7 +288,8 @@ def keyed(key: Any) -> dict[str, Any]:
 def ranged(punctuation: KeyPunctuation) -> dict[str, Any]:
     """Return the columns of a pattern of keys: a value or a range for each of the columns, or neither."""
     found: dict[str, Any] = {}
-    for place, part in enumerate(punctuation.key):  # type: ignore[arg-type]
+    parts: Any = punctuation.key
+    for place, part in enumerate(parts):
         if isinstance(part, KeyRange):
             found |= {f"low{place}": part.low, f"high{place}": part.high}
         elif part is not ...:

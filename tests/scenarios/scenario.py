@@ -96,7 +96,12 @@ class Scenario:
     @property
     def arriving(self) -> tuple[Script, ...]:
         """The streams as they arrive: disordered, and cut into micro-batches."""
-        return tuple(map(self._arriving, self.streams if isinstance(self.streams, tuple) else (self.streams,)))
+        return tuple(map(self._arriving, self.scripts))
+
+    @property
+    def scripts(self) -> tuple[Script, ...]:
+        """Its streams."""
+        return self.streams if isinstance(self.streams, tuple) else (self.streams,)
 
     def _arriving(self, stream: Script) -> Script:
         mishaps = self.mishaps

@@ -11,8 +11,7 @@ from typing import Final
 from muntin import EARLIEST, INFINITY, Event
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.testing import KeyedChange, KeyPunctuation, KeyRange, Script, random_stream, shuffle, split
-from muntin.testing.batches import Step
-from muntin.testing.key_patterns import matches
+from muntin.testing.batches import Step, matches
 from muntin.windows import CumulateWindows, LandmarkWindows
 from tests.differential.cases import until_closed
 from tests.scenarios.join import Join
@@ -68,8 +67,8 @@ def stream_of(
     steps = list(until_closed(stream).steps)
     if not query.has_ids:
         steps = [step for step in steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)]
-    if query.lifetimes in ("points", "samples"):
-        steps = list(lasting(steps, 1 if query.lifetimes == "points" else INFINITY))
+    if query.lifetimes in ("points", "retracted", "samples"):
+        steps = list(lasting(steps, INFINITY if query.lifetimes == "samples" else 1))
     far = random.choice((0, 0, 0, 2**40, -(2**55))) if is_moved and _may_be_far(query) else 0
     return moved(Script(tuple(rising(steps))), far)
 
@@ -79,15 +78,18 @@ def _may_be_far(query: Query) -> bool:
 
 
 def lasting(steps: Sequence[Step], length: int) -> Iterator[Step]:
-    """Yield steps whose events last so long; of samples, a key has one at a time."""
+    """Yield steps whose events last so long; of samples, a key has one at a time. Of points, retractions stay."""
     known = set()
     for step in steps:
         if not isinstance(step, KeyedChange):
             yield step
             continue
         change = step.change
-        name = step.key, change.event.start
-        if length < INFINITY or name not in known:
+        name, point = (step.key, change.event.start), Event.point(change.event.start, change.event.payload)
+        if isinstance(change, Revision):
+            if change.is_retraction:
+                yield KeyedChange(step.key, Revision(change.id, point, point.start))
+        elif length < INFINITY or name not in known:
             known.add(name)
             end = INFINITY if length == INFINITY else change.event.start + length
             yield KeyedChange(step.key, Insertion(change.id, Event(change.event.start, end, change.event.payload)))

@@ -5,54 +5,41 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from muntin import EmitPolicy
 from muntin.errors import MuntinError
-from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.keyed.bucket import BatchResult
-from muntin_engine.state.cells import CheckedCells
-from muntin_engine.state.codec import Codec
-from tests.differential.cases import WINDOWS, Case, policies
-from tests.differential.drive import Run
-from tests.differential.modules import SHAPES
+from tests.scenarios.drawing import cutting
+from tests.scenarios.known import Arrival
+from tests.scenarios.meaning import Windowed
+from tests.scenarios.query import Query
+from tests.scenarios.running import Run
 from tests.torture.kind import Figures
-
-
-class CheckedRun(Run):
-    """A run whose cells have checksums, as those on Spark do."""
-
-    def _start(self) -> Bucket:
-        return Bucket(self.query, CheckedCells(self.cells), Codec(), self.identity)
-
-    def _check_held(self, result: BatchResult) -> None:
-        """What lies in the cells is longer by their checksums than what the bucket says."""
-
-    def _check_forgotten(self) -> None:
-        assert list(self.cells.cells) == ["metadata"]
 
 
 def flipped(seed: int, folder: Path) -> Figures:
     """Damage a cell of the state halfway, and go on: the engine raises an error of its own, or is right."""
+    del folder
     random = Random(seed)
-    shape = random.choice([shape for shape in SHAPES if shape != "operator that looks back"])
-    clip, timestamps = random.choice(list(policies(shape)))
-    case = Case(random.choice(list(WINDOWS)), shape, clip, timestamps, random.choice(list(EmitPolicy)))
-    running = CheckedRun(case)
-    batches = list(case.another_stream(random.randrange(10**9)).batches())
+    scenario = cutting(random)
+    assert isinstance(scenario.query, Query)
+    evaluator, plan = random.choice(list(scenario.query.evaluators.items()))
+    run, meaning = Run(scenario.query, plan, scenario.mishaps), Windowed(scenario.query)
+    batches = [Arrival((batch,)) for batch in scenario.arriving[0].batches()]
     place = random.randrange(len(batches))
-    for batch in batches[:place]:
-        running.take(batch)
-    cells = running.cells.cells
-    if not cells:
+    for arrival in batches[:place]:
+        run.take(arrival)
+        meaning.take(arrival, run)
+    stored = [(cells, name) for cells in run.cells.values() for name in sorted(cells.cells)]
+    if not stored:
         return {"streams without state": 1}
-    name = random.choice(sorted(cells))
-    cells[name], how = damaged_bytes(cells[name], random)
+    cells, name = random.choice(stored)
+    cells.cells[name], how = damaged_bytes(cells.cells[name], random)
     try:
-        for batch in batches[place:]:
-            running.take(batch)
-            is_right = not running.is_determined or running.table() == running.expected()
-            assert is_right, f"{how} in {name!r} changed the output of {case}"
+        for arrival in batches[place:]:
+            run.take(arrival)
+            meaning.take(arrival, run)
     except MuntinError as error:
         said = str(error)
+    except AssertionError as error:
+        raise AssertionError(f"{how} in {name!r} changed the output of {scenario.query} by {evaluator}") from error
     else:
         said = ""
     assert len(said) < 10_000, f"the message is {len(said):,} characters long"

@@ -35,7 +35,7 @@ from muntin.testing.streams import random_stream
 from muntin.triggers import every_count
 from muntin_engine.testing import crash_everywhere
 from tests.differential.cases import until_closed
-from tests.scenarios.drawing import lasting
+from tests.scenarios.streams import lasting
 from tests.torture.kind import Figures
 
 WINDOWS = (

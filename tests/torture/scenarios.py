@@ -6,13 +6,28 @@ from pathlib import Path
 from random import Random
 
 from tests.scenarios.drawing import FAMILIES, drawn
-from tests.torture.kind import Figures
+from tests.scenarios.small import treated
+from tests.torture.kind import Figures, Trial
 
 
-def scenarios(seed: int, folder: Path) -> Figures:
-    """Run a scenario of any family."""
-    del folder
-    scenario = drawn(Random(seed).choice(list(FAMILIES)), seed)
-    scenario.check()
-    changes, batches = scenario.size
-    return {"streams": 1, "changes": changes, "batches": batches, "evaluators": len(scenario.query.evaluators)}
+def of(*families: str) -> Trial:
+    """Return a trial that runs a scenario of some families."""
+
+    def trial(seed: int, folder: Path) -> Figures:
+        del folder
+        scenario = drawn(Random(seed).choice(families), seed)
+        with treated(seed):
+            scenario.check()
+        changes, batches = scenario.size
+        return {"streams": 1, "changes": changes, "batches": batches, "evaluators": len(scenario.query.evaluators)}
+
+    return trial
+
+
+scenarios = of(*FAMILIES)
+streams = of("cutting", "by_key", "paced", "corrected", "adjusted", "shedding")
+early = of("early")
+joins = of("joined")
+lifetimes = of("united")
+hostile = of("hostile")
+operators = of("following")

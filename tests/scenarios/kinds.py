@@ -1,0 +1,62 @@
+"""Kinds of windows as users write them: of the events that count, and of a plan that has gaps, overlaps and an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from muntin import Window
+from muntin.testing import Script
+from muntin.windows import ScheduledWindows, Stretches, WindowKind
+from tests.differential.calendars import SCALES, spread
+from tests.scenarios.query import Query
+from tests.scenarios.scenario import Scenario
+from tests.scenarios.streams import lasting
+
+
+@dataclass(frozen=True, slots=True)
+class EvenStarts(WindowKind):
+    """Windows of twelve ticks in which events count that start at even ticks; the others only prolong lives."""
+
+    name, version, title = "test.even_starts", "1.0", "windows of even starts"
+    waits_for_events = False
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        return (start, start) if start % 2 else (start, end)
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        first = start // 12 * 12
+        yield from (Window(tick, tick + 12) for tick in range(first, end, 12))
+
+
+@dataclass(frozen=True, slots=True)
+class Shifts(ScheduledWindows):
+    """A plan that is data: the seconds at which shifts start and end."""
+
+    name, version, title = "test.shifts", "1.0", "shifts"
+
+    plan: tuple[tuple[int, int], ...]
+
+    def ending_after(self, shown: datetime) -> Iterator[tuple[datetime, datetime]]:
+        epoch = datetime.fromisoformat("1970-01-01")
+        return ((epoch + timedelta(seconds=start), epoch + timedelta(seconds=end)) for start, end in self.plan)
+
+
+OWN: Final[dict[str, WindowKind]] = {
+    "even starts": EvenStarts(),
+    "a plan that ends": Shifts(((-9, 3), (3, 8), (12, 20), (15, 24), (30, 41)), second=1),
+    "a plan that starts late": Shifts(((20, 21), (21, 41)), second=1),
+}
+
+
+def on_its_axis(drawn: Scenario) -> Scenario:
+    """Return a scenario over a calendar with its streams spread over days or months; others as they are."""
+    for window, origin, scale in SCALES.values():
+        if isinstance(drawn.query, Query) and drawn.query.first == window:
+            streams = tuple(spread(stream, origin, scale) for stream in drawn.scripts)
+            if drawn.query.lifetimes == "points":
+                streams = tuple(Script(tuple(lasting(stream.steps, 1))) for stream in streams)
+            return replace(drawn, streams=streams)
+    return drawn

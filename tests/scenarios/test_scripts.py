@@ -1,0 +1,164 @@
+"""Streams that showed a fault once, or that a definition is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin import (
+    INFINITY,
+    ClipPolicy,
+    EarlyEmission,
+    EmitPolicy,
+    Refinement,
+    TimestampPolicy,
+    global_windows,
+    hopping,
+    snapshot,
+)
+from muntin.progress import bounded_delay, bounded_disorder, punctuate_every
+from muntin.testing import Script
+from muntin.triggers import every_count
+from tests.core.progress.histories import Row, punctuations
+from tests.differential.cases import RANKED, WINDOWS
+from tests.scenarios.hostile import Hostile, HostileRow
+from tests.scenarios.kinds import OWN
+from tests.scenarios.known import Arrival
+from tests.scenarios.modules import ANY, COLUMNAR
+from tests.scenarios.query import Query
+from tests.scenarios.running import Mishaps, Run
+from tests.scenarios.scenario import Scenario
+from tests.scenarios.streams import in_order, longest_delay
+
+AS_IT_IS = Mishaps(disorder=False, cuts=None, crashes=0.0)
+EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
+EVERY_SHAPE = pytest.mark.parametrize("shape", ANY)
+
+
+@EVERY_SHAPE
+def test_an_event_is_retracted_for_an_alike_one_that_lasts_longer(shape: str) -> None:
+    """
+         -17  -16        -11
+    - b  [----)
+    + b  [---------------)
+    """
+    stream = Script().insert(1, -17, -16, -8, key="b").batch()
+    stream = stream.retract(1, key="b").insert(2, -17, -11, -8, key="b")
+    policies = (ClipPolicy.NONE, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
+    Scenario(Query(WINDOWS["reach"], ANY[shape], *policies), stream, AS_IT_IS).check()
+
+
+@EVERY_EMISSION
+@pytest.mark.parametrize("shape", ["aggregate", "time-sensitive incremental aggregate that removes"])
+def test_an_event_between_two_windows_is_not_waited_for(shape: str, emit: EmitPolicy) -> None:
+    """Windows open at 0 and 7. The event that starts at 4 is in neither, and ends at 30, or later.
+
+    The window at 7 is closed at 21; it does not hold the output watermark back.
+    """
+    stream = Script().insert(1, 0, 3).insert(2, 4, 30).insert(3, 5, 6).insert(4, 7, 16)
+    stream = stream.punctuate(21).batch().revise(2, 40).punctuate(41)
+    Scenario(Query(RANKED["every third start"], ANY[shape], emit=emit), stream, AS_IT_IS).check()
+
+
+@EVERY_EMISSION
+def test_a_life_goes_on_when_all_that_is_left_of_it_is_settled(emit: EmitPolicy) -> None:
+    """The second event is deleted when the first is settled; the others are of the life of the first, by their ranks.
+
+    0   3  5  6 7 8
+    !   w  x  ! ! !
+    """
+    stream = Script().point(1, 0, 1).punctuate(3).batch().point(2, 5, 2).batch().retract(2).batch()
+    stream = stream.point(3, 6, 3).point(4, 7, 4).point(5, 8, 5).close()
+    query = Query(RANKED["every third start"], ANY["aggregate"], emit=emit, forget_keys_after=6)
+    Scenario(query, stream, AS_IT_IS).check()
+
+
+def test_a_trigger_goes_on_where_a_window_is_cut_elsewhere() -> None:
+    """
+    0   4   8   12                      40 41
+    !   !   !   !                       !  !    forgotten after ten silent ticks, so what is live ends there
+    """
+    emit = EarlyEmission(every_count(2), Refinement.RETRACT)
+    query = Query(global_windows(), ANY["aggregate"], emit=emit, lifetimes="points", forget_keys_after=10)
+    run, ends = Run(query, query.evaluators["general"], AS_IT_IS), list[list[tuple[int, Any]]]()
+    for at, watermark in ((0, None), (4, None), (8, None), (12, None), (40, 23), (41, 51)):
+        script = Script().point(at, at, at)
+        script = script if watermark is None else script.punctuate(watermark)
+        for batch in script.batches():
+            run.take(Arrival((batch,)))
+            ends.append([(row.window[1], row.more) for row in run.inserted])
+    assert ends == [[], [(15, ("early", 0))], [], [(23, ("early", 1))], [(23, ("final", 2))], [(52, ("early", 0))]]
+
+
+def test_a_window_that_a_sample_reaches_stays_when_one_without_an_end_comes() -> None:
+    """
+           1                        27  29
+    a      [------------------------[---[---        the second one is left out by a filter
+    """
+    query = Query(WINDOWS["reach"], ANY["aggregate"], emit=EmitPolicy.EAGER, lifetimes="samples", is_filtered=True)
+    stream = Script().insert(1, 1, INFINITY, 1).insert(2, 27, INFINITY, 6).batch().insert(3, 29, INFINITY, -4)
+    Scenario(query, stream, AS_IT_IS).check()
+
+
+def test_nothing_is_kept_for_windows_of_a_plan_that_never_come() -> None:
+    """The plan ends at 41; events start before and after, and last."""
+    query = Query(OWN["a plan that ends"], ANY["aggregate"], lifetimes="intervals")
+    run = Run(query, query.evaluators["general"], AS_IT_IS)
+    for script in (Script().insert(1, 35, 90).insert(2, 60, 80), Script().punctuate(95)):
+        for batch in script.batches():
+            run.take(Arrival((batch,)))
+    assert run.is_empty
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_script_may_be_given_the_watermark_of_a_policy(seed: int) -> None:
+    stream = in_order(Random(seed), Query(WINDOWS["tumbling"], ANY["aggregate"]))
+    delay = longest_delay(stream)
+    for policy in (bounded_delay(delay), bounded_disorder(3), punctuate_every(span=5, delay=delay)):
+        batches = list(replace(stream, allow_illegal=True).with_progress(policy).batches())
+        rows = [
+            [
+                Row("insert", step.change.event.start)
+                for step in batch.changes
+                if step.change.sync_time == step.change.event.start and type(step.change).__name__ == "Insertion"
+            ]
+            for batch in batches
+        ]
+        closes = [batch.punctuation is not None and batch.punctuation > 2**62 for batch in batches]
+        wanted = punctuations(policy, [None], rows)
+        got = [batch.punctuation for batch in batches]
+        said = [at for at, is_closed in zip(wanted, closes, strict=True) if not is_closed]
+        assert [at for at, is_closed in zip(got, closes, strict=True) if at is not None and not is_closed] == [
+            at for place, at in enumerate(said) if at > max([-(2**63), *said[:place]])
+        ]
+
+
+EVENT = HostileRow("a", 1, 10, 20, 4)
+SNAPSHOTS = Query(snapshot(), COLUMNAR["sums"])
+
+
+@pytest.mark.parametrize(
+    "ids", [pa.int64(), pa.string(), pa.struct([("station", pa.string()), ("number", pa.int64())])]
+)
+@pytest.mark.parametrize(
+    ("query", "batches", "refused"),
+    [
+        (SNAPSHOTS, [([EVENT._replace(payload=None, new_end=15)], 5), ([], 6), ([EVENT], 30)], 0),
+        (SNAPSHOTS, [([EVENT], 5), ([EVENT._replace(new_end=10, payload=3)], 6), ([EVENT._replace(payload=3)], 7)], 0),
+        (
+            Query(hopping(26, 4, 6), COLUMNAR["sums"]),
+            [([HostileRow("a", 1, 15, 16, 4), HostileRow("a", 1, 15, 19, None, 20)], 15), ([], 16), ([], 17)],
+            1,
+        ),
+    ],
+    ids=["a revision before its event", "a retraction of another payload", "a revision of an end that cannot come"],
+)
+def test_a_row_waits_for_the_one_that_it_follows_while_that_may_come(
+    query: Query, batches: list[Any], refused: int, ids: pa.DataType
+) -> None:
+    hostile = Hostile(replace(query, ids=ids), [*batches, ([], 2**63 - 1)], replace(AS_IT_IS, restarts=1.0))
+    assert hostile.check() == refused
