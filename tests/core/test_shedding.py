@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from copy import deepcopy
+from collections import Counter
 from dataclasses import replace
 from random import Random
-from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, LatePolicy, hopping, session, tumbling
+from muntin import INFINITY, EmitPolicy, LatePolicy, tumbling
 from muntin.lateness import parse_lateness
-from muntin_engine.core.changes import InputChange, Progress, Reason
+from muntin_engine.core.changes import InputChange, Reason
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.keyed.bucket import BatchResult
 from tests.core.build import Feed, output, query, reasons, revision, row
 
@@ -26,132 +21,6 @@ SETTINGS = settings(max_examples=60, derandomize=True, database=None, deadline=N
 
 def shed(result: BatchResult) -> list[InputChange]:
     return [rejection.change for _, rejection in result.rejections if rejection.reason is Reason.SHED]
-
-
-class Step(NamedTuple):
-    """A micro-batch: points by key, each with a time and a value, and the watermark after it."""
-
-    points: Sequence[tuple[str, int, int]]
-    watermark: int
-
-
-class KeepsSome:
-    """The oracle: a plain list of the points that a key holds, of hopping windows, cut when there are too many."""
-
-    def __init__(self, most: int, size: int, hop: int) -> None:
-        self.most, self.size, self.hop = most, size, hop
-        self.held: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self.taken: list[tuple[str, int, int]] = []
-        self.watermark = EARLIEST
-
-    def take(self, step: Step) -> tuple[Counter[tuple[str, int, int]], Counter[tuple[str, int, int]]]:
-        """Return the points that are shed, and those that are late."""
-        gone: Counter[tuple[str, int, int]] = Counter()
-        late = Counter(point for point in step.points if point[1] < self.watermark)
-        for key in {point[0] for point in step.points}:
-            came = sorted((at, value) for name, at, value in step.points if name == key and at >= self.watermark)
-            while len(came) + len(self.held[key]) > self.most and came:
-                gone[key, *came.pop()] += 1
-            self.held[key] += came
-            self.taken += [(key, *point) for point in came]
-        self.watermark = max(self.watermark, step.watermark)
-        for key, points in self.held.items():
-            # the last window that has a point starts at the multiple before it
-            self.held[key] = [point for point in points if point[0] // self.hop * self.hop + self.size > self.watermark]
-        return gone, late
-
-    def results(self) -> Counter[tuple[str, int, tuple[int, ...]]]:
-        """Return the members of each window that is complete, by key and start."""
-        windows: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for key, at, value in self.taken:
-            first = (at - self.size) // self.hop + 1
-            for number in range(first, at // self.hop + 1):
-                if number * self.hop + self.size <= self.watermark:
-                    windows[key, number * self.hop].append(value)
-        return Counter((key, start, tuple(sorted(values))) for (key, start), values in windows.items())
-
-
-POINTS = st.lists(st.tuples(st.sampled_from("aab"), st.integers(0, 40), st.integers(0, 2)), max_size=12)
-STEPS = st.lists(st.builds(Step, POINTS, st.integers(-5, 60)), min_size=1, max_size=6)
-
-
-def fed(feed: Feed, step: Step, random: Random) -> BatchResult:
-    by_key: dict[Any, list[InputChange]] = defaultdict(list)
-    for key, at, value in random.sample(list(step.points), len(step.points)):
-        by_key[key,].append(row(None, at, at + 1, value))
-    return feed.batches(list(by_key.items()), watermark=step.watermark)
-
-
-@SETTINGS
-@given(STEPS, st.integers(1, 6), st.sampled_from([(10, 10), (10, 5), (7, 3)]), st.randoms(use_true_random=False))
-def test_what_is_shed_is_what_a_plain_list_of_so_many_sheds(
-    steps: list[Step], most: int, grid: tuple[int, int], random: Random
-) -> None:
-    feed = Feed(query(hopping(*grid), has_ids=False, most_held=most))
-    oracle = KeepsSome(most, *grid)
-    found: Counter[tuple[str, int, tuple[int, ...]]] = Counter()
-    for step in [*steps, Step((), 100)]:
-        before = deepcopy(feed.cells)
-        result = fed(feed, step, random)
-        gone, late = oracle.take(step)
-        told = [(str(rejection.reason), key[0], rejection.change) for key, rejection in result.rejections]
-        assert (
-            Counter((key, change.start, change.payload[0]) for reason, key, change in told if reason == "shed") == gone
-        )
-        assert (
-            Counter((key, change.start, change.payload[0]) for reason, key, change in told if reason == "late") == late
-        )
-        assert result.accepted + gone.total() + late.total() == len(step.points), "each row is told of"
-        assert result.held.events == sum(map(len, oracle.held.values())) <= 2 * most
-        found.update((key[0], c.window.start, c.value[0]) for key, changes in result.output for c in changes)
-
-        feed.cells, kept = before, feed.cells
-        again = fed(feed, step, random)
-        assert (again.output, sorted(map(repr, again.rejections))) == (
-            result.output,
-            sorted(map(repr, result.rejections)),
-        ), "a batch that is repeated sheds the same"
-        feed.cells = kept
-    assert found == oracle.results()
-
-
-def progress(rows: Sequence[InputChange], watermark: int) -> Progress:
-    """Return the progress of a batch, to which rows that are shed belong."""
-    ends = [end for change in rows for end in (change.end, change.new_end) if end is not None]
-    starts = [change.start for change in rows]
-    known = [*(start + 1 for start in starts), *ends, *([watermark] if watermark != INFINITY else [])]
-    return Progress(watermark, max(known, default=EARLIEST), max(starts, default=EARLIEST))
-
-
-CHANGES = st.lists(
-    st.one_of(
-        st.builds(row, st.integers(0, 4), st.integers(0, 12), st.integers(14, 30), st.integers(0, 2)),
-        st.builds(row, st.integers(0, 4), st.integers(0, 12), st.none(), st.integers(0, 2)),
-        st.builds(revision, st.integers(0, 4), st.integers(0, 12), st.none(), st.integers(0, 30)),
-    ),
-    max_size=8,
-)
-
-
-@pytest.mark.parametrize("window", [tumbling(10), session(3)], ids=str)
-@SETTINGS
-@given(st.lists(st.tuples(CHANGES, st.integers(-5, 30)), min_size=1, max_size=5), st.integers(1, 4), st.randoms())
-def test_the_output_is_that_of_the_stream_without_what_was_shed(
-    window: Any, steps: list[tuple[list[InputChange], int]], most: int, random: Random
-) -> None:
-    shedding, plain = Feed(query(window, most_held=most)), Feed(query(window))
-    for rows, watermark in [*steps, ([], INFINITY)]:
-        result = shedding.batch(*random.sample(rows, len(rows)), watermark=watermark)
-        left = list(rows)
-        for change in shed(result):
-            assert change.new_end is None, "revisions and retractions pass"
-            left.remove(change)
-        expected = Bucket(plain.query, plain.cells, plain.codec, {}).process(
-            [(("k",), left)], progress(rows, watermark)
-        )
-        assert sorted(map(repr, output(result))) == sorted(map(repr, output(expected)))
-        assert sorted(reasons(result)) == sorted([*reasons(expected), *["shed"] * (len(rows) - len(left))])
-        assert result.accepted == expected.accepted
 
 
 def test_which_rows_are_shed_does_not_depend_on_their_order() -> None:

@@ -100,12 +100,13 @@ def outcome(known: Sequence[Known], path: Path, number: int, seconds: float) -> 
         seconds: For how long the mutant may run.
     """
     tree = ast.parse(path.read_text())
-    node = list(changes_of(tree))[number][0]
-    lines = {(str(path), at) for at in range(node.lineno, (node.end_lineno or node.lineno) + 1)}  # type: ignore[attr-defined]
+    node: Any = list(changes_of(tree))[number][0]
+    first, last = _extent(node)
+    lines = {(str(path), at) for at in range(first, last + 1)}
     meeting = diverse([one for one in known if one.lines & lines])
     mutate(tree, number)
     codes = _outermost(compile(tree, str(path), "exec", dont_inherit=True))
-    changed = [code for code in codes if code.co_firstlineno <= node.lineno <= _last_line(code)]  # type: ignore[attr-defined]
+    changed = [code for code in codes if code.co_firstlineno <= first <= _last_line(code)]
     functions = [
         (function, code)
         for code in changed
@@ -117,6 +118,12 @@ def outcome(known: Sequence[Known], path: Path, number: int, seconds: float) -> 
     if not meeting:
         return "SURVIVED (not run)"
     return _in_a_process(functions, meeting, seconds)
+
+
+def _extent(node: ast.AST) -> tuple[int, int]:
+    """Return the first and the last line of a node."""
+    placed: list[Any] = [one for one in ast.walk(node) if hasattr(one, "lineno")]
+    return min(one.lineno for one in placed), max(one.end_lineno for one in placed)
 
 
 def diverse(meeting: Sequence[Known]) -> list[Known]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from muntin import Event, RowOperator
@@ -98,3 +99,41 @@ def _line(state: State, text: str, window: Rows) -> Line:
     extent = "" if window.extent is None else f" [{window.extent.start}, {window.extent.end})"
     where = "" if window.partition == 0 else f" in {window.partition}"
     return Line(state["place"], f"{text}{extent}{where}")
+
+
+@dataclass
+class Stays:
+    """For how long rows stayed.
+
+    Attributes:
+        came: When each member came, by number.
+        longest: The longest stay so far, by partition.
+    """
+
+    came: dict[int, int] = field(default_factory=dict)
+    longest: dict[str, int] = field(default_factory=dict)
+
+
+class Longest(RowOperator[int, Stays, list[int], tuple[int, int, int]]):
+    """How many rows each partition has, when one comes or passes; and of each that leaves, the longest stay so far."""
+
+    name, version = "rows.longest", "1.0.0"
+
+    def create_state(self) -> Stays:
+        return Stays()
+
+    def on_insert(self, state: Stays, row: MemberRow[int], window: RowsInWindow[int]) -> Iterable[list[int]]:
+        state.came[row.number] = row.time
+        yield [len(rows) for rows in window.partitions.values()]
+
+    def on_pass(self, state: Stays, row: MemberRow[int], window: RowsInWindow[int]) -> Iterable[list[int]]:
+        yield [-len(window.rows), row.payload]
+
+    def on_evict(
+        self, state: Stays, rows: Sequence[MemberRow[int]], window: RowsInWindow[int]
+    ) -> Iterable[tuple[int, int, int]]:
+        name = str(window.partition)
+        for row in rows:
+            stay = window.time - state.came.pop(row.number)
+            state.longest[name] = max(stay, state.longest.get(name, 0))
+            yield row.payload, row.time, state.longest[name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
 from typing import Any
 
 import pytest
@@ -17,11 +16,11 @@ from muntin.rows import Row, RowsBetween, between, elapsed
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowContext
 from muntin_engine.plan import plan_module
-from tests.rows.engine import ORDER, Given, Result, Step, evaluated, plan_of_rows
+from tests.rows.engine import ORDER
 from tests.rows.meaning_between import computed_between
 from tests.rows.modules import Listed, Sliding
-from tests.rows.random_rows import BY, bounded_by_rows, rows_for
-from tests.rows.tracing import Computed, Trace
+from tests.rows.random_rows import bounded_by_rows, rows_for
+from tests.rows.tracing import Trace
 
 SETTINGS = settings(max_examples=75, derandomize=True, database=None, deadline=None)
 LETTERS = {"o": (True, False), "c": (False, True), "b": (True, True), ".": (False, False), "?": (None, None)}
@@ -175,32 +174,3 @@ def test_the_random_windows_are_closed_broken_off_and_left_open() -> None:
     assert seen["computed"] > 200
     assert seen["left open"] > 20
     assert seen["as long as may be"] > 20
-
-
-def partition_of(result: Result) -> Hashable:
-    return 0 if result.partition is None else result.partition
-
-
-@SETTINGS
-@given(bounded_by_rows(BY), st.data(), st.booleans())
-def test_the_engine_finds_them_whatever_the_order_of_arrival_and_the_batches(
-    windows: RowsBetween, data: st.DataObject, restarts: bool
-) -> None:
-    rows = data.draw(rows_for(windows))
-    arriving = [
-        Given("k", row.time, row.number, dict(zip(windows.reads, row.values, strict=True)))
-        for row in data.draw(st.permutations(rows))
-    ]
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3)))
-    steps = []
-    for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
-        upto = min((row.time for row in arriving[end:]), default=INFINITY)
-        steps.append(Step(arriving[start:end], upto))
-    tick = rows[-1].time + 1 if rows else 0
-    wanted = computed_between(windows, rows, tick, is_over=True)
-    listed = evaluated(plan_of_rows(windows), steps, restarts=restarts)
-    found = [Computed(one.window, partition_of(one), tuple(one.value[0])) for one in listed]
-    assert sorted(found, key=repr) == sorted(wanted, key=repr)
-    sums = evaluated(plan_of_rows(windows, SUM), steps, restarts=restarts)  # states take the place of rows
-    totals = [(one.window, partition_of(one), one.value[0]) for one in sums]
-    assert sorted(totals, key=repr) == sorted(((one.window, one.partition, sum(one.rows)) for one in wanted), key=repr)

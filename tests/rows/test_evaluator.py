@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
 from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
-from muntin.rows import PartitionedRows, Row, RowWindows, batch, delta, elapsed, last, marker
+from muntin.rows import RowWindows, batch, delta, elapsed, last, marker
 from muntin.schemas import describe
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.ordered.run import RowsBucket
 from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.metrics import metrics_of
 from muntin_engine.plan import plan_module
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from tests.rows.engine import Given, Result, Step, evaluated, payload_of, plan_of_rows
-from tests.rows.following import Told
+from tests.rows.engine import Given, Result, Step, evaluated, plan_of_rows
 from tests.rows.modules import Changes, Kept, Listed, Sliding
-from tests.rows.random_rows import BY, LIMITED, rows_for, sliding, tumbling
-from tests.rows.tracing import Trace
 
 SETTINGS = settings(max_examples=50, derandomize=True, database=None, deadline=None)
 X = describe(int, "x")
@@ -147,127 +141,10 @@ def test_a_row_may_be_taken_back_while_it_waits_and_not_after_it_was_released() 
     assert [(rejection.reason, rejection.change.id) for _, rejection in result.rejections] == [("late", 1)]
 
 
-ANY = st.one_of(sliding(st.one_of(BY, LIMITED)), tumbling(st.one_of(BY, LIMITED)))
-
-
-@st.composite
-def histories(draw: st.DrawFn) -> tuple[PartitionedRows, list[Given]]:
-    windows = draw(ANY)
-    rows = [
-        Given(key, row.time, row.number, dict(zip(windows.reads, row.values, strict=True)))
-        for key in ("a", "b")
-        for row in draw(rows_for(windows, 16))
-    ]
-    return windows, rows
-
-
-def cut(data: st.DataObject, rows: list[Given]) -> list[Step]:
-    """Rows in micro-batches: shuffled, but none behind the watermark of a batch before."""
-    draw: Any = data.draw
-    left, steps, watermark = list(rows), list[Step](), -100
-    while left and draw(st.booleans()):
-        watermark += draw(st.integers(0, 12)) if steps else 95 + draw(st.integers(0, 12))
-        now = [row for row in left if row.time < watermark or draw(st.booleans())]
-        left = [row for row in left if row not in now]
-        steps.append(Step(draw(st.permutations(now)), watermark))
-    return [*steps, Step(draw(st.permutations(left)), INFINITY)]
-
-
-def said_in(steps: list[Step]) -> int:
-    """How far time was said to have come, on which the end of the stream depends."""
-    return max((step.watermark for step in steps if step.watermark != INFINITY), default=EARLIEST)
-
-
-@SETTINGS
-@given(histories(), st.data())
-def test_micro_batches_the_order_of_arrival_and_restarts_change_nothing(
-    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
-) -> None:
-    windows, rows = history
-    plan = plan_of_rows(windows)
-    steps = cut(data, rows)
-    wanted = sorted(evaluated(plan, [Step(rows, INFINITY)], said=said_in(steps)), key=repr)
-    assert sorted(evaluated(plan, steps), key=repr) == wanted
-    assert sorted(evaluated(plan, steps, restarts=True), key=repr) == wanted
-
-
-@SETTINGS
-@given(histories())
-def test_the_engine_computes_what_the_windows_say(history: tuple[PartitionedRows, list[Given]]) -> None:
-    windows, rows = history
-    end = max((row.time + 1 for row in rows), default=0)
-    by_key: dict[str, list[Given]] = defaultdict(list)
-    for row in rows:
-        by_key[row.key].append(row)
-    wanted = []
-    for key, some in by_key.items():
-        found = Trace(windows)
-        for row in some:
-            found.rows(Row(row.order, row.time, tuple(row.values[name] for name in windows.reads)))
-        for window, partition, numbers in found.close(end).computed:
-            shown = partition if windows.partition_by else None
-            wanted.append(Result(key, shown, window, window.start, window.end, (list(numbers),)))
-    assert sorted(straight(windows, rows), key=repr) == sorted(wanted, key=repr)
-
-
-@SETTINGS
-@given(histories(), st.sampled_from([Listed, Sliding, Told]))
-def test_the_partitions_that_are_held_are_those_that_the_windows_have(
-    history: tuple[PartitionedRows, list[Given]], module: type[Any]
-) -> None:
-    windows, rows = history
-    is_operator = module is Told
-    plan = plan_of_rows(windows, plan_module("" if is_operator else "m", module, {}, [X], lambda place, _: place))
-    cells, traces = MemoryCells(), {key: Trace(windows) for key in ("a", "b")}
-    times = sorted({row.time for row in rows})
-    for time in times:
-        changes = []
-        for row in (row for row in rows if row.time == time):
-            read = tuple(row.values[name] for name in windows.reads)
-            traces[row.key].rows(Row(row.order, time, read))
-            changes.append(((row.key,), [InputChange(None, time, time + 1, payload_of(windows, row))]))
-        for trace in traces.values():
-            trace.advance(time + 1)
-        bucket = RowsBucket(plan.evaluator_query([Meter()]), cells, Codec(), plan_identity(plan))
-        held = bucket.process(changes, Progress(time + 1, time + 1, time)).held
-        if windows.partition_by is not None:
-            assert held.windows == sum(len(trace.state.partitions) for trace in traces.values())
-    named = {metric.name for metric in metrics_of(plan)}
-    assert ("partitions_held" in named) == (windows.partition_by is not None)
-
-
-@SETTINGS
-@given(histories(), st.data())
-def test_a_module_that_slides_gives_what_its_members_give(
-    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
-) -> None:
-    windows, rows = history
-    slides, keeps = (plan_module("m", cls, {}, [X], lambda place, _: place) for cls in (Sliding, Kept))
-    steps = cut(data, rows)
-    sums = evaluated(plan_of_rows(windows, slides), steps)
-    lists = evaluated(plan_of_rows(windows), steps)
-    assert [result.value[0] for result in sums] == [sum(result.value[0]) for result in lists]
-    kept = evaluated(plan_of_rows(windows, keeps), steps, restarts=data.draw(st.booleans()), said=said_in(steps))
-    assert sorted(kept, key=repr) == sorted(lists, key=repr)
-
-
 def test_a_state_in_order_is_added_to_behind_and_removed_from_before() -> None:
     keeps, Kept.added[:] = plan_module("m", Kept, {}, [X], lambda place, _: place), []
     assert listed(straight(last(3), of_times(*range(1, 101)), modules=(keeps,)))[-1] == [98, 99, 100]
     assert Kept.added == [*range(1, 101)]
-
-
-@SETTINGS
-@given(histories(), st.data())
-def test_a_state_that_rows_are_folded_into_survives_restarts(
-    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
-) -> None:
-    """IB-32: a summarizer, with which no row is kept."""
-    windows, rows = history
-    slides = plan_module("m", Sliding, {}, [X], lambda place, _: place)
-    plan, steps = plan_of_rows(windows, slides), cut(data, rows)
-    wanted = sorted(evaluated(plan, [Step(rows, INFINITY)], said=said_in(steps)), key=repr)
-    assert sorted(evaluated(plan, steps, restarts=True), key=repr) == wanted
 
 
 def test_rows_are_not_kept_where_states_take_their_place() -> None:
@@ -294,31 +171,3 @@ def test_rows_that_were_stored_before_any_was_released_survive_a_restart_once_so
     steps = [Step(rows, 0), Step([], 2), Step([], 4), Step([], INFINITY)]
     plan = plan_of_rows(last(2))
     assert evaluated(plan, steps, restarts=True) == evaluated(plan, steps)
-
-
-@pytest.mark.parametrize("timestamps", [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END])
-def test_no_output_lies_before_the_output_watermark(timestamps: TimestampPolicy) -> None:
-    moved: list[int] = []
-
-    @SETTINGS
-    @given(histories(), st.data())
-    def check(history: tuple[PartitionedRows, list[Given]], data: st.DataObject) -> None:
-        windows, rows = history
-        plan = plan_of_rows(windows, timestamps=timestamps)
-        query = plan.evaluator_query([Meter()])
-        bucket = RowsBucket(query, MemoryCells(), Codec(), plan_identity(plan))
-        known, horizon = -(2**63), -(2**63)
-        for some, watermark in cut(data, rows):
-            horizon = max([horizon, *(row.time + 1 for row in some), *([watermark] if watermark < INFINITY else [])])
-            changes = [
-                ((row.key,), [InputChange(None, row.time, row.time + 1, payload_of(windows, row))]) for row in some
-            ]
-            result = bucket.process(changes, Progress(watermark, horizon))
-            assert result.accepted + len(result.rejections) == len(some)
-            assert all(change.start >= known for _, found in result.output for change in found)
-            assert result.watermark >= known
-            known = result.watermark
-            moved.append(known)
-
-    check()
-    assert any(-100 < watermark < INFINITY for watermark in moved)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
 from muntin import INFINITY, Window
-from muntin.rows import PartitionedRows, Row, batch, elapsed, last
+from muntin.rows import PartitionedRows, batch, elapsed, last
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.keyed.bucket import BatchResult
@@ -19,8 +16,6 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from tests.rows.engine import Given, payload_of, plan_of_rows
-from tests.rows.meaning import computed
-from tests.rows.random_rows import rows_for, sliding, tumbling
 from tests.rows.tracing import Computed
 
 SETTINGS = settings(max_examples=60, derandomize=True, database=None, deadline=None)
@@ -56,38 +51,6 @@ class Keys:
                 partition = change.partition if self.windows.partition_by else 0
                 self.found.setdefault(key, []).append(Computed(change.window, partition, tuple(change.value[0])))
         return result
-
-
-@SETTINGS
-@given(st.one_of(sliding(), tumbling()), st.data())
-def test_each_key_has_computed_what_its_definition_says_of_its_own_watermark(
-    windows: PartitionedRows, data: st.DataObject
-) -> None:
-    """Rows of "a" and "b"; a batch moves the watermark of the input, of a key or of both, or of none."""
-    draw: Any = data.draw
-    rows: dict[str, list[Row]] = {key: draw(rows_for(windows, 14)) for key in ("a", "b")}
-    keys, own, given_to = Keys(windows), {"a": -20, "b": -20}, {key: set[int]() for key in rows}
-    watermark = -20
-    for _ in range(draw(st.integers(2, 5))):
-        watermark += draw(st.integers(0, 8))
-        told = {key: own[key] + draw(st.integers(0, 20)) for key in rows if draw(st.booleans())}
-        own = {key: max(own[key], watermark, told.get(key, watermark)) for key in own}
-        now = [
-            (key, row)
-            for key, some in rows.items()
-            for row in some
-            if row.number not in given_to[key] and (row.time < own[key] or draw(st.booleans()))
-        ]
-        for key, row in now:
-            given_to[key].add(row.number)
-        arriving = [
-            Given(key, row.time, row.number, dict(zip(windows.reads, row.values, strict=True)))
-            for key, row in draw(st.permutations(now))
-        ]
-        assert keys.take(arriving, watermark, as_patterns=draw(st.booleans()), **told).rejections == []
-        for key, some in rows.items():
-            wanted = computed(windows, [row for row in some if row.time < own[key]], own[key])
-            assert sorted(keys.found.get(key, []), key=repr) == sorted(wanted, key=repr)
 
 
 def test_a_key_that_is_ahead_is_computed_and_the_other_waits() -> None:

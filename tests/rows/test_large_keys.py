@@ -2,55 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from muntin import INFINITY
-from muntin.rows import PartitionedRows, last
+from muntin.rows import last
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.evaluators.keyed import key_store
-from muntin_engine.evaluators.ordered.rows_state import RowsState
 from muntin_engine.evaluators.ordered.run import RowsBucket
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
-from tests.rows.engine import Given, Step, evaluated, plan_of_rows
-from tests.rows.test_evaluator import cut, histories, said_in
-
-SETTINGS = settings(
-    max_examples=60,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-
-
-@SETTINGS
-@given(histories(), st.data())
-def test_windows_that_released_rows_lead_to_are_those_that_were(
-    monkeypatch: pytest.MonkeyPatch, history: tuple[PartitionedRows, list[Given]], data: st.DataObject
-) -> None:
-    windows, rows = history
-    plan, steps = plan_of_rows(windows), cut(data, rows)
-    wanted = sorted(evaluated(plan, [Step(rows, INFINITY)], said=said_in(steps)), key=repr)
-    monkeypatch.setattr(key_store, "LARGE", 40)
-    assert sorted(evaluated(plan, steps, restarts=True), key=repr) == wanted
-
-
-def test_windows_are_read_back_from_the_rows_that_were_released(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above reads records of released rows, and one that leaves out a row is found."""
-    plan, steps = plan_of_rows(last(40)), [Step([Given("a", at, at)], at + 1) for at in range(80)]
-    monkeypatch.setattr(key_store, "LARGE", 40)
-    wanted = evaluated(plan, steps)
-    assert evaluated(plan, steps, restarts=True) == wanted
-    repeat = RowsState._repeat
-    monkeypatch.setattr(RowsState, "_repeat", lambda state, actions, row=None: repeat(state, list(actions)[1:], row))
-    with pytest.raises((KeyError, AssertionError)):
-        assert evaluated(plan, steps, restarts=True) == wanted
+from tests.rows.engine import plan_of_rows
 
 
 class Counting(MemoryCells):

@@ -8,7 +8,6 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
-from muntin import Module
 from muntin.schemas import Field, Struct
 from muntin_engine.spark.types import arrow_type_of, spark_type_of
 
@@ -44,9 +43,9 @@ _ADDED: Final = {
 }
 
 
-def values_of(module: Module, row: Hashable) -> tuple[Any, ...]:
+def values_of(row_type: Field, row: Hashable) -> tuple[Any, ...]:
     """Return the columns of a row of an operator."""
-    of = module.result_field().type
+    of = row_type.type
     if not isinstance(of, Struct):
         return (row,)
     return tuple(row) if isinstance(row, tuple) else tuple(getattr(row, part.name) for part in of.fields)

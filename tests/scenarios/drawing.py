@@ -18,12 +18,12 @@ from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS
 from tests.differential.forms import HOSTILE, INVERTIBLE, ORACLES
 from tests.differential.modules import OWN_TIMES
 from tests.scenarios.hostile import Hostile, hostile
-from tests.scenarios.inputs import adjusted, by_key, corrected, early, joined, paced, shedding, united
+from tests.scenarios.inputs import BY_KEY, adjusted, by_key, corrected, early, joined, paced, shedding, united
 from tests.scenarios.kinds import OWN, Shifts, on_its_axis
 from tests.scenarios.modules import ANY, BOUND, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.scenario import Scenario
-from tests.scenarios.streams import lasting, scenario_of
+from tests.scenarios.streams import WHOLE, as_it_comes, in_one_order, lasting, punctuated_by_key, scenario_of
 
 CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED | OWN | CALENDARS
 FIXED: Final = ("tumbling", "one tick", "wide", "offset", "overlapping", "overlapping by much", "gaps")
@@ -161,6 +161,9 @@ def over_rows(random: Random) -> Scenario:
     """Draw windows that follow rows: their eviction, triggers, delimiters, partitions and conditions."""
     lifetimes: Lifetimes = random.choice(("points", "points", "retracted"))
     query = Query(_row_windows(random), random.choice(list(OF_ROWS.values())), lifetimes=lifetimes, has_order=True)
+    if random.random() < 0.25:
+        query = replace(query, progress=BY_KEY)
+        return as_it_comes(random, query, punctuated_by_key(random, in_one_order(random, query, has_ties=True), WHOLE))
     return scenario_of(random, query, has_ties=True)
 
 

@@ -111,7 +111,7 @@ class EarlyMeaning:
             output = [] if value is None else [replace(output[0], value=value)]
         rows: Counter[Row] = Counter()
         for one in output:
-            values = values_of(self.query.modules[0], one.value) if self.query.is_operator else one.value
+            values = values_of(self.query.modules[0].result_field(), one.value) if self.query.is_operator else one.value
             extent, lifetime = (window.start, window.end), (one.start, one.end)
             rows[Row(key, extent, lifetime, plain(values), (str(timing), lived.firings))] += 1
         lived.firings, lived.is_changed, lived.emitted = lived.firings + 1, False, set(members)

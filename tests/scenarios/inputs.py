@@ -55,7 +55,7 @@ from tests.scenarios.streams import (
     as_it_comes,
     greatest_disorder,
     hasty,
-    in_order,
+    in_one_order,
     longest_delay,
     punctuated_by_key,
     renumbered,
@@ -203,7 +203,7 @@ def joined(random: Random) -> Scenario:
 
 
 def _coming(random: Random, query: Query) -> Script:
-    stream = in_order(random, query)
+    stream = in_one_order(random, query)
     return hasty(random, stream) if query.late is ADJUST else stream
 
 
@@ -216,7 +216,7 @@ def _with_keys(random: Random, query: Query, stream: Script) -> Scenario:
 
 
 def _streams(random: Random, query: Query, number: int) -> list[Script]:
-    return [renumbered(in_order(random, query), place, number) for place in range(number)]
+    return [renumbered(in_one_order(random, query), place, number) for place in range(number)]
 
 
 def _cut(random: Random, stream: Script) -> Script:

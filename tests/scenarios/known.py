@@ -57,6 +57,7 @@ class Known:
         self._rows: list[list[list[Row]]] = [[] for _ in range(max(1, len(query.sources)))]
         self._reached = [EARLIEST] * len(self._rows)
         self._of_keys: dict[Hashable, Progress] = {}
+        self._told_of: dict[Hashable, int] = {}
         self._closed: dict[Hashable, Progress] = {}
         self._held: dict[Hashable, list[Event[Any]]] = {}
 
@@ -82,6 +83,8 @@ class Known:
         said = progress_of(query.first, Batch(tuple(moved), None if least == EARLIEST else least))
         marks = [mark for batch in batches for mark in batch.of_keys]
         for mark in marks:
+            if mark.time != INFINITY:
+                self._told_of[mark.key] = max(mark.time, self._told_of.get(mark.key, EARLIEST))
             own_progress = Progress(self._counted(mark.time), newest=query.hasty(mark.time))
             self._of_keys[mark.key] = self._of_keys.get(mark.key, Progress()).advance(own_progress)
         seen = [query.hasty(time) for time in (least, *(mark.time for mark in marks))]
@@ -97,6 +100,10 @@ class Known:
         now = self.now
         for pattern, progress in self._of_keys.items():
             now = now.advance(progress) if matches(pattern, key) else now
+        if self._query.rows and now.watermark == INFINITY > self.now.watermark:  # it ends with its own rows
+            own = (change.event.end for change in self.history.accepted.get(key, ()))
+            told = (time for pattern, time in self._told_of.items() if matches(pattern, key))
+            now = replace(now, horizon=max([self.now.watermark, *own, *told], default=EARLIEST))
         return self._closed.setdefault(key, now) if now.watermark == INFINITY and self._of_keys else now
 
     @property

@@ -6,7 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, Event, OutputContract, Refinement, TimestampPolicy
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    EarlyEmission,
+    EmitPolicy,
+    Event,
+    OutputContract,
+    Refinement,
+    RowOperator,
+    TimestampPolicy,
+)
 from muntin.testing import evaluate_evicted, reference
 from muntin.testing.window_meaning import lives_of
 from muntin.windows import (
@@ -94,19 +104,22 @@ class Windowed:
             meaning = query.meaning(window)
             for key, events in self.known.events.items():
                 for row in live_output(meaning, policy, events, self.known.of(key)):
-                    values = values_of(query.modules[0], row.value) if query.is_operator else row.value
+                    values = values_of(query.modules[0].result_field(), row.value) if query.is_operator else row.value
                     lifetime, more = (row.start, row.end), (name,) if name else ()
                     of_window = (row.window.start, row.window.end) if query.is_windowed else lifetime
                     wanted[Row(key, of_window, lifetime, plain(values), more)] += 1
         return wanted
 
     def _evicted(self) -> Counter[Row]:
-        meaning, wanted = self.query.meaning(self.query.first), Counter[Row]()
+        meaning, wanted, module = self.query.meaning(self.query.first), Counter[Row](), self.query.modules[0]
+        assert isinstance(module, RowOperator)
+        field = module.evicted_field()
+        assert field is not None
         for key, events in self.known.events.items():
             now = self.known.of(key)
             for row in evaluate_evicted(meaning, events, now.watermark, now.horizon):
                 extent = (row.window.start, row.window.end)
-                wanted[Row(key, extent, extent, plain(values_of(self.query.modules[0], row.value)))] += 1
+                wanted[Row(key, extent, extent, plain(values_of(field, row.value)))] += 1
         return wanted
 
 

@@ -25,7 +25,7 @@ from muntin_adapters.combinators import filtering, mapping
 from muntin_stats import CollectList, First, Last
 from tests.differential.forms import FORMS, INVERTIBLE, Given
 from tests.differential.modules import SHAPES, Echo, GrowingEcho, SlidingEcho
-from tests.rows.following import Full, Numbers, Told
+from tests.rows.following import Full, Longest, Numbers, Told
 from tests.sdk.stream_operators import Gaps, Level, Newest, Overdue, Silence
 
 
@@ -276,7 +276,7 @@ OF_ROWS: dict[str, Modules] = {
     **ORDERED,
     "merged": (Merged(),),
     "sliding": SHAPES["incremental aggregate that removes"],
-    **{module.name: (module,) for module in (Told(), Full(), Numbers())},
+    **{module.name: (module,) for module in (Told(), Full(), Numbers(), Longest())},
 }
 """Modules over windows that follow rows, and operators that are told of all that becomes of rows."""
 

@@ -115,10 +115,12 @@ def moved(stream: Script, far: int) -> Script:
     return Script(tuple(map(step_at, stream.steps)))
 
 
-def in_order(random: Random, query: Query) -> Script:
+def in_one_order(random: Random, query: Query, *, has_ties: bool = False) -> Script:
     """Draw a stream in which the changes of an event come one after the other, and once; cut into micro-batches."""
     seed = random.randrange(10**9)
-    shuffled = until_closed(shuffle(stream_of(random, query, is_in_order=True), seed, early_revisions=False))
+    shuffled = until_closed(
+        shuffle(stream_of(random, query, is_in_order=True, has_ties=has_ties), seed, early_revisions=False)
+    )
     return split(shuffled, seed, cuts=random.choice((0.1, 0.3, 0.9)), restarts=0)
 
 

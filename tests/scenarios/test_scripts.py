@@ -32,7 +32,7 @@ from tests.scenarios.modules import ANY, COLUMNAR
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.scenario import Scenario
-from tests.scenarios.streams import in_order, longest_delay
+from tests.scenarios.streams import in_one_order, longest_delay
 
 AS_IT_IS = Mishaps(disorder=False, cuts=None, crashes=0.0)
 EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
@@ -116,7 +116,7 @@ def test_nothing_is_kept_for_windows_of_a_plan_that_never_come() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_script_may_be_given_the_watermark_of_a_policy(seed: int) -> None:
-    stream = in_order(Random(seed), Query(WINDOWS["tumbling"], ANY["aggregate"]))
+    stream = in_one_order(Random(seed), Query(WINDOWS["tumbling"], ANY["aggregate"]))
     delay = longest_delay(stream)
     for policy in (bounded_delay(delay), bounded_disorder(3), punctuate_every(span=5, delay=delay)):
         batches = list(replace(stream, allow_illegal=True).with_progress(policy).batches())
