@@ -9,13 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from benchmarks.shapes import adaptive, buffering, slack, slices, sweeps
+from benchmarks.shapes import buffering, slack, slices, sweeps
 from benchmarks.shapes.panels import Panel
 
 SHAPES: Final[dict[str, Callable[..., Iterator[Panel]]]] = {
     "buffering": buffering.measure,
     "slices": slices.measure,
-    "adaptive": adaptive.measure,
     "slack": slack.measure,
     "sweeps": sweeps.measure,
 }

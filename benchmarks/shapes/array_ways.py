@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-import numpy as np
-import pyarrow as pa
-
 from benchmarks.shapes.largest import LargestOnArrays, Touched
-from benchmarks.shapes.rows import Arrival, NumberedRows
+from benchmarks.shapes.rows import Arrival, NumberedRows, rows_of
 from benchmarks.shapes.ways import Answers, Outcome
 from muntin import tumbling
 from muntin.schemas import describe
@@ -20,7 +17,7 @@ from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.grid_store import GridStore
-from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
+from muntin_engine.evaluators.arrays.lifting import lift_rows
 from muntin_engine.evaluators.arrays.results import Closed, form_results
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.exchange.bound_form import BoundForm
@@ -89,18 +86,13 @@ def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outc
         return GridStore([grid], FormEntries([form]))
 
     cells, kept = MemoryCells(), KeptStores()
-    bucket: SliceBucket[Closed] = SliceBucket([grid], store, cells, Codec(), Compatibility({}), kept, "bucket")
+    bucket = SliceBucket([grid], store, cells, Codec(), Compatibility({}), kept, "bucket")
     for arrival in rows.arrivals():
-        blobs = [blob.blob for piece in pieces(arrival) for blob in lift_rows(grid, [form], _rows(piece))]
+        blobs = [blob.blob for piece in pieces(arrival) for blob in lift_rows(grid, [form], rows_of(piece))]
         progress = replace(arrival.progress, horizon=arrival.progress.horizon + lead)
         for closed in bucket.process(blobs, progress).output:
             outcome.answers.update(_answers(grid, form, closed))
     return outcome
-
-
-def _rows(arrival: Arrival) -> Rows:
-    buckets, ends = np.zeros(len(arrival.ticks), np.int32), arrival.ticks + 1
-    return Rows(buckets, arrival.ticks, ends, [pa.array(arrival.keys)], [pa.array(arrival.payloads)])
 
 
 def _answers(grid: Grid, form: BoundForm, closed: Closed) -> Answers:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from muntin import INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.slices.state_lifting import GroupedRows
+from muntin_engine.evaluators.arrays.lifting import Rows
 
 
 class Arrival(NamedTuple):
@@ -63,13 +63,7 @@ class NumberedRows:
         yield Arrival(nothing, nothing, payloads[:0], Progress(INFINITY))
 
 
-def group(grid: SliceGrid, arrival: Arrival) -> GroupedRows:
-    """Return the rows of a micro-batch by slice and key."""
-    slices = grid.slices_at(arrival.ticks)
-    order = np.lexsort((arrival.keys, slices))
-    slices, keys = slices[order], arrival.keys[order]
-    starts = np.flatnonzero(np.diff(slices, prepend=slices[:1] - 1) | np.diff(keys, prepend=keys[:1] - 1))
-    names, places = np.unique(keys[starts], return_inverse=True)
-    bounds = [*starts.tolist(), len(order)]
-    columns = [arrival.payloads[order].tolist()]
-    return GroupedRows([(name,) for name in names.tolist()], places.tolist(), slices[starts].tolist(), bounds, columns)
+def rows_of(arrival: Arrival) -> Rows:
+    """Return the rows of a micro-batch as the map side lifts them, all for one bucket."""
+    buckets, ends = np.zeros(len(arrival.ticks), np.int32), arrival.ticks + 1
+    return Rows(buckets, arrival.ticks, ends, [pa.array(arrival.keys)], [pa.array(arrival.payloads)])

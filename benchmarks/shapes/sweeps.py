@@ -7,20 +7,24 @@ evaluators of the engine, which read rows as they come: so a difference is what 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.shapes.adaptive import Case, run
 from benchmarks.shapes.packet_modules import TotalLength
 from benchmarks.shapes.panels import Panel
 from benchmarks.shapes.rows import Arrival
+from benchmarks.shapes.ways import Answers, run_states
 from muntin import INFINITY, JoinKind, tumbling
 from muntin.progress import Punctuated
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.slice_store import Taken
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.evaluators.batch import InputReport as Reported
 from muntin_engine.evaluators.joins.bucket import JoinBucket
 from muntin_engine.evaluators.joins.join_query import JoinQuery
@@ -33,6 +37,9 @@ AS_THEY_COME: Final = "as they come"
 
 SKEWS: Final = (0, 10, 20, 30, 40)
 DELAYS: Final = (0, 5, 10, 20, 40)
+_STATE_BYTES: Final = 9
+"""What a sum takes when it is written."""
+
 BANDS: Final = (1, 3, 5, 7, 9)
 
 
@@ -75,15 +82,41 @@ class SkewedSources:
 
 def over_skew(skews: Sequence[int], seconds: int, per_second: int = 100) -> Panel:
     """Count the packets of each host of two links per minute, one link behind the other."""
-    case = Case("", tumbling(60), TotalLength())
     held: dict[str, list[float]] = {IN_ORDER: [], AS_THEY_COME: []}
     for skew in skews:
         sources = {name: SkewedSources(skew, name == IN_ORDER, seconds, per_second) for name in held}
-        peaks = {name: run(case, source, "eager") for name, source in sources.items()}
-        assert peaks[IN_ORDER].answers == peaks[AS_THEY_COME].answers
-        for name, peak in peaks.items():
-            held[name].append((peak.held + sources[name].buffered()) / 1e3)
+        found = {name: _states(source) for name, source in sources.items()}
+        assert found[IN_ORDER].answers == found[AS_THEY_COME].answers
+        for name, (_, most) in found.items():
+            held[name].append((most * _STATE_BYTES + sources[name].buffered()) / 1e3)
     return Panel("count per host and minute, two links", "skew of a link, s", "most memory, KB", skews, held)
+
+
+class States(NamedTuple):
+    """The results over packets.
+
+    Attributes:
+        answers: They, by host and window.
+        most: The most states that waited for their windows at a time.
+    """
+
+    answers: Answers
+    most: int
+
+
+def _states(source: SkewedSources) -> States:
+    most = [0]
+
+    class Watched(GridStore):
+        """A store that takes note of how many states it held."""
+
+        def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[StretchTable]:
+            taken = super().take(blobs, first_legal)
+            whole = self._held.settle(-NEVER, NEVER)
+            most.append(0 if whole is None else len(whole))
+            return taken
+
+    return States(run_states(tumbling(60), TotalLength(), source.arrivals(), Watched), max(most))
 
 
 class Row(NamedTuple):

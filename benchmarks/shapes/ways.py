@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from benchmarks.shapes.largest import LargestOfAll, LargestSoFar, Touched
-from benchmarks.shapes.rows import Arrival, NumberedRows, group
+from benchmarks.shapes.rows import Arrival, NumberedRows, rows_of
+from muntin import IncrementalAggregate
 from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.evaluators.arrays.entries import Entries
+from muntin_engine.evaluators.arrays.grid_store import GridStore
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
+from muntin_engine.evaluators.arrays.state_entries import StateEntries
+from muntin_engine.evaluators.arrays.state_lifting import lift_states
+from muntin_engine.evaluators.arrays.state_modules import StateModules
 from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.slices.runs import WindowRuns
-from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
-from muntin_engine.evaluators.slices.state_lifting import lift
-from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -60,17 +62,40 @@ def buffered(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
 
 def sliced_states(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
     """Keep a Python state per slice, and merge those of each window."""
-    outcome = Outcome({}, Touched())
-    binding = Binding(LargestSoFar(outcome.touched), itemgetter(0))
-    query = SlicedQuery.of([SliceGrid.of(windows)], [binding], 1, Codec())
-    bucket: SliceBucket[WindowRuns] = SliceBucket(
-        query.grids, lambda: StateStore(query), MemoryCells(), query.codec, Compatibility({}), KeptStores(), "bucket"
-    )
-    for arrival in rows.arrivals():
-        blobs = [lift(query, group(query.grids[0], arrival))] if len(arrival.ticks) else []
-        for runs in bucket.process(blobs, arrival.progress).output:
-            outcome.answers.update({(key, window): value for (key,), window, (value,) in runs.rows()})
-    return outcome
+    touched = Touched()
+    return Outcome(run_states(windows, LargestSoFar(touched), rows.arrivals()), touched)
+
+
+def run_states(
+    windows: HoppingWindows,
+    module: IncrementalAggregate[Any, Any, Any],
+    arrivals: Iterable[Arrival],
+    make_store: Callable[[Sequence[Grid], Entries], GridStore] = GridStore,
+) -> Answers:
+    """Return the results of a module whose states are kept per slice.
+
+    Args:
+        windows: The windows.
+        module: The module.
+        arrivals: The micro-batches.
+        make_store: Makes an empty store.
+    """
+    grids, codec, answers = SliceGrid.shared([windows]), Codec.of([module]), Answers()
+    modules = StateModules([Binding(module, itemgetter(0))], codec)
+    cells, kept = MemoryCells(), KeptStores()
+
+    def store() -> GridStore:
+        return make_store(grids, StateEntries(modules, grids))
+
+    bucket = SliceBucket(grids, store, cells, codec, Compatibility({}), kept, "bucket")
+    for arrival in arrivals:
+        blobs = [blob.blob for blob in lift_states(modules, grids, rows_of(arrival))]
+        for closed in bucket.process(blobs, arrival.progress).output:
+            numbers = ((closed.windows.low - windows.offset) // windows.hop).tolist()
+            ((values,), keys) = closed.values or ((),), closed.keys.column("k0").to_pylist()
+            each = zip(keys, numbers, map(values.__getitem__, closed.results.tolist()), strict=True)
+            answers.update({(key, number): value for key, number, value in each})
+    return answers
 
 
 def check_alike(outcomes: Sequence[Outcome]) -> None:

@@ -67,7 +67,7 @@ class _Bucket:
 
     def take(self, batch: _FileBatch) -> Iterator[pa.Table]:
         """Yield what a batch completes."""
-        for _, windows, keys, _ in self._fixed(batch) if batch.revised is None else self._revised(batch):
+        for _, windows, keys, *_ in self._fixed(batch) if batch.revised is None else self._revised(batch):
             values = form_results(self._forms[0], 0, windows)
             yield table_of(keys.column("k0").to_numpy(), windows.low, np.asarray(values))
 

@@ -25,7 +25,7 @@ from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.grid_store import GridStore
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
-from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.results import form_results
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.evaluators.batch import InputReport
@@ -88,7 +88,7 @@ class WindowStage:
             BoundForm(module, f"{module.name} {module.version}", (place,), (describe(float, column),))
             for place, (module, column) in enumerate(asked.values())
         ]
-        self._bucket: SliceBucket[Closed] = SliceBucket(
+        self._bucket: SliceBucket = SliceBucket(
             [self._grid], self._store, MemoryCells(), Codec(), Compatibility({}), KeptStores(), "bucket"
         )
 
@@ -133,7 +133,7 @@ class PairStage:
                 [keys.column(0), pairs.low, pairs.high, *(some for side in SIDES for some in pairs.parts[side].table)],
                 names=["key", "start", "end", *left.columns, *right.columns],
             )
-            for _, pairs, keys, _ in result.outcome.output
+            for _, pairs, keys, *_ in result.outcome.output
         ]
         if not parts:
             nothing = np.empty(0, np.int64)

@@ -10,10 +10,8 @@ import pytest
 
 from benchmarks.shapes import __main__ as program
 from benchmarks.shapes import sweeps
-from benchmarks.shapes.adaptive import CASES, Case, Peak, run
 from benchmarks.shapes.array_ways import sliced_arrays, tagged_arrays, unsliced_arrays
 from benchmarks.shapes.buffering import WAYS, outcomes, touches
-from benchmarks.shapes.packets import DATA_SETS, Packets
 from benchmarks.shapes.panels import Panel, show
 from benchmarks.shapes.rows import NumberedRows
 from benchmarks.shapes.slack import TRIALS, Trial, by_punctuation, by_slack, rows_of, true_results
@@ -22,7 +20,6 @@ from benchmarks.shapes.ways import check_alike, sliced_states
 from muntin import hopping
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/performance.md"
-HISTOGRAMS = [case for case in CASES if case.title.startswith("histogram")]
 
 
 @pytest.mark.parametrize("keys", [1, 3])
@@ -97,25 +94,6 @@ def test_a_ratio_is_of_two_ways_that_agree() -> None:
         ratio(NumberedRows(400, 200, 10), lambda windows, _: tagged_arrays(windows, NumberedRows(9, 9)), 5, 4, 1)
 
 
-@pytest.mark.parametrize(("name", "shares"), list(zip(DATA_SETS, [39, 66, 77, 82, 87], strict=True)))
-def test_the_data_sets_have_as_many_small_groups_as_those_of_the_thesis(name: str, shares: int) -> None:
-    packets = Packets(DATA_SETS[name], 30_000, 1000, windows=1, batches=2)
-    hosts = packets.small + packets.medium + packets.large
-    assert packets.small / hosts * 100 == pytest.approx(shares, abs=3)
-    assert sum(len(arrival.ticks) for arrival in packets.arrivals()) == pytest.approx(30_000, rel=0.1)
-
-
-@pytest.mark.parametrize("case", HISTOGRAMS, ids=lambda case: case.title)
-def test_adaptive_takes_less_memory_than_rows_and_than_states(case: Case) -> None:
-    skewed = [run(case, case.packets(name, 1500), "eager") for name in ("DS1", "DS5")]
-    assert skewed[0].held < skewed[1].held
-    for name, eager in zip(("DS1", "DS5"), skewed, strict=True):
-        lazy, adaptive = (run(case, case.packets(name, 1500), mode) for mode in ("lazy", "adaptive"))
-        assert adaptive.answers == eager.answers == lazy.answers
-        assert adaptive.held < min(eager.held, lazy.held)
-        assert adaptive.stored < min(eager.stored, lazy.stored)
-
-
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.title)
 def test_slack_is_wrong_until_it_is_as_long_as_the_disorder_and_punctuation_never_is(trial: Trial) -> None:
     script = trial.disorder(rows_of(trial.windows, 1000))
@@ -130,13 +108,6 @@ def test_slack_is_wrong_until_it_is_as_long_as_the_disorder_and_punctuation_neve
     assert errors[0][0] > errors[1][0] > 0.05
     assert errors[0][-1] == errors[1][-1] == 0
     assert min(consistent[0].latencies) < 0 < max(consistent[-1].latencies)
-
-
-def test_to_watch_memory_changes_nothing() -> None:
-    packets = CASES[1].packets("DS3", 300)
-    watched, other = run(CASES[1], packets, "adaptive"), run(CASES[1], packets, "adaptive", is_watched=False)
-    assert watched.held > 0
-    assert other == Peak(held=0, closing=0, stored=watched.stored, answers=watched.answers)
 
 
 def panels_of(**options: Any) -> Iterator[Panel]:

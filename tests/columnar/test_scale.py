@@ -16,7 +16,7 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
 from muntin_engine.evaluators.arrays.grid_store import GridStore
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
-from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.results import form_results
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
@@ -40,13 +40,13 @@ class OneBucket:
         self.cells = MemoryCells()
         self.grids = (SliceGrid.of(window),)
 
-    def take(self, keys: Any, at: Any, values: Any, upto: int) -> tuple[SliceResult[Closed], int]:
+    def take(self, keys: Any, at: Any, values: Any, upto: int) -> tuple[SliceResult, int]:
         """Return what a batch gives, and how many bytes it writes."""
         buckets = np.zeros(len(keys), np.int32)
         rows = Rows(buckets, at.astype(np.int64), None, [pa.array(keys)], [pa.array(values.astype(float))])
         blobs = [blob.blob for blob in lift_rows(self.grids[0], FORMS, rows)]
         before = dict(self.cells.cells)
-        bucket: SliceBucket[Closed] = SliceBucket(
+        bucket: SliceBucket = SliceBucket(
             self.grids,
             lambda: GridStore(self.grids, FormEntries(FORMS)),
             self.cells,
@@ -60,7 +60,7 @@ class OneBucket:
         return result, sum(map(len, written.values()))
 
 
-def sums(result: SliceResult[Closed]) -> Iterator[float]:
+def sums(result: SliceResult) -> Iterator[float]:
     for closed in result.output:
         yield from form_results(FORMS[0], 0, closed.windows).tolist()
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from muntin import Component, IncrementalAggregate
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.evaluators.arrays.row_values import RowValues
+from muntin_engine.evaluators.arrays.state_module import StateModule
 from muntin_engine.evaluators.arrays.states import States
 from muntin_engine.evaluators.arrays.values import ComponentValues, from_arrow, from_plain
-from muntin_engine.evaluators.slices.modules import SlicedModule
 
 
 class Seen(IncrementalAggregate[int, list[int], int]):
@@ -64,7 +64,7 @@ class Kind:
 
 NUMBERS = st.integers(-9, 9)
 FLOATS = st.sampled_from([0.1, -0.1, 1e16, -1e16, 1.0, 2.0**-60, 1e300, -1e300, 3.5])
-SEEN = SlicedModule(Binding(Seen()))
+SEEN = StateModule(Binding(Seen()))
 
 
 def of(component: Component, element: st.SearchStrategy[Any], merge: Callable[[list[Any]], Any]) -> Kind:

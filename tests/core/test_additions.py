@@ -52,10 +52,10 @@ def counted(cls: type[RunningTotal], window: WindowSpecification, evaluator: str
 
 
 def test_over_slices_a_row_costs_a_constant_though_each_micro_batch_closes_a_window_of_fifty() -> None:
-    """A row is added when it comes, and once more where the log is compacted; a slice is merged, and deducted."""
+    """A row is added once; its state is merged into that of its slice, and a slice is merged, and deducted."""
     module = counted(Merged, hopping(500, AT_ONCE), "sliced")
-    assert module.added < 2 * ROWS
-    assert module.combined + module.deducted < ROWS
+    assert module.added == ROWS
+    assert module.combined + module.deducted < 1.2 * ROWS
 
 
 @pytest.mark.parametrize(("window", "additions"), [(hopping(500, AT_ONCE), 37_750), (landmark(AT_ONCE), 50_500)])

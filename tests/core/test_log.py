@@ -16,7 +16,7 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.log import MOST_ALIKE, Entry, StateLog, StoredEntry
 
 
-class Sums(SliceStore[dict[int, int], Any]):
+class Sums(SliceStore[dict[int, int]]):
     """A store that keeps a number per slice; an entry is padded to a number of bytes per slice."""
 
     def __init__(self, padding: int = 0, largest: int = 10**9) -> None:

@@ -74,7 +74,7 @@ def test_of_a_window_that_may_be_revised(module: Any, kept: str) -> None:
 
 @pytest.mark.parametrize("windows", [tumbling(10), hopping(30, 10)], ids=str)
 def test_of_a_slice_where_the_rows_are(windows: Any) -> None:
-    feed = Feed(sliced(windows, Total(), Chain(), mode="eager"))
+    feed = Feed(sliced(windows, Total(), Chain()))
     rows = [Row(("a",), 1, 1), *(Row(("b",), 25, number) for number in range(150)), Row(("c",), 25, 1)]
     with pytest.raises(StateError, match=OF_B):
         feed.batch(rows, 0)
@@ -86,14 +86,14 @@ def test_of_a_slice_where_the_rows_are(windows: Any) -> None:
     ids=["bytes", "record"],
 )
 def test_of_a_slice_whose_states_would_come_back_as_something_else(module: Any, reason: str) -> None:
-    feed = Feed(sliced(tumbling(10), Total(), module, mode="eager"))
+    feed = Feed(sliced(tumbling(10), Total(), module))
     with pytest.raises(StateError, match=rf"{module.name} 1 made a state that cannot be stored: .*{reason}"):
         feed.batch([Row(("b",), 25, 1 + number % 9) for number in range(150)], 0)
 
 
 def test_of_a_slice_whose_parts_are_merged() -> None:
-    """A blob is written as it came; the states become too deep when entries are merged."""
-    feed = Feed(sliced(tumbling(10), Total(), Chain(), mode="eager"))
+    """What a batch brings can be written; the states become too deep when entries are merged."""
+    feed = Feed(sliced(tumbling(10), Total(), Chain()))
     for _ in range(8):
         feed.batch([Row(("b",), 25, number) for number in range(20)], 0)
     with pytest.raises(StateError, match=OF_B):

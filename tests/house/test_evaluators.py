@@ -43,7 +43,7 @@ def test_nobody_asks_which_evaluator_it_is() -> None:
         "if task.evaluator == 'columnar': pass",
         "match plan.choice.evaluator:\n    case 'general': pass",
         "from muntin_engine.evaluators.general.evaluator import GeneralEvaluator",
-        "def late():\n    from muntin_engine.evaluators.slices import processing",
+        "def late():\n    from muntin_engine.evaluators.arrays import processing",
         "from muntin_engine.evaluators import arrays",
     ],
 )
@@ -63,7 +63,7 @@ def test_what_micro_batches_need_is_loaded_before_workers_are_forked_and_not_whi
     )
     needed = (
         "arrays.grid_store",
-        "slices.states",
+        "arrays.state_windows",
         "general.bucket",
         "ordered.run",
         "joins.bucket",

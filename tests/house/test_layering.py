@@ -53,11 +53,7 @@ MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_eng
 ARRAYS = ("muntin_engine.exchange", "numpy", "pyarrow")
 KEYED = "muntin_engine.evaluators.keyed"
 ON_ARRAYS = "muntin_engine.evaluators.arrays"
-SLICES = "muntin_engine.evaluators.slices"
-WITH_ARRAYS = (
-    f"{KEYED}.result_tables",
-    *(f"{SLICES}.{name}" for name in ("lifting", "result_tables")),
-)
+WITH_ARRAYS = (f"{KEYED}.result_tables",)
 ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.arrays.evaluator",
     "muntin_engine.evaluators.evaluator",
@@ -69,7 +65,6 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.ordered.evaluator",
     "muntin_engine.evaluators.pairing.evaluator",
     "muntin_engine.evaluators.registry",
-    "muntin_engine.evaluators.slices.evaluator",
     "muntin_engine.evaluators.stateless.evaluator",
 )
 ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "evaluator", "registry"))
@@ -110,7 +105,6 @@ LAYERS = (
         )
         for name in ("general", "joins", "ordered")
     ),
-    Layer(SLICES, (*PLAIN, ON_ARRAYS, SLICES), never=TESTING),
     Layer(ON_ARRAYS, (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
     Layer("muntin_engine.evaluators.pairing", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING),
     Layer("muntin_engine.evaluators.revised", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
@@ -323,7 +317,6 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.evaluators.registry", "import numpy"),
         ("muntin_engine.evaluators.arrays.anything", "from pyspark.sql import functions"),
         ("muntin_engine.evaluators.general.anything", "import numpy"),
-        ("muntin_engine.evaluators.slices.anything", "import pyarrow"),
         ("muntin_engine.exchange.anything", "from muntin_engine.evaluators.arrays import store"),
         ("muntin_engine.testing.anything", "from muntin_engine.spark import task"),
         ("muntin_engine.testing.anything", "def late():\n    import pyspark"),

@@ -349,7 +349,7 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             Sketch,
             {},
             "state",
-            "a partial state per key and slice of the open windows, or its rows while they take less",
+            "a partial state per key and slice of the open windows; a state has a bounded size; a batch writes only",
         ),
         (Sketch, {}, "module", "m = show.sketch 1.0.0: its states are combined per slice, each window has"),
         (

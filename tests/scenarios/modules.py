@@ -64,12 +64,6 @@ class Deducted(Merged):
         return state
 
 
-class Sized(Merged):
-    """The same as `Merged`, whose state says that it takes as much as a few rows."""
-
-    name, state_bytes = "test.sized", 20
-
-
 class Spans(IncrementalAggregate[int | None, tuple[int, list[int]], list[int]]):
     """How many members there are, nulls among them, the least and the largest; a state is a tuple with a list."""
 
@@ -248,7 +242,6 @@ BOUND: Sequence[Modules] = ((BoundEcho(),), (BoundGrowingEcho(),), (BoundSliding
 MERGED: dict[str, Modules] = {
     "merged": (Merged(),),
     "deducted": (Deducted(),),
-    "sized": (Sized(),),
     "several": (Merged(), Spans(), Deducted()),
     "with forms": (Spans(), *FORMS["counts"]),
 }

@@ -127,7 +127,7 @@ def meet(flows: Sequence[Flow], sides: Sequence[Side], seed: int) -> Iterator[tu
         met, arrays = general.take(rows, reports), on_arrays.process([blob(rows, place)] if rows else [], reports)
         assert not met.rejections
         found = [(*change.value, change.start) for _, changes in met.output for change in changes]
-        pairs = [some for _, some, _, _ in arrays.outcome.output]
+        pairs = [some for _, some, *_ in arrays.outcome.output]
         columns = [(*(some.parts[of].table.column(0).to_pylist() for of in SIDES), some.low) for some in pairs]
         assert Counter(found) == Counter(row for some in columns for row in zip(*some, strict=True))
         assert met.held.events == arrays.held.events

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from random import Random
 from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY, Event, IncrementalAggregate
 from muntin.testing import Computation, evaluate
@@ -16,11 +20,14 @@ from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Key, Progress
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.lifting import Rows
+from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
-from muntin_engine.evaluators.slices.runs import WindowRuns
-from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
-from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
-from muntin_engine.evaluators.slices.states import StateStore
+from muntin_engine.evaluators.arrays.state_entries import StateEntries
+from muntin_engine.evaluators.arrays.state_lifting import lift_states
+from muntin_engine.evaluators.arrays.state_modules import StateModules
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -69,13 +76,6 @@ class DeductingMembers(Members):
         for payload in other:
             state.remove(payload)
         return state
-
-
-class SizedMembers(Members):
-    """The same, saying how much a state takes: as much as a few rows."""
-
-    name = "test.sized_members"
-    state_bytes = 20
 
 
 class Total(IncrementalAggregate[int, int, int]):
@@ -139,31 +139,41 @@ class Row(NamedTuple):
     payload: Any
 
 
-def sliced(windows: HoppingWindows | Sequence[HoppingWindows], *modules: Any, mode: Any = "adaptive") -> SlicedQuery:
+@dataclass(frozen=True)
+class SlicedQuery:
+    """A query of one input, which all modules read; the values of a payload are of any type, and travel packed."""
+
+    grids: tuple[SliceGrid, ...]
+    modules: StateModules
+    codec: Codec
+    inputs: int = 1
+
+    @classmethod
+    def of(cls, windows: Sequence[HoppingWindows], bindings: Sequence[Binding], inputs: int = 1) -> SlicedQuery:
+        codec = Codec.of([binding.module for binding in bindings])
+
+        def unpacked(column: pa.Array) -> list[Any]:
+            return list(map(codec.unpack, column.to_pylist()))
+
+        return cls(SliceGrid.shared(windows), StateModules(bindings, codec, values_of=unpacked), codec, inputs)
+
+    def store(self) -> GridStore:
+        return GridStore(self.grids, StateEntries(self.modules, self.grids))
+
+    def lift(self, rows: Sequence[Row], buckets: Sequence[int] = ()) -> list[BucketBlob]:
+        """Return what a task of the map side sends to buckets; a payload is a tuple if there are several inputs."""
+        inputs = [[row.payload] if self.inputs == 1 else row.payload for row in rows]
+        columns = [pa.array(list(map(self.codec.pack, column)), pa.binary()) for column in zip(*inputs, strict=True)]
+        keys = [pa.array(column) for column in zip(*(row.key for row in rows), strict=True)]
+        starts = np.array([row.tick for row in rows], np.int64)
+        given = Rows(np.array(buckets or [0] * len(rows), np.int32), starts, None, keys, columns)
+        return list(lift_states(self.modules, self.grids, given))
+
+
+def sliced(windows: HoppingWindows | Sequence[HoppingWindows], *modules: Any) -> SlicedQuery:
     """Return a query of one input, which all modules read."""
-    bindings = [Binding(module, itemgetter(0)) for module in modules]
     specifications = [windows] if isinstance(windows, HoppingWindows) else windows
-    return SlicedQuery.of(SliceGrid.shared(specifications), bindings, 1, Codec.of(modules), mode)
-
-
-def group(grid: SliceGrid, rows: Iterable[Row]) -> GroupedRows:
-    """Return rows as the caller of `lift` groups them."""
-    groups: dict[tuple[int, str], tuple[Key, list[int]]] = {}
-    for row in rows:
-        groups.setdefault((grid.slice_at(row.tick), repr(row.key)), (row.key, []))[1].append(row.payload)
-    names = {name: place for place, name in enumerate(dict.fromkeys(name for _, name in groups))}
-    keys = {name: key for (_, name), (key, _) in groups.items()}
-    ordered = sorted(groups)
-    bounds = [0]
-    for found in ordered:
-        bounds.append(bounds[-1] + len(groups[found][1]))
-    return GroupedRows(
-        [keys[name] for name in names],
-        [names[name] for _, name in ordered],
-        [number for number, _ in ordered],
-        bounds,
-        [[payload for found in ordered for payload in groups[found][1]]],
-    )
+    return SlicedQuery.of(specifications, [Binding(module, itemgetter(0)) for module in modules])
 
 
 def blobs_of(query: SlicedQuery, rows: Sequence[Row], random: Random | None = None, tasks: int = 1) -> list[bytes]:
@@ -171,7 +181,7 @@ def blobs_of(query: SlicedQuery, rows: Sequence[Row], random: Random | None = No
     parts: list[list[Row]] = [[] for _ in range(tasks)]
     for row in rows:
         parts[random.randrange(tasks) if random else 0].append(row)
-    return [lift(query, group(query.grids[0], part)) for part in parts if part]
+    return [blob for part in parts if part for _, blob in query.lift(part)]
 
 
 class Answer(NamedTuple):
@@ -181,6 +191,15 @@ class Answer(NamedTuple):
     window: int
     values: tuple[Any, ...]
     place: int = 0
+
+
+def answers(query: SlicedQuery, closed: Iterable[Closed]) -> Iterator[Answer]:
+    """Yield complete windows one by one."""
+    for some in closed:
+        keys = zip(*(column.to_pylist() for column in some.keys.columns), strict=True)
+        windows, values = query.grids[some.place].windows, list(zip(*some.values or (), strict=True))
+        for key, start, result in zip(keys, some.windows.low.tolist(), some.results.tolist(), strict=True):
+            yield Answer(key, windows.counted.first_starting_from(start), values[result], some.place)
 
 
 class Feed:
@@ -203,14 +222,14 @@ class Feed:
         newest = max((row.tick for row in rows), default=EARLIEST)
         known = max(newest + 1, watermark if watermark < INFINITY else EARLIEST) if rows else EARLIEST
         result = self.run(given, Progress(watermark, known, newest))
-        self.output += [Answer(*row, runs.place) for runs in result.output for row in runs.rows()]
+        self.output += answers(self.query, result.output)
         self.late += result.late
         self.accepted += result.accepted
 
-    def run(self, blobs: Sequence[bytes], arrived: Progress) -> SliceResult[WindowRuns]:
+    def run(self, blobs: Sequence[bytes], arrived: Progress) -> SliceResult:
         bucket = SliceBucket(
             self.query.grids,
-            lambda: StateStore(self.query),
+            self.query.store,
             self.cells,
             self.query.codec,
             self.compatibility,

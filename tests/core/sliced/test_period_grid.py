@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import CalendarWindows, PeriodWindows, Stretches
 from muntin_engine.core.slice_grid import RangeGrid, SliceGrid, output_watermark, share_slices
 from muntin_engine.core.window_grid import NEVER, PeriodGrid, grid_of, open_windows, settled
-from muntin_engine.evaluators.slices.sliced_query import is_in_window
+from muntin_engine.evaluators.arrays.held_partials import in_windows
 from tests.hostile.muntin_hostile.windows import Squares
 
 WINDOWS = st.builds(PeriodWindows, st.just(Squares()), st.integers(1, 5), st.integers(1, 5), st.integers(-5, 5))
@@ -36,7 +37,7 @@ def test_a_slice_is_in_the_windows_over_each_of_its_ticks(windows: PeriodWindows
     for other in range(extent.start, extent.end):
         over = {place for place, window in extents(windows).items() if window.start <= other < window.end}
         assert set(grid.windows_of(number)) == over
-    assert is_in_window(grid, number) == bool(over)
+    assert in_windows([grid], np.array([number])).tolist() == [bool(over)]
 
 
 @given(WINDOWS, TICKS, TICKS)

@@ -21,6 +21,7 @@ from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
 from muntin_engine.evaluators.arrays.session_store import SessionStore
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
+from muntin_engine.evaluators.arrays.state_modules import StateModules
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -66,7 +67,7 @@ class Sessions:
         bindings = [Binding(module, itemgetter(0)) for module in self.modules]
 
         def store() -> SessionStore:
-            return SessionStore(StateEntries(bindings, Codec(), Axis.TICKS), at_end=False)
+            return SessionStore(StateEntries(StateModules(bindings, Codec(), Axis.TICKS)), at_end=False)
 
         compatibility = Compatibility(identity_of(self.modules), self.modules)
         bucket = FusedBucket((), store, self.cells, Codec(), compatibility, self.kept, "bucket")

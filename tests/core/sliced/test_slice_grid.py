@@ -10,7 +10,7 @@ from muntin import EARLIEST, INFINITY, Window, hopping, tumbling
 from muntin.windows import HoppingWindows
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER, grid_of, settled
-from muntin_engine.evaluators.slices.sliced_query import is_in_window
+from muntin_engine.evaluators.arrays.held_partials import in_windows
 
 WINDOWS = st.builds(HoppingWindows, st.integers(1, 20), st.integers(1, 20), st.integers(-30, 30))
 TICKS = st.integers(-200, 200)
@@ -29,7 +29,7 @@ def test_a_slice_is_in_the_windows_over_each_of_its_ticks(windows: HoppingWindow
     assert extent.start <= tick < extent.end == grid.extent(number + 1).start
     for other in range(extent.start, extent.end):
         assert set(grid.windows_of(number)) == windows_at(windows, other)
-    assert is_in_window(grid, number) == bool(windows_at(windows, tick))
+    assert in_windows([grid], np.array([number]))[0] == bool(windows_at(windows, tick))
 
 
 @given(WINDOWS, st.integers(-50, 50))

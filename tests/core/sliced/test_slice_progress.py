@@ -12,14 +12,12 @@ from muntin.progress import ProgressPolicy, bounded_delay, bounded_disorder, pun
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
-from muntin_engine.evaluators.slices.runs import WindowRuns
-from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 from tests.core.progress import histories
 from tests.core.progress.histories import clock_of, punctuations, random_history, seen_by_tasks
-from tests.core.sliced.build import Answer, Feed, Members, Row, blobs_of, expected, sliced
+from tests.core.sliced.build import Feed, Members, Row, answers, blobs_of, expected, sliced
 
 SOURCES = ("a", "b")
 WINDOWS = hopping(6, 4)
@@ -32,14 +30,14 @@ class TrackedFeed(Feed):
         super().__init__(sliced(WINDOWS, Members()))
         self._policy, self._random = policy, random
 
-    def take(self, rows: Sequence[Row], said: Sequence[histories.Row]) -> SliceResult[WindowRuns]:
+    def take(self, rows: Sequence[Row], said: Sequence[histories.Row]) -> SliceResult:
         """Run a batch."""
         marks = [row.time for row in said if row.kind == "punctuate" and row.source is None]
         newest = max((row.tick for row in rows), default=EARLIEST)
         horizon = max((row.tick + 1 for row in rows), default=EARLIEST)
         bucket = SliceBucket(
             self.query.grids,
-            lambda: StateStore(self.query),
+            self.query.store,
             self.cells,
             self.query.codec,
             Compatibility({}),
@@ -50,7 +48,7 @@ class TrackedFeed(Feed):
         arrived = Progress(max(marks, default=EARLIEST), horizon, newest, clock_of([said]))
         observed = seen_by_tasks(self._policy, said, self._random)
         result = bucket.process(blobs_of(self.query, rows, self._random), arrived, observed)
-        self.output += [Answer(*row) for runs in result.output for row in runs.rows()]
+        self.output += answers(self.query, result.output)
         self.late += result.late
         return result
 

@@ -60,7 +60,7 @@ def test_a_batch_writes_what_it_brought_and_not_the_window() -> None:
     written = {}
     for size in (10, 100, 6000):
         cells = CountingCells()
-        feed = Feed(sliced(hopping(size, 10), Members(), mode="eager"), cells)
+        feed = Feed(sliced(hopping(size, 10), Members()), cells)
         for batch in range(100):
             feed.batch([Row((key,), 10 * batch, key) for key in range(20)], 10 * batch - 5)
         written[size] = cells.calls["bytes"]

@@ -13,16 +13,14 @@ from tests.core.sliced.build import DeductingMembers, Feed, Members, Row, Total,
 
 
 @pytest.mark.parametrize(
-    ("windows", "mode", "method"),
+    ("windows", "method"),
     [
-        *((tumbling(10), "eager", method) for method in ("combine", "compute_result")),
-        *((tumbling(10), "lazy", method) for method in ("create_state", "add_events", "compute_result")),
-        *((hopping(30, 10), "eager", method) for method in ("create_state", "combine", "deduct", "compute_result")),
-        *((hopping(30, 10), "lazy", method) for method in ("create_state", "add_events", "deduct", "compute_result")),
+        *((tumbling(10), method) for method in ("combine", "compute_result")),
+        *((hopping(30, 10), method) for method in ("create_state", "combine", "deduct", "compute_result")),
     ],
     ids=str,
 )
-def test_a_failure_names_module_key_place_and_method(windows: Any, mode: Any, method: str) -> None:
+def test_a_failure_names_module_key_place_and_method(windows: Any, method: str) -> None:
     class Fragile(DeductingMembers):
         name = "test.fragile"
         armed = False
@@ -36,7 +34,7 @@ def test_a_failure_names_module_key_place_and_method(windows: Any, mode: Any, me
             raise StopIteration("as a bare next() does")
 
     module = Fragile()
-    query = sliced(windows, Members(), module, mode=mode)
+    query = sliced(windows, Members(), module)
     rows = [Row(("k",), 10 * number, number) for number in range(8)] * (1 if method == "deduct" else 2)
     blobs = [blob for row in rows for blob in blobs_of(query, [row])]
     feed = Feed(query)

@@ -9,25 +9,25 @@ from random import Random
 import pytest
 
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.evaluators.slices.modules import SlicedModule
-from muntin_engine.evaluators.slices.sliding import Deducting, Sliding, TwoStacks, slide
+from muntin_engine.evaluators.arrays.sliding import Deducting, TwoStacks, slide
+from muntin_engine.evaluators.arrays.state_module import StateModule
 from tests.core.sliced.build import Counted, CountedDeducting, DeductingMembers, Members
 
 WAYS = [pytest.param(TwoStacks, id="two stacks"), pytest.param(Deducting, id="deducting")]
 
 
 def test_a_module_that_can_deduct_does() -> None:
-    assert isinstance(slide(SlicedModule(Binding(Members()))), TwoStacks)
-    assert isinstance(slide(SlicedModule(Binding(DeductingMembers()))), Deducting)
+    assert type(slide(StateModule(Binding(Members())))) is TwoStacks
+    assert isinstance(slide(StateModule(Binding(DeductingMembers()))), Deducting)
 
 
 @pytest.mark.parametrize("make", WAYS)
 @pytest.mark.parametrize("seed", range(30))
 def test_the_merged_state_is_that_of_the_queue_and_no_part_is_changed(
-    make: Callable[[SlicedModule], Sliding], seed: int
+    make: Callable[[StateModule], TwoStacks], seed: int
 ) -> None:
     random = Random(seed)
-    sliding = make(SlicedModule(Binding(DeductingMembers())))
+    sliding = make(StateModule(Binding(DeductingMembers())))
     queue: list[list[int]] = []
     given: list[tuple[list[int], list[int]]] = []
     for _ in range(200):
@@ -47,7 +47,7 @@ def test_the_merged_state_is_that_of_the_queue_and_no_part_is_changed(
 @pytest.mark.parametrize("size", [1, 2, 10, 60, 600])
 @pytest.mark.parametrize(("module", "most"), [(Counted(), 7), (CountedDeducting(), 5)], ids=["combine", "deduct"])
 def test_the_calls_per_window_do_not_grow_with_its_size(module: Counted, most: int, size: int) -> None:
-    sliding = slide(SlicedModule(Binding(module)))
+    sliding = slide(StateModule(Binding(module)))
     module.calls.clear()
     windows = 3000
     for number in range(windows):
@@ -56,7 +56,6 @@ def test_the_calls_per_window_do_not_grow_with_its_size(module: Counted, most: i
         sliding.push(1)
         assert sliding.state() == min(number + 1, size)
     assert module.calls["combine"] + module.calls["deduct"] + module.calls["create_state"] <= most * windows
-    assert sliding.held() <= size
 
 
 def test_nothing_is_left_of_what_was_deducted_last() -> None:
@@ -68,7 +67,7 @@ def test_nothing_is_left_of_what_was_deducted_last() -> None:
         def deduct(self, state: list[int], other: list[int]) -> list[int]:
             return [*super().deduct(state, other), 1000]
 
-    sliding = Deducting(SlicedModule(Binding(Drifting())))
+    sliding = Deducting(StateModule(Binding(Drifting())))
     for number in range(10):
         sliding.push([number])
     sliding.pop(1)
@@ -82,7 +81,7 @@ def test_nothing_is_left_of_what_was_deducted_last() -> None:
 
 def test_leaving_all_at_once_is_not_deducted_piece_by_piece() -> None:
     module = DeductingMembers()
-    sliding = Deducting(SlicedModule(Binding(module)))
+    sliding = Deducting(StateModule(Binding(module)))
     for number in range(100):
         sliding.push([number])
     sliding.pop(99)

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from muntin.errors import PolicyError
-from muntin_engine.evaluators.arrays.evaluator import ColumnarEvaluator
+from muntin_engine.evaluators.arrays.evaluator import ColumnarEvaluator, SlicedEvaluator
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.evaluators.joins.evaluator import JoinEvaluator
 from muntin_engine.evaluators.ordered.evaluator import EventByEventEvaluator, RowsEvaluator
 from muntin_engine.evaluators.pairing.evaluator import PairEvaluator
-from muntin_engine.evaluators.slices.evaluator import SlicedEvaluator
 from muntin_engine.evaluators.stateless.evaluator import StatelessEvaluator
 
 EVALUATORS: Final[tuple[Evaluator, ...]] = (

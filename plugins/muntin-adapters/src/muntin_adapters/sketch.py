@@ -34,9 +34,8 @@ def from_sketch(
     `serialize()`, `serialize_compact()` or `compact().serialize()` gives, and the same class's `deserialize(data)`
     reads it; where there are none, or they need arguments, give `serialize` and `deserialize`.
 
-    The engine then may keep the payloads of a key as long as they take less than a sketch: say how many bytes that is
-    in a subclass, as `state_bytes`. A sketch that is exact up to some members and random beyond says how many, as
-    `exact_up_to`, up to which its laws are tried.
+    Say in a subclass how many bytes a sketch takes at most, as `state_bytes`. A sketch that is exact up to some members
+    and random beyond says how many, as `exact_up_to`, up to which its laws are tried.
 
     Args:
         sketch: The class, whose constructor's parameters a query may give.

@@ -117,11 +117,10 @@ class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out])
     `remove_events`, a change inside a window that was already evaluated rebuilds its state.
 
     Attributes:
-        state_bytes: About how many bytes a state takes when it is stored: nine for a float, one to nine for an int, its
-            own length and a few for a text or for bytes. Say it where a state is larger than a few payloads, such as a
-            sketch or a histogram: the engine then keeps the payloads of a key themselves as long as they take less, and
-            makes a state of them when they take more, or when it is needed. None, the default, keeps states throughout.
-            It never changes a result.
+        state_bytes: About how many bytes a state takes at most when it is stored: nine for a float, one to nine for an
+            int, its own length and a few for a text or for bytes. Say it where a state is of a type that may hold any
+            number of values and yet its size is bounded, such as a sketch: `explain()` then says that it is. None, the
+            default, goes by the type.
 
     Example:
         >>> class Total(IncrementalAggregate[int, int, int]):

@@ -28,7 +28,7 @@ from muntin_engine.evaluators.arrays.coding import (
 )
 from muntin_engine.evaluators.arrays.reducing import reduce_codes
 from muntin_engine.evaluators.arrays.scans import cover, scan_windows
-from muntin_engine.evaluators.arrays.stretch_table import StretchTable
+from muntin_engine.evaluators.arrays.stretch_table import Groups, StretchTable
 from muntin_engine.evaluators.arrays.values import Collected
 
 MOST_CELLS: Final = 1 << 21
@@ -147,7 +147,7 @@ def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
     codes, size = compress(windows * len(keys) + whole.keys, product(count, len(keys)))
     first = first_places(codes, size)
     at = windows[first]
-    return whole.reduce(codes, keys[whole.keys[first]], at, at)
+    return whole.reduce(Groups(codes, keys[whole.keys[first]], at, at))
 
 
 def _summed(runs: _Runs, keys: IntArray, count: int) -> StretchTable:

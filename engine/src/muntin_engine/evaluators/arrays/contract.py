@@ -1,76 +1,17 @@
-"""Evaluation over slices: what the evaluators that merge partial states have in common."""
+"""What can be evaluated on arrays, and why something cannot."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
 
 from muntin import Component, Merge
-from muntin_engine.core.slice_grid import SliceGrid, share_slices
-from muntin_engine.evaluators.evaluator import Evaluator
+from muntin.modules import SupportsCombine
+from muntin_engine.core.slice_grid import share_slices
 from muntin_engine.plan.plan import Plan
 
 
-class OverSlices(Evaluator):
-    """Merges rows into partial states of slices, or of ranges of windows, and makes windows of those.
-
-    Sessions have no slices: their partial states are fused. Nor have snapshots: theirs are added and subtracted.
-    """
-
-    takes_several_windows = True
-    lifts_rows = True
-    unreported: ClassVar[frozenset[str]] = frozenset({"keys_held", "events_held"})
-
-    def why_not(self, plan: Plan) -> str | None:
-        """Return why it cannot run a query; None if it can."""
-        if plan.is_revised:
-            return why_not_revised(plan) or plan.why_no_lifting
-        if plan.gap is None:
-            return next(_whatever_forbids_slices(plan), None) or self.lacks(plan)
-        return plan.why_no_lifting or next(whatever_forbids_lifting(plan), None) or self.lacks(plan)
-
-    @abstractmethod
-    def lacks(self, plan: Plan) -> str | None:
-        """Return why it cannot run a query whose rows may be merged over slices; None if it can."""
-
-    def explain_row(self, plan: Plan) -> str:
-        """Say what a row costs."""
-        unit = "the range of windows that it overlaps"
-        if plan.input.lifetimes == "point":
-            slices = SliceGrid.shared(plan.steps)[0]
-            length = plan.spell_length if slices.periods is None else slices.periods.spell
-            cycle = length(slices.cycle)
-            unit = (
-                f"its slice of {cycle}" if len(slices.cuts) == 1 else f"its slice, one of {len(slices.cuts)} in {cycle}"
-            )
-        return f"merged once into {unit}, before the shuffle, whatever size/hop"
-
-    def explain_state(self, plan: Plan) -> str:
-        """Say what is kept between micro-batches, and its bound."""
-        sizes = plan.sizes_of_states
-        if plan.is_revised:
-            emitted = " and the last output of each window that may change," if plan.emission.may_retract else ""
-            kept = f"an event until the watermark passes its end,{emitted}"
-            kept = f"{kept} and the rows that wait for others of their event"
-            if not plan.is_cut_at_edges:
-                kept = f"{kept}; from then on a partial state per key and range of the open windows; {sizes}"
-            return f"{kept}; a batch writes only the events that it changed"
-        if plan.is_cut_at_edges:
-            return f"a partial state per event until the watermark passes its end; {sizes}; a batch writes only its own"
-        if plan.gap is not None:
-            return f"a partial state per key and open session; {sizes}; a batch writes only its own partial states"
-        unit = "slice" if plan.input.lifetimes == "point" else "range of windows"
-        kept = f"a partial state per key and {unit} of the open windows"
-        return f"{kept}{self.explain_bound(plan)}; {sizes}; a batch writes only its own rows or partial states"
-
-    def explain_bound(self, plan: Plan) -> str:
-        """Say what else may be kept in the place of a partial state."""
-        del plan
-        return ""
-
-
-def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
+def whatever_forbids_slices(plan: Plan) -> Iterator[str]:
+    """Yield why rows cannot be merged into slices, or ranges of windows."""
     if plan.why_no_steps is not None:
         yield plan.why_no_steps
     if plan.input.lifetimes != "point":
@@ -121,6 +62,18 @@ def without_form(plan: Plan) -> str | None:
     """Return that a module has no columnar form; None if all have one."""
     label = next((module.label for module in plan.modules if module.form is None), None)
     return None if label is None else f"{label} has no columnar form for its input"
+
+
+def without_combine(plan: Plan) -> str | None:
+    """Return that rows have several slices, or that a module cannot merge states; those of snapshots never are."""
+    if plan.is_cut_at_edges:
+        return without_inverse(plan) or plan.why_no_steps
+    if plan.gap is None and plan.input.lifetimes != "point":
+        return "events have lifetimes, so a row may lie in several slices"
+    for module in plan.modules:
+        if not (module.module.is_incremental and isinstance(module.module, SupportsCombine)):
+            return f"{module.label} has no combine"
+    return None
 
 
 def can_be_subtracted(component: Component) -> bool:

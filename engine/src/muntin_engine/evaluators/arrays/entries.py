@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -12,9 +11,10 @@ import pyarrow as pa
 from muntin import INFINITY, Component
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.coding import distinct
-from muntin_engine.evaluators.arrays.fusing import Sessions
+from muntin_engine.evaluators.arrays.held_partials import HeldPartials
 from muntin_engine.evaluators.arrays.key_table import KeyTable
-from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable, parts_of
+from muntin_engine.evaluators.arrays.results import Closed
+from muntin_engine.evaluators.arrays.stretch_table import Groups, Part, StretchTable, alike, concat, parts_of
 from muntin_engine.evaluators.arrays.upgrading import from_old_blob
 from muntin_engine.evaluators.arrays.wire import from_blob, to_blob
 from muntin_engine.exchange.bound_form import BoundForm
@@ -53,17 +53,38 @@ class Entries(ABC):
     def arrived(self, blob: bytes) -> Decoded:
         """Return what the map side sent; new keys get codes."""
 
-    @abstractmethod
-    def lift(self, rows: StretchTable, found: Sessions) -> StretchTable:
-        """Return the partial states of the sessions that rows are parts of."""
+    def lift(self, rows: StretchTable, groups: Groups) -> StretchTable:
+        """Return the partial states of groups of what arrived: of rows, or of their partial states."""
+        return self.merge(rows, groups)
 
-    @abstractmethod
+    def merge(self, batch: StretchTable, groups: Groups) -> StretchTable:
+        """Return each group of partial states merged; the first of a group may be changed."""
+        return batch.reduce(groups)
+
+    def merge_alike(self, batches: Sequence[StretchTable]) -> StretchTable:
+        """Return one partial state per stretch and key, in the order of stretches; the first ones may be changed."""
+        batch = concat(batches)
+        return self.merge(batch, alike(batch))
+
     def results(self, ended: StretchTable) -> list[list[Any]] | None:
         """Return the results of windows, module by module; None if they are computed as columns when these are made."""
+        del ended
+        return None
 
     @abstractmethod
-    def located(self, keys: IntArray, low: IntArray, high: IntArray) -> AbstractContextManager[None]:
-        """Return a context in which a failure tells of which stretch it is, where modules are called one by one."""
+    def close(self, held: HeldPartials, place: int, first: int, last: int) -> Iterator[Closed]:
+        """Yield the windows of a grid from `first` up to but not including `last` that have members.
+
+        Args:
+            held: The partial states of the bucket.
+            place: Which of the grids they are of.
+            first: A window, or `-NEVER`.
+            last: A window, or `NEVER`.
+        """
+
+    def renumber(self, places: IntArray) -> None:
+        """Give each key its new code in what windows have in common, if that is kept."""
+        del places
 
     @abstractmethod
     def read(self, entry: StoredEntry) -> StretchTable:
@@ -106,18 +127,11 @@ class FormEntries(Entries):
         """Return the partial states that the map side sent."""
         return self._coded(*from_blob(blob, self._parts))
 
-    def lift(self, rows: StretchTable, found: Sessions) -> StretchTable:
-        """Return the partial states of sessions, of which each row is a part."""
-        return rows.reduce(found.codes, found.keys, found.lows, found.highs)
-
-    def results(self, ended: StretchTable) -> None:
-        """Return None."""
-        del ended
-
-    def located(self, keys: IntArray, low: IntArray, high: IntArray) -> AbstractContextManager[None]:
-        """Return a context that does nothing: forms are called with arrays."""
-        del keys, low, high
-        return nullcontext()
+    def close(self, held: HeldPartials, place: int, first: int, last: int) -> Iterator[Closed]:
+        """Yield windows with the merged partial states of their forms."""
+        for windows in held.close(place, first, last):
+            if len(windows):
+                yield Closed(place, windows, self.keys.take(windows.keys))
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""

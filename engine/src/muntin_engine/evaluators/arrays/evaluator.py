@@ -1,21 +1,25 @@
-"""The columnar evaluator: components are merged on arrays, and windows made of them for all keys at once."""
+"""The evaluators on arrays: rows become values that are merged, and windows are made of them for all keys at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from muntin import Merge, TimestampPolicy
+from muntin import Merge
+from muntin.modules import SupportsDeduct
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.contract import (
-    OverSlices,
     can_be_subtracted,
+    whatever_forbids_lifting,
+    whatever_forbids_slices,
     why_not_revised,
+    without_combine,
     without_form,
     without_inverse,
 )
-from muntin_engine.evaluators.evaluator import InMemory
+from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -28,21 +32,118 @@ if TYPE_CHECKING:
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
-class ColumnarEvaluator(OverSlices):
-    """Merges components per key and slice, or range of windows, on arrays."""
+class ArrayEvaluator(Evaluator):
+    """Merges rows into partial states of slices, or of ranges of windows, and makes windows of those.
+
+    Sessions have no slices: their partial states are fused. Nor have snapshots: theirs are added and subtracted. What a
+    partial state holds is the one difference between the two evaluators: components of forms, or Python states.
+    """
+
+    takes_several_windows = True
+    lifts_rows = True
+    unreported: ClassVar[frozenset[str]] = frozenset({"keys_held", "events_held"})
+
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query; None if it can. Events with ids are for forms alone."""
+        if plan.is_revised:
+            return why_not_revised(plan) or (None if self.uses_forms else plan.why_no_lifting)
+        if plan.gap is None:
+            why_not = next(whatever_forbids_slices(plan), None)
+        else:
+            why_not = plan.why_no_lifting or next(whatever_forbids_lifting(plan), None)
+        if self.uses_forms:
+            return why_not or without_form(plan) or (without_inverse(plan) if plan.is_cut_at_edges else None)
+        return why_not or without_combine(plan)
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        is_cut = plan.is_cut_at_edges
+        if plan.is_revised:
+            merged = "its event is merged once into the range of windows that it overlaps"
+            sorted_in = "its start and its end are sorted among those of its key"
+            return f"admitted by the sorted ids of its bucket; {sorted_in if is_cut else merged}"
+        if plan.gap is not None:
+            if not self.uses_forms:
+                return "crosses the shuffle as it is, and is added there to the state of its session"
+            after = "; its start and its end are sorted among those of its key after it"
+            return f"lifted before the shuffle{after if is_cut else ', and fused with its session after it'}"
+        unit = "the range of windows that it overlaps"
+        if plan.input.lifetimes == "point":
+            slices = SliceGrid.shared(plan.steps)[0]
+            length = plan.spell_length if slices.periods is None else slices.periods.spell
+            cycle, count = length(slices.cycle), len(slices.cuts)
+            unit = f"its slice of {cycle}" if count == 1 else f"its slice, one of {count} in {cycle}"
+        return f"merged once into {unit}, before the shuffle, whatever size/hop"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        sizes = plan.sizes_of_states
+        if plan.is_revised:
+            emitted = " and the last output of each window that may change," if plan.emission.may_retract else ""
+            kept = f"an event until the watermark passes its end,{emitted}"
+            kept = f"{kept} and the rows that wait for others of their event"
+            if not plan.is_cut_at_edges:
+                kept = f"{kept}; from then on a partial state per key and range of the open windows; {sizes}"
+            return f"{kept}; a batch writes only the events that it changed"
+        if plan.is_cut_at_edges:
+            return f"a partial state per event until the watermark passes its end; {sizes}; a batch writes only its own"
+        unit = "slice" if plan.input.lifetimes == "point" else "range of windows"
+        of = "open session" if plan.gap is not None else f"{unit} of the open windows"
+        return f"a partial state per key and {of}; {sizes}; a batch writes only its own partial states"
+
+    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
+        """Yield what becomes of good rows for each bucket that has any."""
+        from muntin_engine.evaluators.arrays.lifting import lift_rows, rows_to_lift
+        from muntin_engine.evaluators.arrays.processing import state_modules_of
+        from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+        from muntin_engine.evaluators.arrays.state_lifting import lift_states
+        from muntin_engine.evaluators.revised.incoming import blobs_of
+
+        if task.plan.is_revised:
+            return blobs_of(rows)
+        good = rows_to_lift(task, rows)
+        if (gap := task.plan.gap) is not None:
+            return lift_each(Fusing(gap), good, task.forms if self.uses_forms else None)
+        if self.uses_forms:
+            return lift_rows(task.grids[0], task.forms, good)
+        return lift_states(task.once(state_modules_of), task.grids, good)
+
+    def load(self) -> None:
+        """Import what micro-batches need."""
+        import muntin_engine.evaluators.arrays.grid_store
+        import muntin_engine.evaluators.arrays.processing
+        import muntin_engine.evaluators.arrays.row_lifting
+        import muntin_engine.evaluators.arrays.session_store
+        import muntin_engine.evaluators.arrays.state_entries
+        import muntin_engine.evaluators.arrays.state_lifting
+        import muntin_engine.evaluators.revised.store  # noqa: F401
+
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
+        """Evaluate a micro-batch of a bucket and write its state."""
+        from muntin_engine.evaluators.arrays.array_bucket import process
+        from muntin_engine.evaluators.arrays.processing import process_slices
+        from muntin_engine.evaluators.arrays.result_tables import form_table
+        from muntin_engine.evaluators.revised.store import revised_query
+
+        if not task.plan.is_revised:
+            return process_slices(task, bucket, cells, batch)
+        query = revised_query(task.query, task.forms, task.codec, partial(form_table, task))
+        return process(query, task, bucket, cells, batch, self.unreported)
+
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it."""
+        from muntin_engine.evaluators.arrays.in_memory import columnar_in_memory, sliced_in_memory
+
+        return (columnar_in_memory if self.uses_forms else sliced_in_memory)(plan, cells, codec)
+
+
+class ColumnarEvaluator(ArrayEvaluator):
+    """Merges components of columnar forms."""
 
     name = "columnar"
     advantage = "all modules have a columnar form"
     uses_forms = True
     takes_revisions = True
-
-    def why_not(self, plan: Plan) -> str | None:
-        """Return why it cannot run a query; None if it can. Events with ids are for snapshots and grids alone."""
-        return why_not_revised(plan) if plan.is_revised else super().why_not(plan)
-
-    def lacks(self, plan: Plan) -> str | None:
-        """Return that a module has no columnar form, or, of snapshots, one that cannot be subtracted."""
-        return without_form(plan) or (without_inverse(plan) if plan.is_cut_at_edges else None)
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
@@ -60,64 +161,20 @@ class ColumnarEvaluator(OverSlices):
             return f"keeps {kept}; windows share the blocks of a tree, as not all of it can be subtracted exactly"
         return f"keeps {kept}; windows are merged from running values, as not all of it can be subtracted exactly"
 
-    def explain_row(self, plan: Plan) -> str:
-        """Say what a row costs."""
-        if plan.is_revised:
-            admitted = "admitted by the sorted ids of its bucket"
-            if not plan.is_cut_at_edges:
-                return f"{admitted}; its event is merged once into the range of windows that it overlaps"
-            return f"{admitted}; its start and its end are sorted among those of its key"
-        if plan.gap is None:
-            return super().explain_row(plan)
-        if plan.is_cut_at_edges:
-            return "lifted before the shuffle; its start and its end are sorted among those of its key after it"
-        return "lifted before the shuffle, and fused with its session after it"
 
-    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
-        """Yield the partial states of good rows for each bucket that has any."""
-        from muntin_engine.evaluators.arrays.lifting import lift_rows, rows_to_lift
-        from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-        from muntin_engine.evaluators.revised.incoming import blobs_of
+class SlicedEvaluator(ArrayEvaluator):
+    """Merges the Python states of modules that define `combine`."""
 
-        if task.plan.is_revised:
-            return blobs_of(rows)
-        if (gap := task.plan.gap) is not None:
-            return lift_each(Fusing(gap), rows_to_lift(task, rows), task.forms)
-        return lift_rows(task.grids[0], task.forms, rows_to_lift(task, rows))
+    name = "sliced"
+    advantage = "all modules define combine"
 
-    def load(self) -> None:
-        """Import what micro-batches need."""
-        import muntin_engine.evaluators.arrays.grid_store
-        import muntin_engine.evaluators.arrays.processing
-        import muntin_engine.evaluators.arrays.result_tables
-        import muntin_engine.evaluators.arrays.row_lifting
-        import muntin_engine.evaluators.arrays.session_store
-        import muntin_engine.evaluators.revised.store  # noqa: F401
-
-    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
-        """Evaluate a micro-batch of a bucket and write its state."""
-        from muntin_engine.evaluators.arrays.array_bucket import process
-        from muntin_engine.evaluators.arrays.entries import FormEntries
-        from muntin_engine.evaluators.arrays.grid_store import GridStore
-        from muntin_engine.evaluators.arrays.processing import process_slices
-        from muntin_engine.evaluators.arrays.result_tables import closed_tables, form_table
-        from muntin_engine.evaluators.arrays.session_store import SessionStore
-        from muntin_engine.evaluators.revised.store import revised_query
-
-        if task.plan.is_revised:
-            query = revised_query(task.query, task.forms, task.codec, partial(form_table, task))
-            return process(query, task, bucket, cells, batch, self.unreported)
-
-        def make_store() -> GridStore | SessionStore:
-            if task.plan.gap is None:
-                return GridStore(task.grids, FormEntries(task.forms))
-            at_end = task.plan.timestamps is TimestampPolicy.POINT_AT_END
-            return SessionStore(FormEntries(task.forms), at_end=at_end, is_cut=task.plan.is_cut_at_edges)
-
-        return process_slices(task, bucket, cells, batch, make_store, closed_tables)
-
-    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it."""
-        from muntin_engine.evaluators.arrays.in_memory import columnar_in_memory
-
-        return columnar_in_memory(plan, cells, codec)
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module, and why so."""
+        if plan.gap is not None:
+            return "adds a session's rows of a batch in one call, and combines its states where sessions touch"
+        grid = plan.window.grid()
+        if grid is not None and grid.hop >= grid.size:
+            return "its states are combined per slice, each window has slices of its own"
+        if isinstance(module.module, SupportsDeduct):
+            return "its states are combined per slice; a window deducts the slices that leave it"
+        return "its states are combined per slice; windows share them on two stacks, as it has no deduct"

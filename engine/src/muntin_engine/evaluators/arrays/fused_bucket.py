@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
+from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.state.log import StateLog
 
-Output = TypeVar("Output")
 
-
-class FusedBucket(SliceBucket[Output]):
+class FusedBucket(SliceBucket):
     """Evaluates final results of sessions for many keys.
 
     A row is late if it lies before the watermark of the batches before its own. A session is complete when the
@@ -24,7 +23,7 @@ class FusedBucket(SliceBucket[Output]):
     that began before its end.
     """
 
-    def output_watermark(self, result: SliceResult[Output], *, at_end: bool) -> int:
+    def output_watermark(self, result: SliceResult, *, at_end: bool) -> int:
         """Return the watermark, or the least start of an open session; points at ends lie at the watermark or later."""
         watermark = result.progress.watermark
         return watermark if at_end or watermark == INFINITY else min(watermark, result.first_open)
@@ -38,7 +37,7 @@ class FusedBucket(SliceBucket[Output]):
     def _first_live(self, opened: Sequence[int]) -> int:
         return opened[0]
 
-    def _close(self, store: Any, before: Sequence[int], after: Sequence[int], horizon: int) -> Iterator[Output]:
+    def _close(self, store: Any, before: Sequence[int], after: Sequence[int], horizon: int) -> Iterator[Closed]:
         del horizon
         yield from store.close(0, before[0], after[0])
 

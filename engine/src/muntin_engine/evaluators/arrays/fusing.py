@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.arrays.stretch_table import StretchTable
+from muntin_engine.evaluators.arrays.stretch_table import Groups, StretchTable
 
 _MOST: Final = 2**62
 """Pairs of numbers are sorted as one where that is less."""
 
 
-class Sessions(NamedTuple):
-    """The sessions that n partial states are parts of, in the order of keys and then of starts.
-
-    Attributes:
-        codes: For each partial state the number of its session.
-        keys: The key of each session.
-        lows: Where each session starts.
-        highs: Where it ends.
-    """
-
-    codes: IntArray
-    keys: IntArray
-    lows: IntArray
-    highs: IntArray
-
-
-def sessions_of(batch: StretchTable) -> Sessions:
-    """Return the connected parts of what stretches cover, key by key.
+def sessions_of(batch: StretchTable) -> Groups:
+    """Return the connected parts of what stretches cover, in the order of keys and then of starts.
 
     Cost: a sort by key and start, a running maximum, and a few passes.
     """
@@ -45,7 +29,7 @@ def sessions_of(batch: StretchTable) -> Sessions:
     codes = np.empty(len(order), np.int64)
     codes[order] = np.cumsum(is_first) - 1
     lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1
-    return Sessions(codes, some_keys[firsts], starts[firsts], reached[lasts])
+    return Groups(codes, some_keys[firsts], starts[firsts], reached[lasts])
 
 
 def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.slice_grid import Grid, SliceGrid
-from muntin_engine.core.window_grid import NEVER
+from muntin_engine.core.window_grid import NEVER, TickGrid
 from muntin_engine.evaluators.arrays.closing import close_windows
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat, merge_alike
 from muntin_engine.exchange.counting import ticks_of
@@ -25,8 +25,18 @@ class HeldPartials:
     no cost per slice.
     """
 
-    def __init__(self, grids: Sequence[Grid]) -> None:
-        self._grids = grids
+    def __init__(
+        self,
+        grids: Sequence[Grid],
+        merge: Callable[[Sequence[StretchTable]], StretchTable] = lambda some: merge_alike(concat(some)),
+    ) -> None:
+        """Hold nothing.
+
+        Args:
+            grids: The slices, or ranges, of the specifications of a query.
+            merge: Returns one partial state per stretch and key; those of the first pieces may be changed.
+        """
+        self._grids, self._merge = grids, merge
         self._pieces: list[StretchTable] = []
 
     def add(self, piece: StretchTable) -> None:
@@ -34,7 +44,7 @@ class HeldPartials:
         self._pieces.append(piece)
         while len(self._pieces) > _MOST_PIECES and 2 * len(self._pieces[-1]) >= len(self._pieces[-2]):
             latest = self._pieces.pop()
-            self._pieces[-1] = merge_alike(concat([self._pieces[-1], latest]))
+            self._pieces[-1] = self._merge([self._pieces[-1], latest])
 
     def close(
         self, place: int, first: int, last: int, more: Sequence[StretchTable] = (), of_keys: BoolArray | None = None
@@ -55,11 +65,25 @@ class HeldPartials:
             some = [piece.where(of_keys[piece.keys]) for piece in some]
         if not (present := [piece for piece in some if len(piece)]):
             return
-        windows = grid.windows
         for found in close_windows(grid, concat(present), first, last):
-            starts = windows.counted.start(found.low)
-            ends = starts + windows.counted.size
-            yield found.moved(ticks_of(windows.periods, starts), ticks_of(windows.periods, ends))
+            yield found.moved(*in_ticks(grid.windows, found.low))
+
+    def settle(self, start: int, stop: int) -> StretchTable | None:
+        """Return the slices from one up to another, one partial state per key and slice; None if nothing is held.
+
+        No batch adds to them any more. Where they lie in several pieces, these are merged for good.
+        """
+        if not self._pieces:
+            return None
+        parts = [part for piece in self._pieces if len(part := _between(piece, start, stop))]
+        if len(parts) > 1:
+            whole = self._merge(parts)
+            before, after = (
+                [_between(piece, *ends) for piece in self._pieces] for ends in ((-NEVER, start), (stop, NEVER))
+            )
+            self._pieces = [piece for piece in (*before, whole, *after) if len(piece)]
+            return whole
+        return parts[0] if parts else self._pieces[0].take(slice(0, 0))
 
     def forget(self, first_live: int) -> None:
         """Drop what lies before a first slice, and ranges that end before a window."""
@@ -84,6 +108,22 @@ class HeldPartials:
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
         self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
+
+
+def in_ticks(windows: TickGrid, numbers: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the starts and the ends of windows by their numbers."""
+    starts = windows.counted.start(numbers)
+    ends = starts + windows.counted.size
+    return ticks_of(windows.periods, starts), ticks_of(windows.periods, ends)
+
+
+def in_windows(grids: Sequence[Grid], slices: IntArray) -> BoolArray:
+    """Return for each slice whether it is in a window; where stretches are no slices, that is known before."""
+    is_in: BoolArray = np.full(len(slices), not all(isinstance(grid, SliceGrid) for grid in grids))
+    for grid in grids:
+        if isinstance(grid, SliceGrid):
+            is_in |= (slices - grid.shift) % grid.stride < grid.slices
+    return is_in
 
 
 def _between(piece: StretchTable, start: int, stop: int) -> StretchTable:

@@ -29,14 +29,12 @@ from muntin_engine.evaluators.arrays.session_store import SessionStore
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.evaluators.arrays.slice_store import SliceStore
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
+from muntin_engine.evaluators.arrays.state_lifting import lift_states
+from muntin_engine.evaluators.arrays.state_modules import StateModules
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.evaluators.revised.store import revised_query
-from muntin_engine.evaluators.slices.runs import WindowRuns, rows_of_results
-from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
-from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
-from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.plan.identity import plan_compatibility
@@ -122,7 +120,7 @@ def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory
             lift_rows(grids[0], forms, rows) if plan.gap is None else lift_each(Fusing(plan.gap), rows, forms)
         )
 
-    def store() -> SliceStore[Any, Any]:
+    def store() -> SliceStore[Any]:
         entries = FormEntries(forms)
         return GridStore(grids, entries) if plan.gap is None else _session_store(plan, entries)
 
@@ -131,37 +129,27 @@ def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory
 
 def sliced_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     """Return the sliced evaluator of a query as a new process has it; a payload is of any type, and travels packed."""
-    bindings, inputs = plan.evaluator_query([Meter() for _ in plan.modules]).bindings, len(plan.input.columns.payload)
-    if plan.gap is not None:
-        fusing = Fusing(plan.gap)
+    bindings = plan.evaluator_query([Meter() for _ in plan.modules]).bindings
+    grids = [grid for grid in grids_of(plan) if isinstance(grid, SliceGrid)]
 
-        def lift_row(key: Key, row: InputChange) -> Iterator[bytes]:
-            columns = [pa.array([codec.pack(value)], pa.binary()) for value in row.payload]
-            return _bytes(lift_each(fusing, _rows_of(plan, key, row, columns)))
+    def unpacked(column: pa.Array) -> list[Any]:
+        return list(map(codec.unpack, column.to_pylist()))
 
-        def unpacked(column: pa.Array) -> list[Any]:
-            return list(map(codec.unpack, column.to_pylist()))
+    modules = StateModules(bindings, codec, values_of=unpacked)
 
-        def sessions() -> SliceStore[Any, Any]:
-            return _session_store(plan, StateEntries(bindings, codec, values_of=unpacked))
+    def lift_one(key: Key, row: InputChange) -> Iterator[bytes]:
+        rows = _rows_of(plan, key, row, [pa.array([codec.pack(value)], pa.binary()) for value in row.payload])
+        return _bytes(lift_states(modules, grids, rows) if plan.gap is None else lift_each(Fusing(plan.gap), rows))
 
-        def rows(closed: Closed) -> Iterator[ResultRow]:
-            return _each_row(closed, zip(*closed.values or (), strict=True), is_operator=plan.is_operator)
+    def store() -> SliceStore[Any]:
+        entries = StateEntries(modules, grids)
+        return GridStore(grids, entries) if plan.gap is None else _session_store(plan, entries)
 
-        return ArraysInMemory(plan, lift_row, _runner(plan, sessions, cells, codec), rows)
-    slices = [grid for grid in grids_of(plan) if isinstance(grid, SliceGrid)]
-    query = SlicedQuery.of(slices, bindings, inputs, codec)
+    def rows(closed: Closed) -> Iterator[ResultRow]:
+        values = list(zip(*closed.values or (), strict=True))
+        return _each_row(closed, map(values.__getitem__, closed.results.tolist()), is_operator=plan.is_operator)
 
-    def lift_one(key: Key, row: InputChange) -> list[bytes]:
-        number = query.grids[0].slice_at(row.start)
-        return [lift(query, GroupedRows([key], [0], [number], [0, 1], [[value] for value in row.payload]))]
-
-    def of_runs(runs: WindowRuns) -> Iterator[ResultRow]:
-        for key, number, results in runs.rows():
-            for row in rows_of_results(results, is_operator=plan.is_operator):
-                yield ResultRow(key, slices[0].windows.window(number), row)
-
-    return ArraysInMemory(plan, lift_one, _runner(plan, lambda: StateStore(query), cells, codec), of_runs)
+    return ArraysInMemory(plan, lift_one, _runner(plan, store, cells, codec), rows)
 
 
 def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
@@ -201,8 +189,8 @@ def grids_of(plan: Plan) -> Sequence[Grid]:
     return tuple(map(RangeGrid.of, plan.steps))
 
 
-def _runner(plan: Plan, store: Callable[[], SliceStore[Any, Any]], cells: Cells, codec: Codec) -> Callable[..., Any]:
-    kind: type[SliceBucket[Any]] = SliceBucket if plan.gap is None else FusedBucket
+def _runner(plan: Plan, store: Callable[[], SliceStore[Any]], cells: Cells, codec: Codec) -> Callable[..., Any]:
+    kind: type[SliceBucket] = SliceBucket if plan.gap is None else FusedBucket
     bucket = kind(grids_of(plan), store, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
     return lambda blobs, arrived: bucket.process(blobs, arrived).output
 
@@ -222,7 +210,7 @@ def _rows_of(plan: Plan, key: Key, row: InputChange, inputs: Sequence[pa.Array])
         np.zeros(1, np.int32),
         np.array([row.start], np.int64),
         None if plan.input.is_point else np.array([row.end], np.int64),
-        [pa.array([part], pa.int64()) for part in key],
+        [pa.array([part], pa.int64() if part is None else None) for part in key],
         inputs,
     )
 
@@ -260,5 +248,5 @@ def _each_row(closed: Closed, values: Iterable[tuple[Any, ...]], *, is_operator:
     names = zip(*(column.to_pylist() for column in closed.keys.columns), strict=True)
     extents = zip(closed.windows.low.tolist(), closed.windows.high.tolist(), strict=True)
     for key, extent, results in zip(names, extents, values, strict=True):
-        for row in rows_of_results(results, is_operator=is_operator):
+        for row in results[0] if is_operator else (results,):
             yield ResultRow(key, Window(*extent), row)

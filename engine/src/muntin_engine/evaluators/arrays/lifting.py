@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Window
-from muntin.columnar.arrays import IntArray
+from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import Grid, RangeGrid
@@ -49,6 +49,12 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def where(self, is_wanted: BoolArray) -> Rows:
+        """Return some of the rows."""
+        keys, inputs = ([column.filter(pa.array(is_wanted)) for column in some] for some in (self.keys, self.inputs))
+        ends = None if self.ends is None else self.ends[is_wanted]
+        return Rows(self.buckets[is_wanted], self.starts[is_wanted], ends, keys, inputs)
 
 
 def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:

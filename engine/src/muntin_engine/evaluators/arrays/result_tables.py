@@ -53,7 +53,7 @@ def closed_tables(task: TaskPayload, closed: Closed) -> Iterator[pa.Table]:
         ModuleFailedError: A module raised an exception.
         ModuleContractError: A module's results are not of the type that its class declares.
     """
-    place, windows, keys, values = closed
+    place, windows, keys, values, _ = closed
     starts, ends, changes, at = windows.low, windows.high, dict[str, pa.Array](), partial(_key_and_window, task, closed)
     if EVENT_ID in windows.parts:
         results = windows.parts[ROWS].table
@@ -63,10 +63,8 @@ def closed_tables(task: TaskPayload, closed: Closed) -> Iterator[pa.Table]:
     elif values is None:
         output = form_columns(task, windows, at)
     else:
-        made = ModuleResults(task, values, at)
-        output = made.column
-        if made.counts is not None:
-            of_row, _ = expanded(made.counts)
+        output, of_row = _state_columns(task, closed, values, at)
+        if of_row is not None:
             starts, ends, keys = starts[of_row], ends[of_row], keys.take(pa.array(of_row))
     columns = [keys.column(name) for name in task.key_names]
     yield from extent_tables(task, place, starts, ends, columns, output, changes)
@@ -88,6 +86,23 @@ def form_table(task: TaskPayload, closed: Closed) -> pa.Table:
 def _key_and_window(task: TaskPayload, closed: Closed, row: int) -> tuple[Key, Window]:
     key = tuple(closed.keys.column(name)[row].as_py() for name in task.key_names)
     return key, Window(int(closed.windows.low[row]), int(closed.windows.high[row]))
+
+
+def _state_columns(
+    task: TaskPayload, closed: Closed, values: Sequence[list[Any]], at: At
+) -> tuple[Output, IntArray | None]:
+    """Return the function that makes a result column, and the window of each of its rows; None if each has one."""
+    results = ModuleResults(task, values, lambda result: at(int(np.flatnonzero(closed.results == result)[0])))
+    of_row, taken = None, closed.of
+    if results.counts is not None:
+        of_row, number = expanded(results.counts[closed.results])
+        taken = (np.cumsum(results.counts) - results.counts)[closed.results[of_row]] + number
+
+    def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        column = results.column(place, field, arrow_type)
+        return column if taken is None else column.take(pa.array(taken))
+
+    return output, of_row
 
 
 def form_columns(task: TaskPayload, windows: StretchTable, at: At) -> Output:

@@ -24,16 +24,23 @@ class Closed(NamedTuple):
         windows: They, from their starts to their ends in ticks, with their merged states.
         keys: A row of keys for each.
         values: The results of modules that keep Python states, module by module; None of forms.
+        of: The place of each window's result among these; None where each window has the one at its own.
     """
 
     place: int
     windows: StretchTable
     keys: pa.Table
     values: Sequence[list[Any]] | None = None
+    of: IntArray | None = None
 
     def window_count(self) -> int:
         """Return the number of windows of keys."""
         return len(self.windows)
+
+    @property
+    def results(self) -> IntArray:
+        """The place of each window's result."""
+        return np.arange(len(self.windows)) if self.of is None else self.of
 
 
 def form_results(form: BoundForm, place: int, windows: StretchTable) -> Array:

@@ -91,18 +91,14 @@ class SessionStore:
         """Return what becomes of rows: one partial state for each session, or for each event that is cut."""
         if self._is_cut:
             return rows
-        found = sessions_of(rows)
-        with self._entries.located(found.keys, found.lows, found.highs):
-            return self._entries.lift(rows, found)
+        return self._entries.lift(rows, sessions_of(rows))
 
     def _fuse(self, pieces: Sequence[StretchTable]) -> StretchTable:
         """Return one partial state for each session; those of the first piece may be changed."""
         if len(pieces) == 1:
             return pieces[0]
         joined = concat(pieces)
-        found = sessions_of(joined)
-        with self._entries.located(found.keys, found.lows, found.highs):
-            return joined.reduce(found.codes, found.keys, found.lows, found.highs)
+        return self._entries.merge(joined, sessions_of(joined))
 
 
 def _since(rows: StretchTable, watermark: int) -> StretchTable:

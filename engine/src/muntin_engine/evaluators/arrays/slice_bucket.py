@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, output_watermark
+from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.slice_store import Delta, SliceStore
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.bucket_state import NEVER, BucketState, random_version
@@ -19,13 +20,11 @@ from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.state.log import StateLog, StoredEntry
 
-Output = TypeVar("Output")
-
 _SAID: Final = ProgressTracker()
 
 
 @dataclass(frozen=True, slots=True)
-class SliceResult(Generic[Output]):
+class SliceResult:
     """The output of a bucket for a batch.
 
     Attributes:
@@ -39,7 +38,7 @@ class SliceResult(Generic[Output]):
         before: The watermark that the input had before the batch, by which rows are late.
     """
 
-    output: Sequence[Output]
+    output: Sequence[Closed]
     accepted: int
     late: int
     progress: Progress
@@ -49,7 +48,7 @@ class SliceResult(Generic[Output]):
     before: int = EARLIEST
 
 
-class SliceBucket(Generic[Output]):
+class SliceBucket:
     """Evaluates final results over slices for many keys.
 
     Cost: two state calls for a batch that brings the bucket nothing and closes none of its windows. Otherwise one
@@ -60,7 +59,7 @@ class SliceBucket(Generic[Output]):
     def __init__(  # noqa: PLR0913, PLR0917  # what a bucket is made of
         self,
         grids: Sequence[Grid],
-        make_store: Callable[[], SliceStore[Any, Output]],
+        make_store: Callable[[], SliceStore[Any]],
         cells: Cells,
         codec: Codec,
         compatibility: Compatibility,
@@ -87,9 +86,7 @@ class SliceBucket(Generic[Output]):
         self._tracker = tracker
         self._state = partial(BucketState, cells, codec, compatibility, kept, name, make_version)
 
-    def process(
-        self, blobs: Iterable[bytes], arrived: Progress, observed: Iterable[Observation] = ()
-    ) -> SliceResult[Output]:
+    def process(self, blobs: Iterable[bytes], arrived: Progress, observed: Iterable[Observation] = ()) -> SliceResult:
         """Take in a micro-batch.
 
         Args:
@@ -123,7 +120,7 @@ class SliceBucket(Generic[Output]):
         held = HeldState(state.write())
         return SliceResult(output, taken.accepted, taken.late, now, taken.keys, held, first_open, watermark)
 
-    def output_watermark(self, result: SliceResult[Output], *, at_end: bool) -> int:
+    def output_watermark(self, result: SliceResult, *, at_end: bool) -> int:
         """Return the tick before which no later result of the bucket has a sync time.
 
         Args:
@@ -144,20 +141,20 @@ class SliceBucket(Generic[Output]):
         """Return the first slice that is part of an open window."""
         return min(grid.first_live(first) for grid, first in zip(self._grids, opened, strict=True))
 
-    def _first_open(self, store: SliceStore[Any, Output]) -> int:
+    def _first_open(self, store: SliceStore[Any]) -> int:
         """Return the least start of an open window, where windows are those of single keys."""
         del store
         return INFINITY
 
     def _close(
-        self, store: SliceStore[Delta, Output], before: Sequence[int], after: Sequence[int], horizon: int
-    ) -> Iterator[Output]:
+        self, store: SliceStore[Delta], before: Sequence[int], after: Sequence[int], horizon: int
+    ) -> Iterator[Closed]:
         for place, (grid, first, last) in enumerate(zip(self._grids, before, after, strict=True)):
             upto = min(last, grid.windows.first_unbegun(horizon))
             if upto > first:
                 yield from store.close(place, first, upto)
 
-    def _read(self, entries: Sequence[StoredEntry], *, first_live: int) -> SliceStore[Any, Output]:
+    def _read(self, entries: Sequence[StoredEntry], *, first_live: int) -> SliceStore[Any]:
         """Return the store of some entries as it was, without what has ended but shares an entry with what lives."""
         store = self._make_store()
         for entry in entries:
@@ -165,9 +162,7 @@ class SliceBucket(Generic[Output]):
         store.forget(first_live)
         return store
 
-    def _append(
-        self, log: StateLog, store: SliceStore[Delta, Output], delta: Delta | None, opened: Sequence[int]
-    ) -> None:
+    def _append(self, log: StateLog, store: SliceStore[Delta], delta: Delta | None, opened: Sequence[int]) -> None:
         """Drop the entries that are dead, and write what a batch brought."""
         first_live = self._first_live(opened)
         log.forget(first_live)

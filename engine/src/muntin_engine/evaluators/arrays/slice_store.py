@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.state.log import Entry, StoredEntry
 
 Delta = TypeVar("Delta")
-Output = TypeVar("Output", covariant=True)
 
 
 class Taken(NamedTuple, Generic[Delta]):
@@ -27,7 +27,7 @@ class Taken(NamedTuple, Generic[Delta]):
     keys: int
 
 
-class SliceStore(Protocol[Delta, Output]):
+class SliceStore(Protocol[Delta]):
     """The partial states of one bucket, by key and slice, in memory.
 
     All of it can be made anew from the entries it wrote: `restore` of every entry that is still in the log gives an
@@ -42,7 +42,7 @@ class SliceStore(Protocol[Delta, Output]):
         """Merge an entry; what an older schema version wrote is upgraded."""
         ...
 
-    def close(self, place: int, first: int, last: int) -> Sequence[Output]:
+    def close(self, place: int, first: int, last: int) -> Sequence[Closed]:
         """Return the results of the windows from `first` up to but not including `last` that have members.
 
         Args:

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from muntin import Axis, Window
-from muntin.axis import AnyAxis
+from muntin import Window
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.calls import RUNNING
-from muntin_engine.core.changes import Key
-from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.errors import StateError
-from muntin_engine.evaluators.arrays.coding import distinct, stable_order
+from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.evaluators.arrays.coding import distinct, expanded
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries
-from muntin_engine.evaluators.arrays.fusing import Sessions
-from muntin_engine.evaluators.arrays.lifting import NO_KEYS, python_values
-from muntin_engine.evaluators.arrays.states import States
-from muntin_engine.evaluators.arrays.stretch_table import ROWS, STATE, Part, StretchTable
+from muntin_engine.evaluators.arrays.held_partials import HeldPartials, in_ticks
+from muntin_engine.evaluators.arrays.results import Closed
+from muntin_engine.evaluators.arrays.state_modules import At, StateModules, located, whereabouts
+from muntin_engine.evaluators.arrays.state_windows import StateWindows
+from muntin_engine.evaluators.arrays.stretch_table import ROWS, Groups, StretchTable, alike
 from muntin_engine.evaluators.arrays.wire import from_blob, to_blob
-from muntin_engine.evaluators.slices.modules import ModuleCallError, SlicedModule
-from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import is_outdated
 from muntin_engine.state.log import Entry, StoredEntry
-from muntin_engine.state.unstorable import find_unstorable, unstorable
-from muntin_engine.state.value_columns import ValueColumn
 
 ENTRY_STATES: Final = 1 << 14
 """Most states of a module in an entry."""
@@ -37,99 +29,80 @@ ENTRY_STATES: Final = 1 << 14
 class StateEntries(Entries):
     """Reads and writes Python states, several modules to a stretch.
 
-    Cost: for each module, `create_state` and `add_events` once per session that a batch has rows of; `combine` once
-    more where that session was there before; `compute_result` once per session. A few passes over arrays besides, and
-    the rows of a batch as Python values.
+    What arrives are states of slices, or the rows of sessions.
+
+    Cost: `combine` once for each state of a stretch that was there before; otherwise that of `StateModules` and
+    `StateWindows`, and a few passes over arrays.
     """
 
-    def __init__(
-        self,
-        bindings: Sequence[Binding],
-        codec: Codec,
-        axis: AnyAxis = Axis.TICKS,
-        values_of: Callable[[pa.Array], list[Any]] = python_values,
-    ) -> None:
+    def __init__(self, modules: StateModules, grids: Sequence[Grid] = ()) -> None:
         """Read and write for the modules of a query.
 
         Args:
-            bindings: The modules; they see neither times nor windows.
-            codec: Knows the records in which states come.
-            axis: What ticks measure; only messages depend on it.
-            values_of: Returns the values of an input column.
-
-        Raises:
-            ModuleDefinitionError: A module does not define `combine`.
+            modules: The modules.
+            grids: The slices of the query; none of sessions.
         """
         super().__init__()
-        self._modules = tuple(map(SlicedModule, bindings))
-        self._codec = codec
-        self._axis = axis
-        self._values_of = values_of
+        self._modules = modules
+        self._windows = [StateWindows(modules, grid, self.keys) for grid in grids if isinstance(grid, SliceGrid)]
 
     def arrived(self, blob: bytes) -> Decoded:
-        """Return the rows that the map side sent."""
-        return self._coded(*from_blob(blob, {})[:2])
+        """Return what the map side sent."""
+        found = self._coded(*from_blob(blob, {}))
+        if not self._windows:
+            return found
+        batch = self._with_states(found.batch, found.packed) if found.packed else replace(found.batch, parts={})
+        if len(distinct(found.codes)[0]) < len(found.codes):  # keys that differ as bytes may be equal
+            batch = self.merge(batch, alike(batch))
+        return Decoded(found.codes, batch)
 
-    def lift(self, rows: StretchTable, found: Sessions) -> StretchTable:
+    def lift(self, rows: StretchTable, groups: Groups) -> StretchTable:
         """Return the states of sessions, each with its rows added in one call."""
-        size = len(found.keys)
-        order = stable_order(found.codes, size)
-        of_rows = rows.parts[ROWS].take(order).table if ROWS in rows.parts else pa.table({})
-        columns = [self._values_of(column.combine_chunks()) for column in of_rows.columns]
-        counts = np.bincount(found.codes, minlength=size)
-        bounds = [0, *np.cumsum(counts).tolist()]
-        parts, locate = {}, RUNNING.locate
-        for place, module in enumerate(self._modules):
-            RUNNING.many(module.label, locate)
-            states = module.add_groups(module.create_states(size), module.payloads(columns, len(rows)), bounds)
-            parts[Part(place, STATE)] = States.of(module, states, size)
-        return StretchTable(found.keys, found.lows, found.highs, counts, parts)
+        table, counts = rows.parts[ROWS].table if ROWS in rows.parts else pa.table({}), np.bincount(groups.codes)
+        inputs = [column.combine_chunks() for column in table.columns]
+        parts = self._modules.lift(inputs, groups.codes, counts, self._at(groups))
+        return StretchTable(groups.keys, groups.low, groups.high, counts, parts)
+
+    def merge(self, batch: StretchTable, groups: Groups) -> StretchTable:
+        """Return each group of states combined; the first of a group may be changed."""
+        with located(self._at(groups)):
+            return batch.reduce(groups)
 
     def results(self, ended: StretchTable) -> list[list[Any]]:
         """Return the results of each module; of an operator, the list of rows of each window."""
-        with self.located(ended.keys, ended.low, ended.high):
-            found, locate = [], RUNNING.locate
-            for place, module in enumerate(self._modules):
-                RUNNING.many(module.label, locate)
-                found.append(module.results(ended.parts[Part(place, STATE)].objects.tolist()))
-            return found
+        at = whereabouts(self.keys, ended.keys, lambda place: Window(int(ended.low[place]), int(ended.high[place])))
+        return self._modules.results(ended, at)
 
-    @contextmanager
-    def located(self, keys: IntArray, low: IntArray, high: IntArray) -> Iterator[None]:
-        """Let a failure, and a watchdog, tell of which session a call is, by its place.
+    def close(self, held: HeldPartials, place: int, first: int, last: int) -> Iterator[Closed]:
+        """Yield windows with the results of their modules."""
+        windows = self._windows[place]
+        coming = held.settle(*windows.coming(first, last))
+        if coming is None:
+            return
+        runs = windows.close(coming, first, last)
+        if len(runs.keys):
+            run, number = expanded(runs.lasts - runs.firsts)
+            low, high = in_ticks(windows.grid.windows, runs.firsts[run] + number)
+            table = StretchTable(runs.keys[run], low, high, np.ones(len(run), np.int64), {})
+            yield Closed(place, table, self.keys.take(table.keys), runs.values, run)
 
-        Raises:
-            ModuleFailedError: A module raised an exception.
-        """
-
-        def at(place: int) -> tuple[Key, Window]:
-            row = self.keys.take(keys[place : place + 1])
-            key = tuple(row.column(name)[0].as_py() for name in row.column_names if name != NO_KEYS)
-            return key, Window(int(low[place]), int(high[place]))
-
-        RUNNING.locate = at
-        try:
-            yield
-        except ModuleCallError as failure:
-            raise failure.located(*at(failure.place)) from failure.__cause__
+    def renumber(self, places: IntArray) -> None:
+        """Give each key its new code."""
+        for windows in self._windows:
+            windows.renumber(places)
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""
-        keys, batch, packed = from_blob(entry.data, {})
-        batch = self._coded(keys, batch).batch
-        parts: dict[Part, States] = {}
-        with self.located(batch.keys, batch.low, batch.high):
-            locate = RUNNING.locate
-            for place, module in enumerate(self._modules):
-                version = None if entry.schema_version is None else entry.schema_version.versions[place]
-                if version is None or not is_outdated(module.module, version):
-                    states = self._codec.unpack(packed[place])
-                else:
-                    RUNNING.many(module.label, locate)
-                    states = module.upgrade(self._codec.reading_fields().unpack(packed[place]), version)
-                parts[Part(place, STATE)] = States.of(module, states, len(batch))
-        self._saw(len(entry.data), len(batch))
-        return StretchTable(batch.keys, batch.low, batch.high, batch.weight, parts)
+        found = self._coded(*from_blob(entry.data, {}))
+        self._saw(len(entry.data), len(found.batch))
+        return self._with_states(found.batch, found.packed, entry)
+
+    def _with_states(
+        self, bare: StretchTable, packed: Sequence[bytes], entry: StoredEntry | None = None
+    ) -> StretchTable:
+        version = None if entry is None else entry.schema_version
+        parts = self._modules.unpack(packed, len(bare), version, self._at(bare))
+        return StretchTable(bare.keys, bare.low, bare.high, bare.weight, parts)
 
     def _written(self, live: StretchTable, packed: Sequence[bytes]) -> Iterator[Entry]:
         assert not packed, "states lie there"
@@ -139,9 +112,8 @@ class StateEntries(Entries):
     def _cut(self, some: StretchTable) -> Iterator[Entry]:
         """Yield states as an entry, or as several if it were huge."""
         codes, places = distinct(some.keys)
-        packed = [self._pack(place, module, some) for place, module in enumerate(self._modules)]
         bare = StretchTable(places, some.low, some.high, some.weight, {})
-        data = to_blob(self.keys.take(codes), bare, packed)
+        data = to_blob(self.keys.take(codes), bare, self._modules.pack(some.parts, self._at(some)))
         if len(data) > ENTRY_BYTES and len(some) > 1:
             half = len(some) // 2
             yield from self._cut(some.take(slice(0, half)))
@@ -149,16 +121,9 @@ class StateEntries(Entries):
         else:
             yield Entry(int(some.low.min()), int(some.high.max()), data)
 
-    def _pack(self, place: int, module: SlicedModule, some: StretchTable) -> bytes:
-        states = some.parts[Part(place, STATE)].objects.tolist()
-        try:
-            return self._codec.pack(ValueColumn(states))
-        except StateError as error:
-            found = find_unstorable(states, self._codec)
-            if found is None:
-                raise
-            with self.located(some.keys, some.low, some.high):
-                assert RUNNING.locate is not None
-                key, window = RUNNING.locate(found[0])
-            spelled = self._axis.spell_interval(window.start, window.end)
-            raise unstorable(module.module, "a state", key, spelled, found[1]) from error
+    def _at(self, stretches: StretchTable | Groups) -> At:
+        def window(place: int) -> Window:
+            low, high = int(stretches.low[place]), int(stretches.high[place])
+            return self._windows[0].grid.extent(low) if self._windows else Window(low, high)
+
+        return whereabouts(self.keys, stretches.keys, window)

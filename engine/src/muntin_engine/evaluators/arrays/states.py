@@ -12,7 +12,7 @@ import numpy.typing as npt
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.evaluators.arrays.coding import first_places
-from muntin_engine.evaluators.slices.modules import ModuleCallError, SlicedModule, State
+from muntin_engine.evaluators.arrays.state_module import ModuleCallError, State, StateModule
 
 Objects: TypeAlias = npt.NDArray[np.object_]
 """n states of one module."""
@@ -27,11 +27,11 @@ class States:
         objects: The states.
     """
 
-    module: SlicedModule
+    module: StateModule
     objects: Objects
 
     @classmethod
-    def of(cls, module: SlicedModule, states: Iterable[State], count: int) -> States:
+    def of(cls, module: StateModule, states: Iterable[State], count: int) -> States:
         """Return states, whatever they are; NumPy would look into lists."""
         return cls(module, np.fromiter(states, np.object_, count))
 

@@ -35,6 +35,22 @@ ROWS: Final = Part(-1, "rows")
 """The part that is the columns of rows, as they came."""
 
 
+class Groups(NamedTuple):
+    """The groups of stretches that are to be merged into one each.
+
+    Attributes:
+        codes: For each stretch the number of its group.
+        keys: The key of each group.
+        low: Where each group starts.
+        high: Where it ends; the very array `low` where each is one place.
+    """
+
+    codes: IntArray
+    keys: IntArray
+    low: IntArray
+    high: IntArray
+
+
 def parts_of(forms: Sequence[BoundForm]) -> dict[Part, Component]:
     """Return the parts of partial states, in a fixed order."""
     found: dict[Part, Component] = {}
@@ -111,13 +127,12 @@ class StretchTable:
         found = self.parts.get(Part(form, PAYLOADS))
         return self.weight if found is None else found.array
 
-    def reduce(self, codes: IntArray, keys: IntArray, low: IntArray, high: IntArray) -> StretchTable:
-        """Return what has the same code merged, given the key and the stretch of each code."""
-        size = len(keys)
+    def reduce(self, groups: Groups) -> StretchTable:
+        """Return each group merged."""
+        codes, size = groups.codes, len(groups.keys)
         weight = reduce_codes(COUNTED, codes, size, self.weight)
-        return StretchTable(
-            keys, low, high, weight, {part: values.reduce(codes, size) for part, values in self.parts.items()}
-        )
+        parts = {part: values.reduce(codes, size) for part, values in self.parts.items()}
+        return StretchTable(groups.keys, groups.low, groups.high, weight, parts)
 
 
 _NO_NUMBERS: Final[IntArray] = np.empty(0, np.int64)
@@ -148,10 +163,10 @@ def concat(batches: Sequence[StretchTable]) -> StretchTable:
     return StretchTable(keys, low, high, weight, parts)
 
 
-def merge_alike(batch: StretchTable) -> StretchTable:
-    """Return one partial state per stretch and key, in the order of stretches and then of keys."""
+def alike(batch: StretchTable) -> Groups:
+    """Return the groups of what is of the same key and stretch, in the order of stretches and then of keys."""
     if not len(batch):
-        return batch
+        return Groups(batch.keys, batch.keys, batch.low, batch.high)
     places, count = compress(*number(batch.low))
     if not batch.are_points:
         highs, more = compress(*number(batch.high))
@@ -160,7 +175,12 @@ def merge_alike(batch: StretchTable) -> StretchTable:
     codes, size = compress(places * keys + batch.keys, product(count, keys))
     first = first_places(codes, size)
     low = batch.low[first]
-    return batch.reduce(codes, batch.keys[first], low, low if batch.are_points else batch.high[first])
+    return Groups(codes, batch.keys[first], low, low if batch.are_points else batch.high[first])
+
+
+def merge_alike(batch: StretchTable) -> StretchTable:
+    """Return one partial state per stretch and key, in the order of stretches and then of keys."""
+    return batch.reduce(alike(batch))
 
 
 def _values(batch: StretchTable, part: Part) -> Values:

@@ -156,7 +156,7 @@ def pair_query(condition: Condition | None = None) -> ArrayQuery:
 
 def pair_tables(task: TaskPayload, pairs: Closed) -> Iterator[pa.Table]:
     """Yield pairs as tables of the query's result schema; the end of one that never ends is null."""
-    join, (_, windows, keys, _) = task.plan.join, pairs
+    join, (_, windows, keys, *_) = task.plan.join, pairs
     assert join is not None, "the planner gives it joins alone"
     sides = [windows.parts[part].table for part in SIDES]
     columns = [keys.column(name) for name in task.key_names]

@@ -152,7 +152,7 @@ class RevisedStore(ArrayStore):
             is_over = self._windows.are_over(taken.changed, self._live, until)
             entries += self._written(taken.changed.where(~is_over | taken.is_stored), serial)
         if self._results_of is not None:
-            for _, changes, _, _ in output:
+            for _, changes, *_ in output:
                 entries += self._written(changes.where(changes.high > until), serial)
         else:
             closed = sum(map(Closed.window_count, output))

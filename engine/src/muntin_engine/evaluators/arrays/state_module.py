@@ -1,4 +1,4 @@
-"""Calling a module for many keys at once."""
+"""A module that keeps Python states, called for many keys at once."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from muntin.errors import ModuleDefinitionError, ModuleFailedError
 from muntin.modules import SupportsCombine, SupportsDeduct
 from muntin.safe_text import safe_cause
 from muntin_engine.core.calls import Call, Locals, describe_calls
+from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.skipping import SKIPPED, Present
-from muntin_engine.evaluators.slices.key_names import key_of
 
 State: TypeAlias = Any
 """A module's own state."""
@@ -23,7 +23,7 @@ _ABSENT: Final = object()
 
 
 class ModuleCallError(Exception):
-    """A module raised an exception, which is the cause of this one. It never leaves evaluation over slices.
+    """A module raised an exception, which is the cause of this one. It never leaves evaluation on arrays.
 
     Attributes:
         place: Which group, of those that the method was called for.
@@ -35,16 +35,16 @@ class ModuleCallError(Exception):
         self._module = module
         self._method = method
 
-    def located(self, name: Hashable, window: Window) -> ModuleFailedError:
+    def located(self, key: Key, window: Window) -> ModuleFailedError:
         """Return the error that tells the query writer where the module failed."""
         cause = self.__cause__ or self
-        found = ModuleFailedError(self._module.name, self._module.version, key_of(name), window, self._method, cause)
+        found = ModuleFailedError(self._module.name, self._module.version, key, window, self._method, cause)
         found.__cause__ = cause
         return found
 
 
-class SlicedModule:
-    """An incremental module with `combine`, as evaluation over slices calls it.
+class StateModule:
+    """An incremental module with `combine`, as evaluation on arrays calls it.
 
     States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
     second stays as it is. Methods for many keys measure themselves; who calls the others many times in a row measures
@@ -200,16 +200,16 @@ def _known(function: Callable[..., Any], method: str, filled: str = "") -> None:
     describe_calls(function, describe)
 
 
-_known(SlicedModule.create_state, "create_state")
-_known(SlicedModule.create_states, "create_state", "states")
-_known(SlicedModule.add_groups, "add_events", "after")
-_known(SlicedModule.combine_into, "combine", "place")
-_known(SlicedModule.upgrade, "upgrade_state", "after")
-_known(SlicedModule.combine, "combine")
-_known(SlicedModule.merged, "combine")
-_known(SlicedModule.deduct, "deduct")
-_known(SlicedModule.result, "compute_result")
-_known(SlicedModule.results, "compute_result", "results")
+_known(StateModule.create_state, "create_state")
+_known(StateModule.create_states, "create_state", "states")
+_known(StateModule.add_groups, "add_events", "after")
+_known(StateModule.combine_into, "combine", "place")
+_known(StateModule.upgrade, "upgrade_state", "after")
+_known(StateModule.combine, "combine")
+_known(StateModule.merged, "combine")
+_known(StateModule.deduct, "deduct")
+_known(StateModule.result, "compute_result")
+_known(StateModule.results, "compute_result", "results")
 
 
 def _column_of(select: Callable[[object], object]) -> int | None:

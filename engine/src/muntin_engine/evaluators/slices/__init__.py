@@ -1,1 +1,0 @@
-"""The sliced evaluator: Python states per key and slice."""
