@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from muntin import INFINITY, ClipPolicy, Event, OutputContract, TimestampPolicy, Window, tumbling
+from muntin import INFINITY, ClipPolicy, Event, TimestampPolicy, Window, tumbling
 from muntin.errors import PolicyError
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import HoppingWindows
@@ -102,11 +102,6 @@ def test_one_tick_of_reach_less_would_lose_a_first_and_is_refused() -> None:
     alone: FollowedBy[str] = FollowedBy(7)
     lost = alone.compute_result([Event(10, 12, Step("b"))], Window(10, 20))  # all that is a member then
     assert not lost
-
-
-def test_starts_must_be_seen_as_they_are_and_output_is_time_bound() -> None:
-    assert FollowedBy.accepted_clips == {ClipPolicy.NONE, ClipPolicy.RIGHT}
-    assert FollowedBy.contract is OutputContract.TIME_BOUND
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
-from random import Random
 from typing import Any
 
 import pytest
@@ -135,17 +134,6 @@ def test_a_head_between_two_level_shoulders_is_found() -> None:
     # 0 1 2 3 4 5 6
     #   [--------)
     assert find(HeadAndShoulders(), points(*HEAD)) == [(1, 6, Formation(5.0, 8.0, 5.0, 3.0))]
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_a_formation_does_not_depend_on_the_order_of_arrival(seed: int) -> None:
-    samples, script = points(*HEAD), Script()
-    Random(seed).shuffle(samples)
-    for sample in samples:
-        script = script.point(sample.start, sample.start, sample.payload)
-    query = WindowedQuery(tumbling(20), [Computation(HeadAndShoulders())], ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
-    (row,) = script.close().run(query)[None]
-    assert (row.start, row.end, row.value) == (1, 6, Formation(5.0, 8.0, 5.0, 3.0))
 
 
 @pytest.mark.parametrize(

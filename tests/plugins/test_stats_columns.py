@@ -181,12 +181,6 @@ def test_a_sum_of_ints_of_any_size_is_exact(values: list[int]) -> None:
     assert results_at_once(form, [values, [1], [MOST], [LEAST]]) == [sum(values), 1, MOST, LEAST]
 
 
-def test_sums_of_ints_and_of_floats_can_be_taken_back() -> None:
-    assert all(component.has_inverse for component in form_of(Sum(), int).components().values())
-    assert all(component.is_exact for component in form_of(Sum(), float).components().values())
-    assert all(component.is_exact for component in form_of(Average(), float).components().values())
-
-
 @pytest.mark.parametrize(
     ("low", "high"), [(1.0, inf), (-inf, 1.0), (-inf, inf), (inf, inf), (-1.7e308, 1.7e308), (1.0, nan)]
 )

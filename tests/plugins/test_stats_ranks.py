@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin_stats import DistinctCount, Max, Median, Min, Mode, Place, Quantile, Ranked, TopBy, TopK
-from muntin_stats.ranking import Ranking
 
 
 def result(module: Any, payloads: Sequence[Any], removed: Sequence[Any] = ()) -> Any:
@@ -91,21 +90,6 @@ def test_a_quantile_next_to_an_infinity_is_one() -> None:
 def test_a_quantile_next_to_nan_is_nan() -> None:
     assert isnan(result(Quantile(0.5), [1.0, nan]))
     assert result(Quantile(0.0), [1.0, nan]) == 1.0
-
-
-def test_a_quantile_forgets_what_is_removed() -> None:
-    assert result(Median(), [1.0, 1.0, 5.0, nan, None, 9.0], removed=[1.0, nan, None]) == 5.0
-    assert result(Median(), [1.0], removed=[1.0]) is None
-
-
-@pytest.mark.parametrize("gone", [1, 3, 50, 99])
-def test_few_and_many_are_removed_alike(gone: int) -> None:
-    random = Random(gone)
-    values = [float(random.randrange(20)) for _ in range(100)]
-    ranking = Ranking()
-    ranking.add(values)
-    ranking.remove(values[:gone])
-    assert ranking == Ranking(sorted(values[gone:]))
 
 
 def test_a_mode_is_the_most_frequent_value_and_of_several_the_smallest() -> None:

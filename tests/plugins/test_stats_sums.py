@@ -146,10 +146,6 @@ def test_a_trend_through_fewer_than_two_distinct_x_is_null(points: list[Point | 
     assert result(LinearTrend(), points) is None
 
 
-def test_a_trend_is_null_again_when_all_but_one_point_are_removed() -> None:
-    assert result(LinearTrend(), [Point(0.1, 1.0), Point(0.3, 5.0)], removed=[Point(0.3, 5.0)]) is None
-
-
 def test_a_trend_is_nan_while_a_coordinate_is() -> None:
     points = [Point(0.0, 0.0), Point(2.0, 1.0), Point(nan, 0.0)]
     assert isnan(result(LinearTrend(), points))

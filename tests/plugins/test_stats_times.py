@@ -56,21 +56,10 @@ def test_a_member_by_reach_that_lies_before_the_window_is_left_out() -> None:
     assert run(script, windows, TimeWeightedAverage())[:3] == [(0, 10, 1.6), (10, 20, 1.0), (20, 30, 0.5)]
 
 
-def test_an_average_over_time_is_exact_and_can_be_undone() -> None:
-    average, big, small = TimeWeightedAverage(), Event(0, 10, 1e16), Event(0, 10, 0.1)
-    state = average.add_events(average.create_state(WINDOW), [big, small], WINDOW)
-    state = average.remove_events(state, [big], WINDOW)
-    assert average.compute_result(state, WINDOW) == 0.1
-
-
 def test_what_is_not_finite_decides_the_average() -> None:
     assert result(TimeWeightedAverage(), [Event(0, 1, inf), Event(1, 10, 1.0)]) == inf
     assert isnan(result(TimeWeightedAverage(), [Event(0, 1, inf), Event(1, 10, -inf)]))
     assert isnan(result(TimeWeightedAverage(), [Event(0, 1, nan)]))
-
-
-def test_only_full_clipping_gives_an_average_over_the_window() -> None:
-    assert TimeWeightedAverage.accepted_clips == {ClipPolicy.FULL}
 
 
 @pytest.mark.parametrize(

@@ -165,23 +165,3 @@ def test_every_law_of_every_class_has_a_module_that_breaks_it() -> None:
     assert set(HOSTILE_FUNCTIONS) == set(laws_of(FunctionLaws))
     assert set(HOSTILE_TRIGGERS) == set(laws_of(TriggerLaws))
     assert set(HOSTILE_KINDS) == set(laws_of(WindowKindLaws))
-
-
-def test_there_is_a_laws_class_per_base_class_and_one_for_functions_triggers_windows_policies_and_refinements() -> None:
-    assert {laws._subject_type.__name__ for laws in LAWS_CLASSES} == {
-        "Aggregate",
-        "ColumnarAggregate",
-        "Function",
-        "IncrementalAggregate",
-        "IncrementalOperator",
-        "Operator",
-        "RowOperator",
-        "RowWindows",
-        "StreamOperator",
-        "Trigger",
-        "WindowKind",
-        "ProgressPolicy",
-        "ResultRefinement",
-    }
-    assert len(LAWS_CLASSES) == 13
-    assert len(MODULE_LAWS) == 121

@@ -11,8 +11,6 @@ from muntin import INFINITY, Event
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.errors import StreamError
 from muntin.testing import Boundary, KeyedChange, Script, random_stream, shuffle, split
-from muntin.testing.batches import Step
-from muntin.testing.stream_history import StreamHistory, _trail
 
 SEEDS = range(60)
 
@@ -164,32 +162,6 @@ def test_a_stream_may_be_one_batch_or_one_per_step() -> None:
     script = random_stream(3)
     assert len(list(split(script, 1, cuts=0).batches())) == 1
     assert len(list(split(script, 1, cuts=1, restarts=0).batches())) == len(script.steps)
-
-
-@pytest.mark.parametrize("early_revisions", [False, True])
-@pytest.mark.parametrize("seed", range(20))
-def test_a_change_that_fits_comes_where_ordering_all_changes_anew_puts_it(seed: int, early_revisions: bool) -> None:
-    script = shuffle(random_stream(seed, events=20, again=0.3), seed, early_revisions=early_revisions)
-    one_by_one, anew = StreamHistory(), OrdersAnew()
-    for step in script.steps:
-        one_by_one.take(step)
-        anew.take(step)
-        assert (one_by_one.accepted, one_by_one.waiting) == (anew.accepted, anew.waiting)
-
-
-class OrdersAnew(StreamHistory):
-    """Orders all changes of an event whenever one more comes."""
-
-    def take(self, step: Step) -> None:
-        if not isinstance(step, KeyedChange):
-            super().take(step)
-            return
-        assert not self._is_late(step)
-        place = (step.key, step.change.id, step.change.event.start)
-        changes = [*self._trails.get(place, ()), *self._waiting.pop(place, ()), step]
-        self._trails[place], waiting = _trail(changes)
-        if waiting:
-            self._waiting[place] = waiting
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,7 +24,7 @@ from muntin_engine.exchange import durations, task_payload
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.metrics import LEVELS, METRICS, STAGES, metrics_of
+from muntin_engine.metrics import METRICS, STAGES, metrics_of
 from muntin_engine.plan import NamedColumn
 from muntin_engine.state.cells import METADATA, MemoryCells, split, unseal
 from tests.plan.plans import input_of, plan_of
@@ -325,13 +324,6 @@ def test_a_query_declares_what_its_evaluator_can_know() -> None:
 
 def test_without_times_a_query_declares_none() -> None:
     assert not [m.name for m in metrics_of(plan_of(), is_timed=False) if "_us" in m.name or "long" in m.name]
-
-
-def test_names_of_measures_can_be_told_from_result_columns() -> None:
-    names = [metric.name for metric in METRICS]
-    assert len(set(names)) == len(names)
-    assert all(re.fullmatch(r"[a-z_]+", name) for name in names)
-    assert set(names) >= LEVELS
 
 
 def _speculative_schema() -> pa.Schema:
