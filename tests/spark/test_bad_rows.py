@@ -131,7 +131,14 @@ def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
 
     def guarded(most_held: int, when_full: str = "shed") -> Query:
         stream = events(
-            read_stream(spark, folder), key="key", id="id", start="from", end="to", change="what", new_end="new"
+            read_stream(spark, folder),
+            key="key",
+            id="id",
+            start="from",
+            end="to",
+            change="what",
+            new_end="new",
+            buckets=2,
         )
         limited = stream.shedding(most_held=most_held, when_full=when_full)
         return limited.window(tumbling(50)).aggregate(n=module(Count))

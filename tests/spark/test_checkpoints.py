@@ -120,9 +120,11 @@ def chained(stream: DataFrame, inner: Any, size: int) -> Query:
 def test_each_side_of_a_join_of_results_has_the_state_of_its_own_query(story: Story) -> None:
     def joined(left: int, right: int) -> Query:
         stream = story.grown_to(1)
-        known, other = (totals(stream, First, window=tumbling(size)).as_events(key="key") for size in (left, 5))
+        known, other = (
+            totals(stream, First, window=tumbling(size)).as_events(key="key", buckets=2) for size in (left, 5)
+        )
         longer = other.window(tumbling(right)).aggregate(total=module(First, "total"))
-        return known.join(longer.as_events(key="key"), columns={"n": "total"}, other={"m": "total"})
+        return known.join(longer.as_events(key="key", buckets=2), columns={"n": "total"}, other={"m": "total"})
 
     story.stream(joined(10, 20), story.checkpoint)
     joined(10, 20).check_checkpoint(story.checkpoint)

@@ -91,6 +91,7 @@ def test_the_input_is_as_far_as_the_least_of_its_sources(spark: SparkSession, tm
         key="key",
         at="at",
         change="change",
+        buckets=2,
         progress=ordered(),
         source="link",
         sources=["north", "south"],
@@ -125,13 +126,14 @@ def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None
         batch(mark(None, "close")),
     ]
     df = stream_of(spark, tmp_path / "stream", batches)
-    declared = events(df, key="key", at="at", change="change", progress=punctuated().with_key_punctuation())
+    columns: dict[str, Any] = {"key": "key", "at": "at", "change": "change", "buckets": 2}
+    declared = events(df, **columns, progress=punctuated().with_key_punctuation())
     outcome = run(members(declared).results(), tmp_path / "declared")
     assert by_batch(outcome.batches) == {0: [("a", 0, [1])], 2: [("b", 0, [1, 2])]}
     assert (outcome.total("late"), outcome.total("rejected")) == (1, 0)
 
     whole = spark.read.parquet(str(tmp_path / "stream"))
-    undeclared = members(events(whole, key="key", at="at", change="change")).rejected().collect()
+    undeclared = members(events(whole, **columns)).rejected().collect()
     assert [row["reason"] for row in undeclared] == ["undeclared punctuation"]
 
 
@@ -201,7 +203,7 @@ def test_ranges_that_no_row_of_punctuation_could_give_are_refused(spark: SparkSe
 def test_another_stream_may_say_how_far_this_one_is(spark: SparkSession, tmp_path: Path) -> None:
     beats = [pa.table({"sent": pa.array([12], pa.int64())}), pa.table({"sent": pa.array([22], pa.int64())})]
     rows = [batch(row(1), row(12)), batch(row(9))]
-    stream = events(stream_of(spark, tmp_path / "stream", rows), key="key", at="at")
+    stream = events(stream_of(spark, tmp_path / "stream", rows), key="key", at="at", buckets=2)
     beating = stream.with_heartbeat(stream_of(spark, tmp_path / "beats", beats), at="sent", delay=2)
     outcome = run(members(beating).results(), tmp_path / "checkpoint")
     assert by_batch(outcome.batches) == {0: [("k", 0, [1])], 1: [("k", 10, [12])]}
@@ -221,6 +223,7 @@ def test_a_silent_source_is_left_out_until_it_speaks(spark: SparkSession, tmp_pa
         key="key",
         at="at",
         change="change",
+        buckets=2,
         progress=ordered().with_idle(60),
         source="link",
         sources=["north", "south"],
