@@ -279,7 +279,7 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             Whole,
             {"columns": ID, "emit": EmitPolicy.EAGER},
             "evaluator",
-            "general: emit='eager' emits results that may change",
+            "columnar: all modules have a columnar form",
         ),
         (Members, {"window": session(9)}, "evaluator", "general: show.members 1.0.0 has no combine"),
         (Sketch, {"window": session(9)}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form for its input"),

@@ -90,7 +90,7 @@ def on_grids(random: Random) -> Scenario:
     window: Any = random.choice(GRIDS) if random.random() < 0.7 else random.choice(SHARED)
     is_one = isinstance(window, WindowSpecification)
     lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if is_one else "points"
-    emit = random.choice((EmitPolicy.FINAL, EmitPolicy.SPECULATIVE)) if lifetimes == "named" else EmitPolicy.FINAL
+    emit = random.choice(list(EmitPolicy)) if lifetimes == "named" else EmitPolicy.FINAL
     return scenario_of(random, _merging(random, window, modules, lifetimes, emit), nulls=0.2)
 
 

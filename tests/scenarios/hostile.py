@@ -155,7 +155,7 @@ def hostile(random: Random) -> Hostile:
     """Draw rows that break the rules."""
     is_columnar = random.random() < 0.6
     if is_columnar:
-        emit = random.choice((EmitPolicy.FINAL, EmitPolicy.FINAL, EmitPolicy.SPECULATIVE))
+        emit = random.choice(list(EmitPolicy))
         windows = (tumbling(8), hopping(12, 2, -5), hopping(3, 5), snapshot())
         query = Query(random.choice(windows), random.choice(list(COLUMNAR.values())), emit=emit)
     else:

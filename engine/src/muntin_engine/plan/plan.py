@@ -278,9 +278,10 @@ class Plan:
     def why_not_on_arrays(self) -> str | None:
         """The reason why all keys cannot be evaluated at once; None if they can.
 
-        Results are final, or speculative where events have ids and windows lie on a grid.
+        Results are final; or speculative, or eager, where events have ids and windows lie on a grid.
         """
-        is_corrected = self.emit is EmitPolicy.SPECULATIVE and self.is_revised and not self.is_cut_at_edges
+        is_on_grid = self.is_revised and not self.is_cut_at_edges and self.contract is not OutputContract.TIME_BOUND
+        is_corrected = self.emit in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER) and is_on_grid
         if self.early is None and self.emit is not EmitPolicy.FINAL and not is_corrected:
             return f"emit={str(self.emit)!r} emits results that may change"
         (given,) = self.inputs

@@ -82,7 +82,7 @@ def revised_query(
 
     def stage(progress: InputsProgress) -> tuple[int, ...]:
         (now,) = progress.inputs
-        return (now.watermark,) if is_final else (now.watermark, now.max_event_time)
+        return (now.watermark,) if is_final else (now.watermark, now.max_event_time, now.horizon)
 
     return ArrayQuery(
         partial(RevisedStore, query, forms, codec, None if is_final else results_of),
@@ -95,7 +95,9 @@ def revised_query(
 def windows_of(query: EvaluatorQuery) -> RevisedGrid | RevisedSnapshots:
     """Return the windows of a query, which are snapshots or lie on a grid, for a new store."""
     at_end, grid = query.timestamps is TimestampPolicy.POINT_AT_END, query.window.grid()
-    return RevisedSnapshots((), at_end=at_end) if grid is None else RevisedGrid(RangeGrid.of(grid), at_end=at_end)
+    if grid is None:
+        return RevisedSnapshots((), at_end=at_end)
+    return RevisedGrid(RangeGrid.of(grid), at_end=at_end, is_eager=query.emit is EmitPolicy.EAGER)
 
 
 class RevisedStore(ArrayStore):

@@ -47,8 +47,8 @@ class RevisedWindows(ABC):
             before: The progress before the batch.
             now: The progress after it.
             are_touched: None to emit windows when they are complete. Otherwise, for the code of each key whether rows
-                of the batch are about it: windows are emitted as soon as an event starts where they end, or later, and
-                again if they may have changed.
+                of the batch are about it: windows are emitted as soon as an event starts where they end, or later, or
+                eagerly when they begin, and again if they may have changed.
         """
 
     @abstractmethod
@@ -83,10 +83,10 @@ class RevisedGrid(RevisedWindows):
     all events have ended; never one for each window that it overlaps.
     """
 
-    def __init__(self, grid: RangeGrid, *, at_end: bool) -> None:
-        """Make them."""
+    def __init__(self, grid: RangeGrid, *, at_end: bool, is_eager: bool = False) -> None:
+        """Make them; `is_eager` says that a window is emitted as soon as it has begun."""
         super().__init__([grid], at_end=at_end)
-        self._grid = grid
+        self._grid, self._is_eager = grid, is_eager
 
     def windows(
         self, live: LiveEvents, before: Progress, now: Progress, are_touched: BoolArray | None
@@ -96,11 +96,13 @@ class RevisedGrid(RevisedWindows):
         Once the stream is closed, windows that begin at the horizon or later have no end to wait for, and no result.
         """
         windows = self._grid.windows
-        first, unbegun = windows.first_open(before.watermark), windows.first_unbegun(now.horizon)
+        first = windows.first_open(before.watermark)
         if are_touched is None:
-            yield from self._between(live, first, min(windows.first_open(now.watermark), unbegun))
+            yield from self._between(
+                live, first, min(windows.first_open(now.watermark), windows.first_unbegun(now.horizon))
+            )
             return
-        known, last = windows.first_open(before.max_event_time), min(windows.first_open(now.max_event_time), unbegun)
+        known, last = map(self._unshown, (before, now))
         yield from self._between(live, max(first, known), last)
         if are_touched.any():
             yield from self._between(live, first, min(known, last), are_touched)
@@ -135,6 +137,11 @@ class RevisedGrid(RevisedWindows):
             return watermark
         window = self._grid.windows.window(self._grid.windows.first_open(watermark))
         return window.end if self._at_end else window.start
+
+    def _unshown(self, at: Progress) -> int:
+        """Return the first window that is not emitted yet."""
+        unbegun = self._grid.windows.first_unbegun(at.horizon)
+        return unbegun if self._is_eager else min(self._grid.windows.first_open(at.max_event_time), unbegun)
 
     def _between(
         self, live: LiveEvents, first: int, last: int, of_keys: BoolArray | None = None
