@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from muntin import Window
-from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import Grid, SliceGrid
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.held_partials import in_windows
 from muntin_engine.evaluators.arrays.lifting import Rows, group_rows, key_rows
-from muntin_engine.evaluators.arrays.state_modules import At, StateModules, whereabouts
+from muntin_engine.evaluators.arrays.state_modules import StateModules, whereabouts
 from muntin_engine.evaluators.arrays.states import States
 from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
 from muntin_engine.evaluators.arrays.wire import to_blob
@@ -48,10 +45,6 @@ def _lifted(modules: StateModules | None, grid: SliceGrid, rows: Rows) -> Iterat
     for bucket, start, stop in zip(buckets, starts, [*starts[1:], groups.size], strict=True):
         some = batch.take(slice(start, stop))
         first, last = groups.ends[bucket : bucket + 2]
-        packed = [] if modules is None else modules.pack(some.parts, partial(_later, at, int(start)))
+        packed = [] if modules is None else modules.pack(some.parts, at, int(start))
         bare = StretchTable(some.keys, some.low, some.low, some.weight, {})
         yield BucketBlob(int(bucket), to_blob(keys.slice(first, last - first), bare, packed))
-
-
-def _later(at: At, start: int, place: int) -> tuple[Key, Window]:
-    return at(start + place)

@@ -99,13 +99,18 @@ class StateModules:
                 found.append(module.results(windows.parts[Part(place, STATE)].objects.tolist()))
         return found
 
-    def pack(self, parts: Mapping[Part, States], at: At) -> list[bytes]:
+    def pack(self, parts: Mapping[Part, States], at: At, first: int = 0) -> list[bytes]:
         """Return the states of each module as bytes.
+
+        Args:
+            parts: The states.
+            at: Returns the key and the window of a state.
+            first: The place of the first state, as `at` counts them.
 
         Raises:
             StateError: A state is no plain data.
         """
-        return [self._pack(place, module, parts, at) for place, module in enumerate(self.modules)]
+        return [self._pack(module, parts[Part(place, STATE)], at, first) for place, module in enumerate(self.modules)]
 
     def unpack(self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, at: At) -> dict[Part, States]:
         """Undo `pack`, and upgrade what an older schema version wrote; None of the present one.
@@ -125,15 +130,15 @@ class StateModules:
                 parts[Part(place, STATE)] = States.of(module, states, count)
         return parts
 
-    def _pack(self, place: int, module: StateModule, parts: Mapping[Part, States], at: At) -> bytes:
-        states = parts[Part(place, STATE)].objects.tolist()
+    def _pack(self, module: StateModule, values: States, at: At, first: int) -> bytes:
+        states = values.objects.tolist()
         try:
             return self._codec.pack(ValueColumn(states))
         except StateError as error:
             found = find_unstorable(states, self._codec)
             if found is None:
                 raise
-            key, window = at(found[0])
+            key, window = at(first + found[0])
             spelled = self._axis.spell_interval(window.start, window.end)
             raise unstorable(module.module, "a state", key, spelled, found[1]) from error
 
