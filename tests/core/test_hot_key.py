@@ -18,8 +18,7 @@ from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.packed_windows import PackedWindows
-from muntin_engine.evaluators.general.window_entry import WindowEntry
+from muntin_engine.evaluators.general.window_entry import PackedWindows, WindowEntry
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import MOST_BYTES, KeptStores

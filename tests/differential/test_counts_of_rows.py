@@ -35,7 +35,7 @@ from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.general.lives.run import LivesBucket
 from muntin_engine.evaluators.joins.bucket import JoinBucket
-from muntin_engine.evaluators.joins.join_query import JoinQuery
+from muntin_engine.evaluators.joins.key_state import JoinQuery
 from muntin_engine.evaluators.ordered.run import RowsBucket, StreamBucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec

@@ -88,7 +88,7 @@ LAYERS = (
             in_functions=("muntin_engine.evaluators",),
             for_types=(
                 "muntin_engine.evaluators.batch",
-                "muntin_engine.evaluators.joins.join_query",
+                "muntin_engine.evaluators.joins.key_state",
                 f"{KEYED}.bucket",
                 "muntin_engine.exchange",
                 "pyarrow",

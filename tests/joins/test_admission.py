@@ -11,7 +11,7 @@ from muntin_engine.core.changes import InputChange, Key, OutputKind, Progress, R
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.joins.bucket import JoinBucket
-from muntin_engine.evaluators.joins.join_query import JoinQuery
+from muntin_engine.evaluators.joins.key_state import JoinQuery
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedInMemory
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec

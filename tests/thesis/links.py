@@ -20,7 +20,7 @@ from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.joins.bucket import JoinBucket
-from muntin_engine.evaluators.joins.join_query import JoinQuery
+from muntin_engine.evaluators.joins.key_state import JoinQuery
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.cells import MemoryCells

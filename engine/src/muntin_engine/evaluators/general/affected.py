@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.computation import ModuleComputation
-from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, union
 
 
 @dataclass(slots=True)
@@ -32,6 +32,11 @@ class Affected:
     added: list[StoredEvent] = field(default_factory=list)
     sync_time: int = INFINITY
     is_new: bool = False
+
+    @property
+    def growth(self) -> int:
+        """How many members the window gains."""
+        return len(self.added) - len(self.removed)
 
     @property
     def touches_members(self) -> bool:
@@ -165,22 +170,6 @@ class AffectedWindows:
         endless = state.events.until_after(INFINITY - 1) + were_endless
         windows = assigner.ending(endless, before.horizon, INFINITY, now.horizon)
         return [window for window in windows if window.start >= before.horizon]
-
-
-def union(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return disjoint stretches that cover the same ticks, in order.
-
-    Example:
-        >>> union([(4, 6), (0, 3), (2, 4)])
-        [(0, 6)]
-    """
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(stretches):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
 
 
 def _is_revision(before: StoredEvent | None, after: StoredEvent | None) -> bool:

@@ -9,9 +9,8 @@ from muntin_engine.core.changes import Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
-from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.closing import FinalEmission, close_windows, leave_out_closed, timer
-from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.assignment.assigner import GridAssigner
+from muntin_engine.evaluators.general.closing import Closing, Emission, FinalEmission
 from muntin_engine.evaluators.general.few_events import FewEvents, takes_few_events
 from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
@@ -23,16 +22,12 @@ from muntin_engine.evaluators.keyed.key_store import KeyStore
 from muntin_engine.state.bucket_state import Due, KeyTimer
 
 
-def _empty_assigner(query: EvaluatorQuery) -> Assigner:
-    """Return the assigner of a key that will have future events alone."""
-    return assigner_of(query.window)
-
-
 class GeneralRun(KeyedRun):
     """A micro-batch of windows that cut the axis.
 
     Attributes:
-        emission: The strategy that emits windows.
+        closing: Closes windows.
+        emission: The strategy that emits them.
     """
 
     state_class = KeyState
@@ -41,23 +36,27 @@ class GeneralRun(KeyedRun):
     def __init__(self, query: EvaluatorQuery, start: Start) -> None:
         """Begin; see `KeyedRun`."""
         super().__init__(query, start)
-        results, self._future_keys = query.once(WindowResults), query.once(_empty_assigner)
+        results, self._future_keys, self.closing = (
+            query.once(WindowResults),
+            assigner_of(query.window),
+            Closing(query),
+        )
         self.emission: Emission
         if isinstance(query.emit, EarlyEmission):
-            self.emission = TriggeredEmission(query, results, query.emit, start.signals)
+            self.emission = TriggeredEmission(query, self.closing, results, query.emit, start.signals)
         elif query.emit is EmitPolicy.FINAL:
-            self.emission = FinalEmission(query, results)
+            self.emission = FinalEmission(self.closing, results)
         else:
             self.emission = SpeculativeEmission(query, results)
         self.is_signalled = self.emission.is_signalled
         self._affected = AffectedWindows(query, results.computations) if self.emission.follows_windows else None
         self._extent = results.extent
-        (now,), (before,) = self.now, self.before
+        (intake,) = self.intakes
+        before, now = intake.before, intake.now
         self._few: FewEvents | None = None
-        is_plain = self.state_class is KeyState  # others keep more of a key than events and windows
-        if is_plain and isinstance(self.emission, FinalEmission) and query.once(takes_few_events):
-            at_end = query.timestamps is TimestampPolicy.POINT_AT_END
-            self._few = FewEvents(self, self._future_keys, self.emission, (before, now), is_at_end=at_end)
+        new = self._future_keys
+        if isinstance(new, GridAssigner) and isinstance(self.emission, FinalEmission) and takes_few_events(query, new):
+            self._few = FewEvents(self, new.copy(), self.emission, before, now)
         max_event_time = now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
         visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else now.horizon
@@ -83,7 +82,7 @@ class GeneralRun(KeyedRun):
 
     def timer_of(self, state: KeyState, now: Sequence[Progress]) -> KeyTimer:
         """Return the timer of a key, given the progress with the key's own watermark."""
-        return timer(self.query, state, now[0])
+        return self.closing.timer(state, now[0])
 
     def process_key(self, store: KeyStore[KeyState], name: bytes, work: Work) -> list[OutputChange]:
         """Evaluate a key, with its indexes unless it has a few events alone."""
@@ -114,9 +113,9 @@ class GeneralRun(KeyedRun):
         else:
             affected = self._affected.apply(state, net, since, until)
             if state.closes_out_of_order:
-                leave_out_closed(self.query, state, affected, since.watermark)
+                self.closing.leave_out(state, affected, since.watermark)
         output = self.emission.emit(key, state, affected, since, until)
-        self.result.windows_closed += close_windows(self.query, state, until.watermark)
+        self.result.windows_closed += self.closing.close(state, until.watermark)
         return output
 
     def why_unstorable(self, key: Key, state: KeyState) -> StateError | None:

@@ -7,100 +7,199 @@ A change is legal if it is not late: its sync time, the earliest tick that it ch
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import ClassVar
 
 from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy, Window
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_since
 from muntin_engine.state.bucket_state import KeyTimer
 
 
-def boundary_limit(query: EvaluatorQuery, watermark: int) -> int:
-    """Return the tick up to which no legal change can move a window's boundary.
+class Closing:
+    """Closes the windows of a query's keys."""
 
-    That is the watermark; one tick less for windows whose boundary at the watermark can still move.
+    def __init__(self, query: EvaluatorQuery) -> None:
+        self._query = query
+        self._ends_move, self._waits = query.window.ends_move, query.waits_for_ends
+        self._event_ends_move = query.event_ends_move
+        self._is_speculative = query.emit is EmitPolicy.SPECULATIVE
+        self._is_at_end = query.timestamps is TimestampPolicy.POINT_AT_END
+
+    def steps(self, state: KeyState, before: Progress, now: Progress) -> Iterable[SweptWindow]:
+        """Sweep over the windows that close now, in the state with the batch applied.
+
+        Where windows close out of order, every other window on the way comes without members. A state that slides then
+        starts anew after it, because it has not seen which events entered and left there.
+
+        Cost: constant for a key without such a window, unless windows wait for the ends of events; else one sweep over
+        the key's open events.
+        """
+        is_in_order, assigner = not state.closes_out_of_order, state.assigner
+        limit = self._limit(state, now.watermark) if is_in_order else self._boundary(now.watermark)
+        first = assigner.first_open(state.events.earliest(assigner.frontier))
+        if first is None or first.end > limit:
+            return ()
+        events = state.events.overlapping(assigner.frontier, limit)
+        steps = sweep(assigner.ending(events, EARLIEST, limit, now.horizon), events)
+        if is_in_order:
+            return steps
+        return (
+            step
+            if self.has_closed(step, now.watermark) > self.has_closed(step, before.watermark)
+            else step._replace(members={})
+            for step in steps
+        )
+
+    def has_closed(self, step: SweptWindow, watermark: int) -> bool:
+        """True if a window was closed at a watermark, where windows close out of order.
+
+        Its present members decide this for an earlier watermark too, because a closed window does not change.
+        """
+        if watermark == INFINITY:
+            return True
+        is_over = step.window.end <= self._boundary(watermark)
+        return is_over and all(event.end < watermark for event in step.members.values())
+
+    def leave_out(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
+        """Leave out affected windows that had closed at a watermark before an earlier one, and so have no entry.
+
+        No legal change alters them; but where the rank of a time says whether it opens a window, each change affects
+        all windows after it.
+        """
+        limit = self._boundary(watermark)
+        ended = [window for window in affected if window.end <= limit and not state.windows.get(window).size]
+        waiting = _movable(state, watermark) if ended else []
+        for window in ended:
+            if _is_closed(waiting, limit, window):
+                del affected[window]
+
+    def close(self, state: KeyState, watermark: int) -> int:
+        """Close windows, and drop the events that only closed windows need.
+
+        Returns:
+            The number of emitted windows that are closed now.
+        """
+        assigner, events = state.assigner, state.events
+        forgotten: list[StoredEvent] = []
+        is_closed = None
+        if state.closes_out_of_order and EARLIEST < watermark < INFINITY:
+            waiting = _movable(state, watermark)
+            forgotten += assigner.release(events, waiting, watermark)
+            state.replace(forgotten, ())
+            is_closed = partial(_is_closed, waiting, self._boundary(watermark))
+        assigner.close(self._limit(state, watermark))
+        closed = state.windows.close(assigner.frontier, watermark, is_closed) if state.windows else 0
+        may_move = self._event_ends_move and watermark != INFINITY
+        past = events.forget(assigner.frontier, (lambda event: event.end >= watermark) if may_move else None)
+        if past:
+            assigner.remove(past)
+            forgotten += past
+        if forgotten:
+            state.forgot(forgotten)
+        return closed
+
+    def timer(self, state: KeyState, now: Progress) -> KeyTimer:
+        """Return the timer of a key, with its output watermark.
+
+        The key's own watermark may be ahead of the input: a trigger that is due by it is due in any batch.
+
+        Cost: linear in the key's events, by a small constant.
+        """
+        query, assigner, events, watermark = self._query, state.assigner, state.events, now.watermark
+        times, earliest = state.waiting_times(watermark), events.earliest(assigner.frontier)
+        first = assigner.first_open(earliest)
+        if self._event_ends_move:  # events that no window needs are kept because their ends may be revised
+            times += [event.end + 1 for event in events.until_at_most(assigner.frontier)]
+        if first is not None:
+            at = first.end + self._ends_move
+            times.append(self._end_of_waiting(state, first, watermark) if self._waits and at <= watermark else at)
+        visibility = clock = max_event_time = output_watermark = INFINITY
+        if self._is_speculative:
+            visibility = assigner.next_end(events, now.max_event_time)
+        elif query.follows_open_windows and events.until_after(INFINITY - 1):
+            visibility = assigner.next_horizon(now.horizon)
+        if not self._is_at_end:
+            output_watermark = assigner.first_start(earliest)  # no window that starts before it is emitted or changes
+        elif first is not None:
+            output_watermark = first.end
+        if state.windows:
+            times += state.windows.unsettled()
+            clock, max_event_time = state.windows.wake_ups()
+            if max_event_time <= now.max_event_time:
+                max_event_time = EARLIEST
+        return KeyTimer(min(times, default=INFINITY), visibility, output_watermark, clock, max_event_time)
+
+    def _boundary(self, watermark: int) -> int:
+        """Return the tick up to which no legal change can move a window's boundary.
+
+        That is the watermark; one tick less for windows whose boundary at the watermark can still move.
+        """
+        return watermark - 1 if self._ends_move and watermark not in (EARLIEST, INFINITY) else watermark
+
+    def _limit(self, state: KeyState, watermark: int) -> int:
+        """Return the closing limit: no legal change can alter a window that ends at it or before.
+
+        A module that sees ends outside its window holds the limit back: to the start of the earliest membership of an
+        event that can still be extended. The StreamInsight paper closes a window when "every member has RE <= c"
+        (section V.F), but the watermark is strict, so an event that ends at c can still be extended. Here every member
+        has to end before c.
+        """
+        limit = self._boundary(watermark) if self._ends_move else watermark
+        if not self._waits or watermark in (EARLIEST, INFINITY):
+            return limit
+        waiting = _movable(state, watermark)
+        if not state.closes_out_of_order:
+            return min([limit, *(event.since for event in waiting)])
+        # an event between two windows is waited for by none of them
+        waiting.sort(key=by_since)
+        return next((e.since for e in waiting if state.assigner.overlapping(e.since, e.until, limit)), limit)
+
+    def _end_of_waiting(self, state: KeyState, first: Window, watermark: int) -> int:
+        """Return the least watermark that closes a window, where the first open one has ended and waits for members."""
+        past_end, waiting = int(self._ends_move), _movable(state, watermark)
+        if state.closes_out_of_order:
+            next_end = state.assigner.next_end(state.events, self._boundary(watermark))
+            return min([min(next_end, INFINITY - past_end) + past_end, *(event.end + 1 for event in waiting)])
+        return max((event.end + 1 for event in waiting if event.since < first.end), default=first.end + past_end)
+
+
+class Emission(ABC):
+    """Emits the windows of a key in a micro-batch, after its changes are applied to the indexes.
+
+    The caller then drops the state of closed windows.
+
+    Attributes:
+        follows_windows: True if it keeps an entry for each window that was emitted or has a trigger. It then gets the
+            windows that a micro-batch affects.
+        is_signalled: True if every key has work, whatever its timer says, because of a signal.
+        windows_closed: The number of windows with members that it emitted as final and keeps no entry of.
     """
-    is_movable = query.window.ends_move and watermark not in (EARLIEST, INFINITY)
-    return watermark - 1 if is_movable else watermark
 
+    follows_windows: ClassVar[bool] = True
+    is_signalled: bool = False
+    windows_closed: int = 0
 
-def closing_limit(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:
-    """Return the closing limit: no legal change can alter a window that ends at it or before.
+    @abstractmethod
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Return the net change of a key's output.
 
-    A module that sees ends outside its window holds the limit back: to the start of the earliest membership of an event
-    that can still be extended. The StreamInsight paper closes a window when "every member has RE <= c"
-    (section V.F), but the watermark is strict, so an event that ends at c can still be extended. Here every member has
-    to end before c.
-    """
-    limit = boundary_limit(query, watermark)
-    if not query.waits_for_ends or watermark in (EARLIEST, INFINITY):
-        return limit
-    waiting = movable(state, watermark)
-    if not state.closes_out_of_order:
-        return min([limit, *(event.since for event in waiting)])
-    # an event between two windows is waited for by none of them
-    waiting.sort(key=by_since)
-    return next((e.since for e in waiting if state.assigner.overlapping(e.since, e.until, limit)), limit)
-
-
-def movable(state: KeyState, watermark: int) -> list[StoredEvent]:
-    """Return the members of windows whose end a legal change can still move."""
-    return [event for event in state.events.ordered if event.end >= watermark and event.since < event.until]
-
-
-def due_limit(query: EvaluatorQuery, state: KeyState, watermark: int) -> int | None:
-    """Return the limit at which, or before which, the windows that close now end; None if none closes.
-
-    Cost: constant for a key without such a window, unless windows wait for the ends of events.
-    """
-    is_in_order = not state.closes_out_of_order
-    limit = closing_limit(query, state, watermark) if is_in_order else boundary_limit(query, watermark)
-    first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
-    return limit if first is not None and first.end <= limit else None
-
-
-def closing_steps(
-    query: EvaluatorQuery, state: KeyState, limit: int, before: int, now: Progress
-) -> Iterable[SweptWindow]:
-    """Sweep over the windows that close now.
-
-    Where windows close out of order, every other window on the way comes without members. A state that slides then
-    starts anew after it, because it has not seen which events entered and left there.
-
-    Cost: one sweep over the key's open events.
-
-    Args:
-        query: The query.
-        state: The key's state, with the batch applied.
-        limit: The `due_limit`.
-        before: The watermark before the batch.
-        now: The progress after the batch.
-    """
-    events = state.events.overlapping(state.assigner.frontier, limit)
-    steps = sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events)
-    if not state.closes_out_of_order:
-        return steps
-    return (
-        step if has_closed(query, step, now.watermark) > has_closed(query, step, before) else step._replace(members={})
-        for step in steps
-    )
-
-
-def has_closed(query: EvaluatorQuery, step: SweptWindow, watermark: int) -> bool:
-    """True if a window was closed at a watermark, where windows close out of order.
-
-    Its present members decide this for an earlier watermark too, because a closed window does not change.
-    """
-    if watermark == INFINITY:
-        return True
-    is_over = step.window.end <= boundary_limit(query, watermark)
-    return is_over and all(event.end < watermark for event in step.members.values())
+        Args:
+            key: The key.
+            state: Its state, with the micro-batch applied.
+            affected: The windows that the micro-batch affects, and those that become visible; empty unless it
+                follows windows.
+            before: The progress before the micro-batch, with the key's own watermark.
+            now: The progress after the micro-batch, likewise.
+        """
 
 
 class FinalEmission(Emission):
@@ -114,19 +213,15 @@ class FinalEmission(Emission):
 
     follows_windows = False
 
-    def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
-        self._query = query
-        self._results = results
+    def __init__(self, closing: Closing, results: WindowResults) -> None:
+        self._closing, self._results = closing, results
 
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
-        """Return the rows of the windows that close."""
-        del affected  # nothing was emitted that could change
-        limit = due_limit(self._query, state, now.watermark)
-        if limit is None:
+        """Return the rows of the windows that close; none was emitted that could change."""
+        if not (steps := self._closing.steps(state, before, now)):
             return []
-        steps = closing_steps(self._query, state, limit, before.watermark, now)
         output = self.rows_of(key, steps, state.serial)
         state.serial += len(output)
         return output
@@ -138,92 +233,15 @@ class FinalEmission(Emission):
             self.windows_closed += 1
             for row in rows:
                 serial += 1
-                output.append(OutputChange(OutputKind.INSERT, serial, step.window, row.start, row.end, row.value))
+                output.append(OutputChange(OutputKind.INSERT, serial, step.window, *row))
         return output
 
 
-def leave_out_closed(query: EvaluatorQuery, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
-    """Leave out affected windows that had closed at a watermark before an earlier one, and so have no entry any more.
-
-    No legal change alters them; but where the rank of a time says whether it opens a window, each change affects all
-    windows after it.
-    """
-    limit = boundary_limit(query, watermark)
-    ended = [window for window in affected if window.end <= limit and not state.windows.get(window).size]
-    waiting = movable(state, watermark) if ended else []
-    for window in ended:
-        if _is_closed(waiting, limit, window):
-            del affected[window]
-
-
-def close_windows(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:
-    """Close windows, and drop the events that only closed windows need.
-
-    Returns:
-        The number of emitted windows that are closed now.
-    """
-    assigner = state.assigner
-    forgotten: list[StoredEvent] = []
-    is_closed = None
-    if state.closes_out_of_order and EARLIEST < watermark < INFINITY:
-        waiting = movable(state, watermark)
-        forgotten += assigner.release(state.events, waiting, watermark)
-        state.replace(forgotten, ())
-        is_closed = partial(_is_closed, waiting, boundary_limit(query, watermark))
-    assigner.close(closing_limit(query, state, watermark))
-    closed = state.windows.close(assigner.frontier, watermark, is_closed) if state.windows else 0
-    may_move = query.event_ends_move and watermark != INFINITY
-    past = state.events.forget(assigner.frontier, (lambda event: event.end >= watermark) if may_move else None)
-    if past:
-        assigner.remove(past)
-        forgotten += past
-    if forgotten:
-        state.forgot(forgotten)
-    return closed
+def _movable(state: KeyState, watermark: int) -> list[StoredEvent]:
+    """Return the members of windows whose end a legal change can still move."""
+    return [event for event in state.events.ordered if event.end >= watermark and event.since < event.until]
 
 
 def _is_closed(waiting: Sequence[StoredEvent], limit: int, window: Window) -> bool:
     """True if a window has ended and waits for the end of no member."""
     return window.end <= limit and not any(e.since < window.end and e.until > window.start for e in waiting)
-
-
-def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
-    """Return the timer of a key, with its output watermark.
-
-    The key's own watermark may be ahead of the input: a trigger that is due by it is due in any batch.
-
-    Cost: linear in the key's events, by a small constant.
-    """
-    assigner, events, watermark = state.assigner, state.events, now.watermark
-    times = state.waiting_times(watermark)
-    earliest, past = events.earliest(assigner.frontier), events.until_at_most(assigner.frontier)
-    first = assigner.first_open(earliest)
-    output_watermark = assigner.first_start(earliest)  # no window that starts before it is emitted or changes
-    times += [event.end + 1 for event in past]  # these are kept only because their ends may be revised
-    if first is not None:
-        at = first.end + query.window.ends_move
-        is_awaited = at <= watermark and query.waits_for_ends
-        times.append(_end_of_waiting(query, state, first, watermark) if is_awaited else at)
-    visibility = INFINITY
-    if query.emit is EmitPolicy.SPECULATIVE:
-        visibility = assigner.next_end(events, now.max_event_time)
-    elif query.follows_open_windows and events.until_after(INFINITY - 1):
-        visibility = assigner.next_horizon(now.horizon)
-    if query.timestamps is TimestampPolicy.POINT_AT_END:
-        output_watermark = INFINITY if first is None else first.end
-    clock = max_event_time = INFINITY
-    if state.windows:
-        times += state.windows.unsettled()
-        clock, max_event_time = state.windows.wake_ups()
-        if max_event_time <= now.max_event_time:
-            max_event_time = EARLIEST
-    return KeyTimer(min(times, default=INFINITY), visibility, output_watermark, clock, max_event_time)
-
-
-def _end_of_waiting(query: EvaluatorQuery, state: KeyState, first: Window, watermark: int) -> int:
-    """Return the least watermark that closes a window, where the first open one has ended and waits for its members."""
-    past_end, waiting = int(query.window.ends_move), movable(state, watermark)
-    if state.closes_out_of_order:
-        next_end = state.assigner.next_end(state.events, boundary_limit(query, watermark))
-        return min([min(next_end, INFINITY - past_end) + past_end, *(event.end + 1 for event in waiting)])
-    return max((event.end + 1 for event in waiting if event.since < first.end), default=first.end + past_end)

@@ -8,17 +8,16 @@ key as they came; when a window closes, the events are read back, and those that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from itertools import chain
 from operator import add
 from typing import Any, Final, TypeAlias
 
-from muntin import EARLIEST, INFINITY, Window
+from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
+from muntin_engine.evaluators.general.assignment.assigner import GridAssigner
 from muntin_engine.evaluators.general.closing import FinalEmission
-from muntin_engine.evaluators.general.key_state import KeyState, assigner_of, few_events
+from muntin_engine.evaluators.general.key_state import KeyState, few_events
 from muntin_engine.evaluators.keyed.bucket import KeyedRun
 from muntin_engine.evaluators.keyed.computation import sweep
 from muntin_engine.evaluators.keyed.event_index import stored_event
@@ -31,67 +30,41 @@ MOST_ROWS: Final = 16
 MOST_RECORDS: Final = 8
 """The records of a key are so many at most; then they are written as one."""
 
-
 Columns: TypeAlias = Sequence[list[Any]]
 """The starts, the ends and the payloads of events."""
 
 
-def takes_few_events(query: EvaluatorQuery) -> bool:
+def takes_few_events(query: EvaluatorQuery, assigner: GridAssigner) -> bool:
     """Return True if keys of a query with final output may be evaluated from their records.
 
-    Insertions alone may come, none is filtered or shed, and each event is a member of the windows of a grid that
-    overlap it, of at least one.
+    Insertions alone may come, none is filtered or shed, no key is forgotten, and each event is a member of the windows
+    of a grid that overlap it, of at least one.
     """
-    if query.event_ends_move or query.keeps is not None or query.most_held is not None:
-        return False
-    assigner = assigner_of(query.window)
-    return isinstance(assigner, GridAssigner) and not assigner.has_gaps
+    others = query.keeps, query.most_held, query.forget_keys_after
+    return not query.event_ends_move and not assigner.has_gaps and others == (None, None, None)
 
 
 class FewEvents:
     """Evaluates the keys of a micro-batch that have a few events and get a few.
 
     Cost: for a key none of whose windows closes, packing its new rows; otherwise linear in its events.
-
     """
 
     def __init__(
-        self,
-        run: KeyedRun,
-        assigner: Assigner,
-        emission: FinalEmission,
-        progress: tuple[Progress, Progress],
-        *,
-        is_at_end: bool,
+        self, run: KeyedRun, assigner: GridAssigner, emission: FinalEmission, before: Progress, now: Progress
     ) -> None:
-        """Prepare for a batch of a query that `takes_few_events`.
-
-        Args:
-            run: The batch.
-            assigner: The assigner of a key that will have future events alone.
-            emission: Emits the windows that close.
-            progress: The progress before the batch, and after it.
-            is_at_end: True if a result lies at the end of its window.
-        """
-        before, now = progress
-        self._run, self._new_serial = run, run.metadata.serial
-        self._open, self._still_open = copy(assigner), copy(assigner)
+        """Prepare for a batch of a query that `takes_few_events`."""
+        self._run, self._new_serial, self._codec = run, run.metadata.serial, run.codec
+        self._open, self._still_open = assigner, assigner.copy()
         self._open.close(before.watermark)
         self._still_open.close(now.watermark)
-        self._codec, self._emission, self._least, self._now = run.codec, emission, before.watermark, now
-        self._is_at_end = is_at_end
+        self._emission, self._least, self._now = emission, before.watermark, now
+        self._is_at_end = run.query.timestamps is TimestampPolicy.POINT_AT_END
 
     def process(
         self, store: KeyStore[KeyState], name: bytes, key: object, rows: Sequence[InputChange]
     ) -> list[OutputChange] | None:
-        """Evaluate a key, and return its output; None, with nothing done, if that takes its indexes.
-
-        Args:
-            store: The keys of the bucket.
-            name: The encoded key.
-            key: The key.
-            rows: Its new rows.
-        """
+        """Evaluate a key, and return its output; None, with nothing done, if that takes its indexes."""
         stored, least, limit = store.find(name), self._least, self._now.watermark
         if len(rows) > MOST_ROWS or (stored is not None and not stored.has_few_events):
             return None
@@ -151,5 +124,5 @@ class FewEvents:
         return self._codec.pack([self._still_open.frontier, serial, starts, ends, len(payloads[0]), values])
 
     def _timer(self, first: Window) -> KeyTimer:
-        """Return the timer of a key by its first open window, as `closing.timer` does for any key."""
+        """Return the timer of a key by its first open window, as `Closing.timer` does for any key."""
         return KeyTimer(first.end, INFINITY, first.end if self._is_at_end else first.start)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, Self
 
-from muntin import EARLIEST, EarlyEmission, Window
+from muntin import EARLIEST, EarlyEmission, EmitPolicy, Window
 from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
@@ -14,6 +14,7 @@ from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
 from muntin_engine.evaluators.general.assignment.marked import CountAssigner, SnapshotAssigner
 from muntin_engine.evaluators.general.window_entry import TriggerState, WindowEntry
 from muntin_engine.evaluators.general.window_index import WindowIndex, by_window
+from muntin_engine.evaluators.keyed.computation import SweptWindow, sweep
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents, payloads_of
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
@@ -37,6 +38,9 @@ _STORED_WINDOW: Final = 40
 """The bytes of a window and its entry in a record, besides the result, roughly."""
 
 
+_NO_WINDOWS: Final = WindowIndex()
+"""The windows of keys of a query whose output is final, which keep none."""
+
 FEW_EVENTS_PARTS: Final = 6
 """The number of parts of a record of a few events: the frontier, the last serial number if it is the first record, the
 starts, the ends, the width and the values of events. Other records have more."""
@@ -45,6 +49,10 @@ starts, the ends, the width and the values of events. Other records have more.""
 def assigner_of(kind: WindowKind) -> Assigner:
     """Return a new assigner for the windows of one key."""
     return SPECIAL.get(type(kind), GeneralAssigner)(kind)
+
+
+def _new_assigner(query: EvaluatorQuery) -> Assigner:
+    return assigner_of(query.window)
 
 
 class KeyState(KeyEvents):
@@ -60,10 +68,13 @@ class KeyState(KeyEvents):
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         """Start a key; see `KeyEvents`."""
         super().__init__(query, serial)
-        self.assigner = assigner_of(query.window)
+        new = query.once(_new_assigner)
+        self.assigner: Assigner = new.copy() if isinstance(new, GridAssigner) else assigner_of(query.window)
         self.closes_out_of_order = query.waits_for_ends and not self.assigner.closes_in_order
-        are_all_read = query.is_time_bound or self.closes_out_of_order or isinstance(query.emit, EarlyEmission)
-        self.windows = WindowIndex(keeps_history=query.is_time_bound, packs=not are_all_read)
+        self.windows = _NO_WINDOWS
+        if query.emit is not EmitPolicy.FINAL:
+            are_all_read = query.is_time_bound or self.closes_out_of_order or isinstance(query.emit, EarlyEmission)
+            self.windows = WindowIndex(keeps_history=query.is_time_bound, packs=not are_all_read)
 
     @property
     def is_empty(self) -> bool:
@@ -110,42 +121,36 @@ class KeyState(KeyEvents):
             self.assigner.add(kept)
         self.events.replace(gone, kept)
 
+    def sweep(self, windows: Iterable[Window]) -> Iterator[SweptWindow]:
+        """Sweep over some open windows, in any order, with their members."""
+        ordered = sorted(windows, key=by_window)
+        return sweep(ordered, self.events.overlapping(ordered[0].start, ordered[-1].end) if ordered else [])
+
     def track(self) -> None:
         """Take the state for stored as it is, and track its changes from now on."""
         super().track()
         self.windows.track()
 
-    def to_data(self, serializer: StateSerializer, key: object) -> list[object]:
+    def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
         """Return the state as plain data: windows with what modules keep of them, the assigner, and the events."""
-        windows = self.windows.items() if self.windows else ()
-        return self._with_windows(super().to_data(serializer, key), serializer, key, windows)
-
-    def changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
-        """Return the difference to the stored state, in the form of `to_data`; None if changes are not tracked."""
-        events, changed = super().changes(serializer, key), self.windows.changed
-        if events is None or changed is None:
-            return None
-        windows = [(window, self.windows.get(window)) for window in sorted(changed, key=by_window)]
-        return self._with_windows(events, serializer, key, windows)
-
-    def _with_windows(
-        self,
-        events: list[object],
-        serializer: StateSerializer,
-        key: object,
-        windows: Sequence[tuple[Window, WindowEntry]],
-    ) -> list[object]:
+        windows: Sequence[tuple[Window, WindowEntry]] = ()
+        if not is_whole:
+            changed = sorted(self.windows.changed or (), key=by_window)
+            windows = [(window, self.windows.get(window)) for window in changed]
+        elif self.windows:
+            windows = self.windows.items()
         packed: list[bytes] = []
         if windows:
             packed = serializer.pack([entry.states for _, entry in windows], key, [window for window, _ in windows])
         data = [_window_to_data(window, entry) for window, entry in windows]
+        events = super().to_data(serializer, key, is_whole=is_whole)
         return [data, packed, serializer.schema_version, self.assigner.to_data(), events]
 
     @classmethod
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
-        """Return the state that `to_data` wrote, with the `changes` after it, or records of a few events among them."""
+        """Return the state that `to_data` wrote, with the differences after it, and records of a few events."""
         has_few = any(len(record) == FEW_EVENTS_PARTS for record in stored)
         if has_few:
             stored = _numbered(stored, serializer.schema_version)
@@ -167,7 +172,7 @@ class KeyState(KeyEvents):
 
 
 def _numbered(stored: Sequence[list[Any]], schema_version: object) -> list[list[Any]]:
-    """Return records in the form of `changes`; a few events have got serial numbers."""
+    """Return records in the form of `to_data`; a few events have got serial numbers."""
     found, first = list[list[Any]](), stored[0]
     serial = first[1] if len(first) == FEW_EVENTS_PARTS else first[-1][0]
     for record in stored:

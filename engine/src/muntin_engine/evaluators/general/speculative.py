@@ -6,19 +6,19 @@ The last output of a window is stored, so a module is not called again to learn 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from muntin import INFINITY, Window
 from muntin_engine.core.changes import OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.closing import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.time_bound import ResultsAsKnown, shortened
 from muntin_engine.evaluators.general.window_entry import WindowEntry
 from muntin_engine.evaluators.general.window_index import by_window
-from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, WindowResults, sweep
+from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, WindowResults
 from muntin_engine.evaluators.keyed.live_output import OutputRow, replace_rows, replace_rows_from
 
 
@@ -80,24 +80,23 @@ class SpeculativeEmission(Emission):
                 contents[window] = _NOTHING
                 stale.append(window)
             elif change.touches_members:
-                contents[window] = self._updated(key, window, entry, change)
-        stale.sort(key=by_window)
-        contents.update(self._computed(key, state, stale, affected))
-        return contents
-
-    def _computed(
-        self, key: object, state: KeyState, windows: list[Window], affected: dict[Window, Affected]
-    ) -> Iterator[tuple[Window, Content]]:
-        """Yield the windows that have members, computed from them."""
-        events = state.events.overlapping(windows[0].start, windows[-1].end) if windows else []
+                pairs = zip(self._computations, entry.states, strict=True)
+                states = [_update(computation, old, key, window, change) for computation, old in pairs]
+                results = [
+                    computation.result_of_state(state, key, window)
+                    for computation, state in zip(self._computations, states, strict=True)
+                ]
+                rows = self._stamper.rows(key, window, results)
+                contents[window] = Content(entry.size + change.growth, states, rows)
         slides = self._results.slides(key)
-        for step in sweep(windows, events):
+        for step in state.sweep(stale):
             if step.members:
                 entry = state.windows.get(step.window)
-                yield step.window, self._content(key, step, slides, entry, affected[step.window])
+                contents[step.window] = self._content(key, step, slides, entry, affected[step.window])
             else:
                 for slide in slides:
                     slide.skip()
+        return contents
 
     def _is_last_piece(self, window: Window, change: Affected, starts: Sequence[int]) -> bool:
         """True if a change alters only the last piece of a time-bound window."""
@@ -142,17 +141,9 @@ class SpeculativeEmission(Emission):
             return self._as_known.rows_around(key, window, members, change.sync_time)
         return None
 
-    def _updated(self, key: object, window: Window, entry: WindowEntry, change: Affected) -> Content:
-        """Return a window's content from its module states, updated with a change."""
-        pairs = list(zip(self._computations, entry.states, strict=True))
-        states = [_update(computation, old, key, window, change) for computation, old in pairs]
-        results = [new.result_of_state(state, key, window) for (new, _), state in zip(pairs, states, strict=True)]
-        count = entry.size + len(change.added) - len(change.removed)
-        return Content(count, states, self._stamper.rows(key, window, results))
-
     def _can_update(self, place: int, entry: WindowEntry, change: Affected) -> bool:
         """True if a module's state can take the change, and that is cheaper than building it anew."""
-        count = entry.size + len(change.added) - len(change.removed)
+        count = entry.size + change.growth
         is_cheaper = len(change.added) + len(change.removed) < count
         has_state = bool(entry.states) and entry.states[place] is not None
         return has_state and is_cheaper and (self._computations[place].can_remove or not change.removed)

@@ -29,12 +29,6 @@ def shortened(
     A replaced window no longer exists; its successor took its place. The successor's output begins at that tick, so its
     sync time in `affected` is moved back to it.
 
-    Args:
-        query: The query.
-        index: The emitted windows.
-        affected: The windows that the batch affects.
-        changed: Those among them that have changed.
-
     Cost: linear in the entries of the index, by a logarithmic factor.
     """
     emitted = [(window, entry) for window, entry in index.items() if entry.live]

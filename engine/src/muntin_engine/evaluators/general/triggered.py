@@ -7,114 +7,20 @@ of the open windows that changed or are due are called once each. Final results 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from muntin import EARLIEST, INFINITY, EarlyEmission, Refinement, ResultRefinement, Window
-from muntin.errors import ModuleContractError, ModuleFailedError
-from muntin.triggers import Decision, Trigger, TriggerView
+from muntin import EarlyEmission, Refinement, ResultRefinement, Window
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.closing import closing_steps, due_limit, has_closed
-from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.calls import RefinementCall, TriggerCall
+from muntin_engine.evaluators.general.closing import Closing, Emission
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.refining import RefinementCall
 from muntin_engine.evaluators.general.window_entry import NEW, TriggerState, WindowEntry
 from muntin_engine.evaluators.general.window_index import by_window
-from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults, sweep
-from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
+from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
-
-
-class TriggerCall:
-    """Calls the trigger for the windows of a batch. An exception names the trigger, key, window and method.
-
-    Attributes:
-        is_signalled: True if the batch brought a signal that the trigger listens to.
-    """
-
-    def __init__(self, query: EvaluatorQuery, trigger: Trigger, signals: frozenset[str]) -> None:
-        self.is_signalled = bool(signals & trigger.signals)
-        self._trigger = trigger
-        self._signals = signals
-        self._extent = query.once(WindowResults).extent
-        self._reads = {expression: query.expressions[expression] for expression in trigger.reads}
-
-    def step(
-        self,
-        key: object,
-        window: Window,
-        trigger_state: TriggerState | None,
-        came: Sequence[StoredEvent],
-        left: int,
-        now: Progress,
-        results: Mapping[str, Any],
-    ) -> tuple[TriggerState, bool]:
-        """Return a window's trigger state after a batch, and True if its trigger fires.
-
-        Args:
-            key: The window's key.
-            window: The window.
-            trigger_state: The state before; None for a new window.
-            came: Its new members.
-            left: The number of members that it lost.
-            now: The progress after the batch.
-            results: The window's results now, by name, if the trigger reads any.
-
-        Raises:
-            ModuleFailedError: The trigger raised an exception.
-            ModuleContractError: It did not return a state and a decision.
-        """
-        if self._extent is not None:
-            window = self._extent(window)
-        if trigger_state is None:
-            trigger_state = TriggerState(self._call("create_state", key, window))
-        if trigger_state.is_finished:
-            return trigger_state, False
-        answer = self._call(
-            "step", key, window, before=(trigger_state.state,), after=(self._view(came, left, now, results),)
-        )
-        state, decision = self._checked(answer, window)
-        if decision.is_finished:
-            return trigger_state._replace(
-                state=None, is_finished=True, due_clock=INFINITY, due_event_time=INFINITY
-            ), decision.fires
-        due_clock, due_event_time = (
-            self._call(name, key, window, (state,)) for name in ("next_clock", "next_event_time")
-        )
-        return trigger_state._replace(state=state, due_clock=due_clock, due_event_time=due_event_time), decision.fires
-
-    def _view(self, came: Sequence[StoredEvent], left: int, now: Progress, results: Mapping[str, Any]) -> TriggerView:
-        ordered = sorted(came, key=by_start) if self._reads else came
-        return TriggerView(
-            max_event_time=now.max_event_time,
-            watermark=now.watermark,
-            clock=now.clock,
-            came=len(came),
-            left=left,
-            newest=max((event.start for event in came), default=EARLIEST),
-            signals=self._signals,
-            values={name: [read(event.payload) for event in ordered] for name, read in self._reads.items()},
-            results=results,
-        )
-
-    def _call(
-        self, name: str, key: object, window: Window, before: tuple[object, ...] = (), after: tuple[object, ...] = ()
-    ) -> Any:
-        """Call a method of the trigger with its window, and what goes before and after that."""
-        try:
-            return getattr(self._trigger, name)(*before, window, *after)
-        except Exception as error:
-            trigger = self._trigger
-            raise ModuleFailedError(trigger.name, trigger.version, key, window, name, error) from error
-
-    def _checked(self, answer: object, window: Window) -> tuple[object, Decision]:
-        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
-            return answer
-        raise ModuleContractError(
-            f"the trigger {self._trigger.name} {self._trigger.version} answered {answer!r} for the window "
-            f"[{window.start}, {window.end})\n  expected: a pair of its state and a Decision"
-        )
 
 
 class _WindowChange(NamedTuple):
@@ -136,17 +42,15 @@ class TriggeredEmission(Emission):
     """
 
     def __init__(
-        self, query: EvaluatorQuery, results: WindowResults, emission: EarlyEmission, signals: frozenset[str]
+        self,
+        query: EvaluatorQuery,
+        closing: Closing,
+        results: WindowResults,
+        emission: EarlyEmission,
+        signals: frozenset[str],
     ) -> None:
-        """Prepare for a batch.
-
-        Args:
-            query: The query.
-            results: Computes its windows.
-            emission: Its trigger and its refinement.
-            signals: The names of the signals in the batch.
-        """
-        self._query = query
+        """Prepare for a batch."""
+        self._query, self._closing = query, closing
         self._refinement = own = emission.refinement
         self._refinement_call = RefinementCall(query, own) if isinstance(own, ResultRefinement) else None
         self._reads_results = bool(emission.trigger.reads_results)
@@ -160,14 +64,12 @@ class TriggeredEmission(Emission):
         """Return the rows of the windows that close, and of the open ones that fire."""
         output = self._retract_removed(state, affected)
         closed: set[Window] = set()
-        limit = due_limit(self._query, state, now.watermark)
-        closing = () if limit is None else closing_steps(self._query, state, limit, before.watermark, now)
-        for step, rows in self._rows(key, state, closing):
+        for step, rows in self._rows(key, state, self._closing.steps(state, before, now)):
             output += self._emit_window(key, state, step.window, rows, Timing.FINAL)
             closed.add(step.window)
         self.windows_closed += len(closed)
         firing = self._step_triggers(key, state, self._happenings(state, affected, closed, now), now)
-        for step, rows in self._rows(key, state, _sweep(state, firing)):
+        for step, rows in self._rows(key, state, state.sweep(firing)):
             output += self._emit_window(key, state, step.window, rows, Timing.EARLY)
         for window in closed:
             state.windows.put(window, NEW)
@@ -189,7 +91,7 @@ class TriggeredEmission(Emission):
         output: list[OutputChange] = []
         for window in sorted(affected, key=by_window):
             entry, change = state.windows.get(window), affected[window]
-            if entry.size and not (change.exists and _size(entry, change)):
+            if entry.size and not (change.exists and entry.size + change.growth):
                 output += _retractions(window, entry)
                 state.windows.put(window, NEW)
                 change.exists = False
@@ -207,26 +109,21 @@ class TriggeredEmission(Emission):
                 continue
             if not entry.size:
                 new.append(window)
-            elif change.touches_members:
-                happenings[window] = _happening(entry, change)
-        happenings |= self._new(state, new, now)
+            elif change.touches_members:  # an event that remains a member has neither come nor left
+                were, are = {event.id for event in change.removed}, {event.id for event in change.added}
+                came = [event for event in change.added if event.id not in were]
+                happenings[window] = _WindowChange(entry.size + change.growth, True, came, len(were - are))
+        for step in state.sweep(new):
+            is_closed = state.closes_out_of_order and self._closing.has_closed(step, now.watermark)
+            if step.members and not is_closed:
+                happenings[step.window] = _WindowChange(len(step.members), True, list(step.members.values()))
         for window, entry in state.windows.items():
-            if window not in happenings and window not in closed and self._wakes(entry.trigger_state, now):
+            at = entry.trigger_state
+            if at is None or at.is_finished or window in happenings or window in closed:
+                continue
+            if self.is_signalled or at.wakes(now.clock, now.max_event_time):
                 happenings[window] = _WindowChange(entry.size)
         return happenings
-
-    def _new(self, state: KeyState, windows: list[Window], now: Progress) -> dict[Window, _WindowChange]:
-        """Return the windows that have members for the first time."""
-        return {
-            step.window: _WindowChange(len(step.members), True, list(step.members.values()))
-            for step in _sweep(state, windows)
-            if step.members and (not state.closes_out_of_order or not has_closed(self._query, step, now.watermark))
-        }
-
-    def _wakes(self, trigger_state: TriggerState | None, now: Progress) -> bool:
-        if trigger_state is None or trigger_state.is_finished:
-            return False
-        return self.is_signalled or trigger_state.wakes(now.clock, now.max_event_time)
 
     def _step_triggers(
         self, key: object, state: KeyState, happenings: dict[Window, _WindowChange], now: Progress
@@ -252,7 +149,7 @@ class TriggeredEmission(Emission):
         names = [binding.name for binding in self._query.bindings]
         return {
             step.window: dict(zip(names, values, strict=True))
-            for step, values in self._results.values(key, _sweep(state, asked))
+            for step, values in self._results.values(key, state.sweep(asked))
         }
 
     def _rows(
@@ -265,7 +162,8 @@ class TriggeredEmission(Emission):
     def _rest(self, key: object, state: KeyState, step: SweptWindow) -> list[OutputRow]:
         """Return the rows of the members that came since the window was last emitted."""
         trigger_state = state.windows.get(step.window).trigger_state or TriggerState()
-        rest = [event for event in step.members.values() if _serial(event) > trigger_state.last_serial]
+        last = trigger_state.last_serial  # of ids, which are serial numbers: events with ids refuse discard
+        rest = [event for event in step.members.values() if cast(int, event.id) > last]
         if not rest:
             return []
         results = [one.result_of_members(rest, key, step.window) for one in self._results.computations]
@@ -284,43 +182,15 @@ class TriggeredEmission(Emission):
         output = _retractions(window, entry)
         serial = state.serial
         live = [LiveRow(state.next_serial(), row) for row in rows]
-        output += [_change(OutputKind.INSERT, window, out, timing, trigger_state.firings) for out in live]
+        firings = trigger_state.firings
+        output += [out.change(OutputKind.INSERT, window, timing=timing, firing=firings) for out in live]
         if timing is Timing.EARLY:
-            trigger_state = trigger_state._replace(
-                firings=trigger_state.firings + 1, is_changed=False, last_serial=serial
-            )
+            trigger_state = trigger_state._replace(firings=firings + 1, is_changed=False, last_serial=serial)
             kept = live if self._refinement is Refinement.RETRACT else []
             state.windows.put(window, entry._replace(live=kept, trigger_state=trigger_state))
         return output
 
 
-def _sweep(state: KeyState, windows: list[Window]) -> Iterator[SweptWindow]:
-    """Sweep over some open windows with their members."""
-    ordered = sorted(windows, key=by_window)
-    return sweep(ordered, state.events.overlapping(ordered[0].start, ordered[-1].end) if ordered else [])
-
-
-def _size(entry: WindowEntry, change: Affected) -> int:
-    return entry.size + len(change.added) - len(change.removed)
-
-
-def _happening(entry: WindowEntry, change: Affected) -> _WindowChange:
-    """Return the effect on a window that had members; an event that remains a member has neither come nor left."""
-    were, are = {event.id for event in change.removed}, {event.id for event in change.added}
-    came = [event for event in change.added if event.id not in were]
-    return _WindowChange(_size(entry, change), True, came, len(were - are))
-
-
-def _serial(event: StoredEvent) -> int:
-    assert isinstance(event.id, int), "where events have ids of their own, discard is refused"
-    return event.id
-
-
 def _retractions(window: Window, entry: WindowEntry) -> list[OutputChange]:
     firing = entry.trigger_state.firings - 1 if entry.trigger_state is not None else 0
-    return [_change(OutputKind.RETRACT, window, out, Timing.EARLY, firing) for out in entry.live]
-
-
-def _change(kind: OutputKind, window: Window, out: LiveRow, timing: Timing, firing: int) -> OutputChange:
-    row = out.row
-    return OutputChange(kind, out.id, window, row.start, row.end, row.value, timing=timing, firing=firing)
+    return [out.change(OutputKind.RETRACT, window, timing=Timing.EARLY, firing=firing) for out in entry.live]

@@ -8,8 +8,7 @@ from operator import attrgetter, itemgetter
 from typing import Final, Protocol, TypeVar
 
 from muntin import INFINITY, Window
-from muntin_engine.evaluators.general.packed_windows import WINDOW, PackedWindows
-from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
+from muntin_engine.evaluators.general.window_entry import NEW, WINDOW, PackedWindows, WindowEntry
 from muntin_engine.evaluators.keyed.event_index import MANY, by_start
 
 by_window: Final = attrgetter("start", "end")

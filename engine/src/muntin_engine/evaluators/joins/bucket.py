@@ -2,18 +2,240 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
 
-from muntin import EARLIEST, INFINITY, JoinKind
-from muntin_engine.core.changes import Key, OutputChange, Progress
-from muntin_engine.evaluators.joins.clipping import ClipEmission
-from muntin_engine.evaluators.joins.emission import JoinEmission
-from muntin_engine.evaluators.joins.join_query import JoinQuery
-from muntin_engine.evaluators.joins.key_state import JoinState
-from muntin_engine.evaluators.joins.matching import Watermarks
-from muntin_engine.evaluators.keyed.admission import NetChanges
+from muntin import EARLIEST, INFINITY, JoinKind, Window
+from muntin_engine.core.changes import Key, OutputChange, OutputKind, Progress
+from muntin_engine.evaluators.joins.key_state import Emitted, JoinQuery, JoinState
+from muntin_engine.evaluators.joins.matching import (
+    LEFT,
+    RIGHT,
+    Finality,
+    Match,
+    Watermarks,
+    matches,
+    neighbours,
+)
+from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket, KeyedRun, Start
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.state.bucket_state import Due, KeyTimer
+
+
+class JoinEmission:
+    """Emits the rows of one key that a micro-batch changes, or that are final after it.
+
+    Where rows wait for a watermark, each batch that touches a key looks at all its left events; otherwise at those that
+    changed and at those that overlap a right event which did.
+    """
+
+    def __init__(self, query: JoinQuery, state: JoinState, finality: Finality) -> None:
+        """Take a key, without the changes of the batch, and what is final after it."""
+        self._query, self._state = query, state
+        self._finality, self._watermarks = finality, finality.watermarks
+        self._soonest = [INFINITY, INFINITY]
+        self._held_from = INFINITY
+        self._looks_at_all = query.waits
+
+    def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
+        """Take the net changes of both sides in, and return the changes of the output."""
+        if self._query.emits_at_once:
+            return list(self._emit_at_once(nets))
+        for net in nets:
+            net.apply()
+        self._touched = [{**net.touched, **{new.id: (None, new) for new in net.inserted}} for net in nets]
+        left, right = (side.events for side in self._state.sides)
+        if self._looks_at_all:
+            dirty = {event.id: event for event in left}
+        else:
+            dirty = {after.id: after for _, after in self._touched[LEFT].values() if after is not None}
+            changed = [event for event in chain(*self._touched[RIGHT].values()) if event is not None]
+            for _, others in neighbours(changed, left):
+                dirty |= {other.id: other for other in others}
+        output: list[OutputChange] = []
+        for before, after in self._touched[LEFT].values():
+            if before is not None and (after is None or not after.is_member):
+                output += self._replace(before, ())
+        for event, nearby in neighbours(dirty.values(), right):
+            others = self._query.met(event, nearby)
+            found = self._matches(event, others)
+            if self._query.waits:
+                found = [match for match in found if not self._waits(event, match, others)]
+            output += self._replace(event, found)
+        return output
+
+    def _emit_at_once(self, nets: Sequence[NetChanges]) -> Iterator[OutputChange]:
+        """Yield the pairs that have a new event: none is emitted twice, and none changes."""
+        value, news = self._query.value, [_new(net) for net in nets]
+        lefts = self._state.sides[LEFT].events
+        pairs = [(left, right) for right, others in neighbours(news[RIGHT], lefts) for left in others]
+        for net in nets:
+            net.apply()
+        rights = self._state.sides[RIGHT].events
+        pairs += [(left, right) for left, others in neighbours(news[LEFT], rights) for right in others]
+        for left, right in pairs:
+            start, end = max(left.start, right.start), min(left.end, right.end)
+            if start < end and self._query.met(left, [right]):
+                out = LiveRow(self._state.next_serial(), OutputRow(start, end, value(left, right)))
+                yield out.change(OutputKind.INSERT, Window(start, end))
+
+    def _waits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> bool:
+        """True if a row is not final; its watermark is remembered then, and its start."""
+        awaited = self._awaited(left, match, rights)
+        for side, tick in awaited:
+            self._soonest[side] = min(self._soonest[side], tick)
+            self._held_from = min(self._held_from, match.start)
+        return bool(awaited)
+
+    def _matches(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
+        """Return the rows of a left event, given those of its `neighbours` that it meets."""
+        return matches(self._query.kind, left, rights)
+
+    def _awaited(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[tuple[int, int]]:
+        """Return the sides that a row waits for, each with the watermark it has to reach; see `Finality.awaits`."""
+        return self._finality.awaits(left, match, rights, is_covered=self._query.kind is JoinKind.SEMI)
+
+    def forget(self) -> None:
+        """Drop the events that no later row of the output needs.
+
+        A left event is needed until the watermark of the right input has passed its end, and while its own end may
+        move; so is a right one, and, where parts of left events are asked for, as long as a left event may overlap it.
+        """
+        for event in self._forget_lefts():
+            if event.id in self._state.emitted:
+                self._state.put(event.id, {})
+        self._forget_rights()
+
+    def _forget_lefts(self) -> list[StoredEvent]:
+        return self._forget(LEFT, self._watermarks[RIGHT])
+
+    def _forget_rights(self) -> None:
+        until = self._watermarks[LEFT]
+        if self._query.kind is not JoinKind.INNER:
+            until = min([until, *(event.start for event in self._state.sides[LEFT].events if event.is_member)])
+        ids = {event.id for event in self._forget(RIGHT, until)}
+        if ids and self._query.kind is JoinKind.INNER:
+            for id, emitted in list(self._state.emitted.items()):
+                if any(other in ids for other, _ in emitted):
+                    self._state.put(id, {name: row for name, row in emitted.items() if name[0] not in ids})
+
+    def timer(self) -> KeyTimer:
+        """Return when the key has work, by the watermark of each input."""
+        soonest = list(self._soonest)
+        for side, state in enumerate(self._state.sides):
+            soonest[side] = min([soonest[side], *state.waiting_times(self._watermarks[side])])
+            for event in state.events:
+                if not self._finality.is_past(side, event):
+                    soonest[side] = min(soonest[side], event.end + 1 if event.end < INFINITY else INFINITY)
+                elif (end := self._ends_at(side, event)) > self._watermarks[1 - side]:
+                    soonest[1 - side] = min(soonest[1 - side], end)
+        return KeyTimer(soonest[LEFT], INFINITY, self._held_from, right_closing=soonest[RIGHT])
+
+    def _ends_at(self, side: int, event: StoredEvent) -> int:
+        """Return the watermark of the other input at which an event is no longer needed for rows of that input."""
+        del side
+        return event.end
+
+    def _forget(
+        self, side: int, until: int, is_needed: Callable[[StoredEvent], bool] = lambda event: False
+    ) -> list[StoredEvent]:
+        finality, state = self._finality, self._state.sides[side]
+        gone = state.events.forget(until, lambda event: not finality.is_past(side, event) or is_needed(event))
+        if gone:
+            state.forgot(gone)
+        return gone
+
+    def _replace(self, left: StoredEvent, found: Iterable[Match]) -> list[OutputChange]:
+        """Return the changes that make the rows of a left event those that are found."""
+        state, query = self._state, self._query
+        old = state.emitted.get(left.id, {})
+        before = self._before(LEFT, left.id, left)
+        wanted = {(None if match.right is None else match.right.id, match.start): match for match in found}
+        kept: Emitted = {}
+        output: list[OutputChange] = []
+        for name, (serial, end) in old.items():
+            (other, start), match = name, wanted.get(name)
+            right = None if other is None else self._before(RIGHT, other)
+            window, out = Window(start, end), LiveRow(serial, OutputRow(start, end, query.value(before, right)))
+            payloads = left.payload, match and match.right and match.right.payload
+            if match is None or payloads != (before.payload, right and right.payload):
+                output.append(out.change(OutputKind.RETRACT, window))
+                continue
+            del wanted[name]
+            kept[name] = serial, match.end
+            if match.end != end:
+                output.append(out.change(OutputKind.REVISE, window, match.end))
+        for name, (right, start, end) in wanted.items():
+            serial = state.next_serial()
+            kept[name] = serial, end
+            out = LiveRow(serial, OutputRow(start, end, query.value(left, right)))
+            output.append(out.change(OutputKind.INSERT, Window(start, end)))
+        if kept != old:
+            state.put(left.id, kept)
+        return output
+
+    def _before(self, side: int, id: Hashable, default: StoredEvent | None = None) -> StoredEvent:
+        """Return an event as it was before the batch; as it is now if it was not there."""
+        versions: Versions = self._touched[side].get(id, (None, None))
+        found = versions[0] or default or self._state.sides[side].event(id)
+        assert found is not None, "a row that was emitted has its events"
+        return found
+
+
+class ClipEmission(JoinEmission):
+    """Emits left events, each until the first right event that starts after it.
+
+    A left event is over once it is clipped for good, and a right one is needed while a kept event ends at its start:
+    the next one could take its place only while both may still be retracted. So each batch that touches a key looks at
+    all its left events.
+    """
+
+    def __init__(self, query: JoinQuery, state: JoinState, finality: Finality) -> None:
+        """Take a key; see `JoinEmission`."""
+        super().__init__(query, state, finality)
+        self._looks_at_all = True
+        self._clipped_at: dict[Hashable, int] = {}
+
+    def _matches(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
+        starts = (right.start for right in rights if right.start > left.start)
+        self._clipped_at[left.id] = clipped_at = min(starts, default=INFINITY)
+        return [Match(None, left.start, min(left.end, clipped_at))]
+
+    def _awaited(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[tuple[int, int]]:
+        finality, end, watermark = self._finality, match.end, self._watermarks[RIGHT]
+        if not finality.lasts(LEFT, left, end):
+            return [(LEFT, end)]
+        if left.start + 1 < end and watermark < end:
+            return [(RIGHT, end)]
+        clips = self._query.sides[RIGHT]
+        stays = not clips.event_ends_move or clips.is_edge or watermark > end
+        is_clipped = any(right.start == end for right in rights)
+        if (is_clipped and stays) or (end == left.end and finality.is_fixed(LEFT, left)):
+            return []
+        awaited = [(LEFT, end + 1)] if end == left.end else []
+        return awaited + ([(RIGHT, end + 1)] if watermark <= end else [])
+
+    def _forget_lefts(self) -> list[StoredEvent]:
+        left, gone = self._state.sides[LEFT], super()._forget_lefts()
+        over = [
+            event
+            for event in left.events
+            if self._clipped_at.get(event.id, INFINITY) < self._watermarks[RIGHT]
+            and self._finality.is_past(LEFT, event)
+        ]
+        left.replace(over, ())
+        left.forgot(over)
+        return gone + over
+
+    def _forget_rights(self) -> None:
+        ends = {self._clipped_at.get(event.id) for event in self._state.sides[LEFT].events}
+        self._forget(RIGHT, self._watermarks[LEFT], lambda event: event.start in ends)
+
+    def _ends_at(self, side: int, event: StoredEvent) -> int:
+        clipped_at = self._clipped_at.get(event.id, INFINITY) if side == LEFT else INFINITY
+        return event.end if clipped_at == INFINITY else min(event.end, clipped_at + 1)
 
 
 class JoinRun(KeyedRun):
@@ -26,10 +248,9 @@ class JoinRun(KeyedRun):
         """Begin; see `KeyedRun`."""
         super().__init__(query, start)
         self._emission = ClipEmission if query.kind is JoinKind.CLIP else JoinEmission
-        (left, left_before), (right, right_before) = (
-            (now.watermark, before.watermark) for now, before in zip(self.now, self.before, strict=True)
-        )
-        self._watermarks = Watermarks(left, right)
+        left, right = (intake.now.watermark for intake in self.intakes)
+        left_before, right_before = (intake.before.watermark for intake in self.intakes)
+        self._finality = Finality(query, Watermarks(left, right))
         # a side closes once: nothing waits for it then
         left, right = left - (left == INFINITY == left_before), right - (right == INFINITY == right_before)
         self.due_at = Due(left, right_closing=right)
@@ -43,7 +264,7 @@ class JoinRun(KeyedRun):
         now: Sequence[Progress],
     ) -> list[OutputChange]:
         """Take the net changes of both inputs in, and return the rows that change, or are final now."""
-        self._of_key = self._emission(self.query, state, self._watermarks)
+        self._of_key = self._emission(self.query, state, self._finality)
         output = self._of_key.emit(nets)
         self._of_key.forget()
         return output
@@ -62,3 +283,7 @@ class JoinBucket(KeyedBucket):
     """Evaluates a join."""
 
     run = JoinRun
+
+
+def _new(net: NetChanges) -> list[StoredEvent]:
+    return [*net.inserted, *(after for _, after in net.touched.values() if after is not None)]

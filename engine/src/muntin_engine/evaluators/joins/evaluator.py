@@ -12,7 +12,7 @@ from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from muntin_engine.evaluators.joins.join_query import JoinQuery
+    from muntin_engine.evaluators.joins.key_state import JoinQuery
     from muntin_engine.evaluators.keyed.bucket import KeyedBucket
     from muntin_engine.exchange.task_payload import TaskPayload
 
@@ -92,7 +92,7 @@ class JoinEvaluator(KeyedEvaluator):
 def join_query(plan: Plan) -> JoinQuery:
     """Return a join in the terms of its evaluator."""
     from muntin_engine.core.evaluator_query import EvaluatorQuery
-    from muntin_engine.evaluators.joins.join_query import JoinQuery
+    from muntin_engine.evaluators.joins.key_state import JoinQuery
 
     assert plan.join is not None, "the planner asks for joins alone"
     left, right = (

@@ -1,19 +1,63 @@
-"""The state of a key of a join: the events of both sides, and the rows that were emitted of them."""
+"""A temporal join, and the state of a key of it: the events of both sides, and the rows that were emitted of them."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
-from muntin_engine.evaluators.joins.join_query import JoinQuery
+from muntin import JoinKind
+from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.plan.join_plan import Condition
 
 Name: TypeAlias = tuple[Hashable, int]
 """Names a row among those of a left event: the id of the right event, None for a part, and the row's start."""
 
 Emitted: TypeAlias = dict[Name, tuple[int, int]]
 """The rows of a left event that were emitted: the id of each in the output, and its end."""
+
+
+@dataclass(frozen=True)
+class JoinQuery(MakesOnce):
+    """A temporal join.
+
+    Attributes:
+        kind: The kind of the join.
+        sides: The two inputs: how their events come, and what becomes of late rows. Their windows mean nothing.
+        columns: The columns of the output, each as the side that it is of and its place in that side's payload.
+        is_eager: True if rows are emitted at once, and retracted when they change.
+        condition: The condition on the payloads of a left and a right event; None if all meet.
+    """
+
+    kind: JoinKind
+    sides: tuple[EvaluatorQuery, EvaluatorQuery]
+    columns: tuple[tuple[int, int], ...]
+    is_eager: bool = False
+    condition: Condition | None = None
+
+    @cached_property
+    def emits_at_once(self) -> bool:
+        """True if a row of the output never changes once its events are there: pairs of events whose ends stay."""
+        return self.kind is JoinKind.INNER and not any(side.event_ends_move for side in self.sides)
+
+    @cached_property
+    def waits(self) -> bool:
+        """True if a row of the output may have to wait for a watermark although its events are there."""
+        return not self.is_eager and not self.emits_at_once
+
+    def met(self, left: StoredEvent, rights: list[StoredEvent]) -> list[StoredEvent]:
+        """Return the right events that meet the condition with a left one."""
+        meet = self.condition
+        return rights if meet is None else [right for right in rights if meet(left.payload, right.payload)]
+
+    def value(self, left: StoredEvent, right: StoredEvent | None) -> tuple[Any, ...]:
+        """Return the columns of a row; those of the right side are null where it has no right event."""
+        given = (left.payload, None if right is None else right.payload)
+        return tuple(None if (own := given[side]) is None else own[place] for side, place in self.columns)
 
 
 class JoinState:
@@ -27,12 +71,7 @@ class JoinState:
     held_windows = 0
 
     def __init__(self, query: JoinQuery, serial: int = 0) -> None:
-        """Start a key.
-
-        Args:
-            query: The join.
-            serial: The largest serial number that may be in use already, by this key or another.
-        """
+        """Start a key, with the largest serial number that may be in use already, by this key or another."""
         left, right = query.sides
         self.sides = (KeyEvents(left, serial), KeyEvents(right, serial))
         self.emitted: dict[Hashable, Emitted] = {}
@@ -81,23 +120,25 @@ class JoinState:
             side.track()
         self._changed = set()
 
-    def to_data(self, serializer: StateSerializer, key: object) -> list[object]:
-        """Return the state as plain data."""
-        return [*(side.to_data(serializer, key) for side in self.sides), _rows_to_data(self.emitted)]
+    @property
+    def tracks(self) -> bool:
+        """True if the changes since the state was stored are known."""
+        return self._changed is not None
 
-    def changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
-        """Return the difference to the stored state, in the form of `to_data`; None if changes are not tracked."""
-        if self._changed is None:
-            return None
-        sides = [side.changes(serializer, key) for side in self.sides]
-        changed = {left: self.emitted.get(left, {}) for left in self._changed}
-        return None if None in sides else [*sides, _rows_to_data(changed)]
+    def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
+        """Return the state as plain data, or its difference to the stored state."""
+        rows = self.emitted if is_whole else {left: self.emitted.get(left, {}) for left in self._changed or ()}
+        emitted = [
+            [left, [[right, start, serial, end] for (right, start), (serial, end) in emitted.items()]]
+            for left, emitted in rows.items()
+        ]
+        return [*(side.to_data(serializer, key, is_whole=is_whole) for side in self.sides), emitted]
 
     @classmethod
     def from_data(
         cls, query: JoinQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> JoinState:
-        """Return the state that `to_data` wrote, with the `changes` after it."""
+        """Return the state that `to_data` wrote, with the differences after it."""
         state = cls(query)
         left, right = (
             KeyEvents.from_data(side, [record[place] for record in stored], serializer, key)
@@ -108,10 +149,3 @@ class JoinState:
             for id, emitted in rows:
                 state.put(id, {(other, start): (serial, end) for other, start, serial, end in emitted})
         return state
-
-
-def _rows_to_data(rows: dict[Hashable, Emitted]) -> list[object]:
-    return [
-        [left, [[right, start, serial, end] for (right, start), (serial, end) in emitted.items()]]
-        for left, emitted in rows.items()
-    ]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from muntin import INFINITY, JoinKind
-from muntin_engine.evaluators.joins.join_query import JoinQuery
-from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
+from muntin_engine.evaluators.joins.key_state import JoinQuery
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start, union
 
 LEFT, RIGHT = 0, 1
 
@@ -68,7 +68,7 @@ def matches(kind: JoinKind, left: StoredEvent, rights: Sequence[StoredEvent]) ->
         found += [Match(right, max(left.start, right.start), min(left.end, right.end)) for right in rights]
     if kind is JoinKind.INNER:
         return found
-    covered = joined((max(left.start, right.start), min(left.end, right.end)) for right in rights)
+    covered = union((max(left.start, right.start), min(left.end, right.end)) for right in rights)
     if kind is JoinKind.SEMI:
         return [Match(None, *part) for part in covered]
     at = left.start
@@ -79,39 +79,25 @@ def matches(kind: JoinKind, left: StoredEvent, rights: Sequence[StoredEvent]) ->
     return [*found, Match(None, at, left.end)] if at < left.end else found
 
 
-def joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return stretches in order of their starts, with those that overlap or touch as one.
-
-    Example:
-        >>> joined([(0, 5), (2, 3), (5, 7), (9, 10)])
-        [(0, 7), (9, 10)]
-    """
-    found: list[tuple[int, int]] = []
-    for start, end in stretches:
-        if found and start <= found[-1][1]:
-            since, until = found.pop()
-            found.append((since, max(until, end)))
-        else:
-            found.append((start, end))
-    return found
-
-
 class Finality:
     """Tells what no legal change can alter any more, given the watermark of each input.
 
     A change of an input is legal if its sync time, the earliest tick that it changes, is not before the watermark of
     that input. So an event whose end may move can still end at any tick from the watermark on, and not before it; one
     that starts at the watermark or later may also be retracted.
+
+    Attributes:
+        watermarks: The watermark of each input.
     """
 
     def __init__(self, query: JoinQuery, watermarks: Watermarks) -> None:
         self._moves = tuple(side.event_ends_move for side in query.sides)
         self._is_edge = tuple(side.is_edge for side in query.sides)
-        self._watermarks = watermarks
+        self.watermarks = watermarks
 
     def is_past(self, side: int, event: StoredEvent) -> bool:
         """True if no legal row of its own input can be about an event any more, or about what a sample ends."""
-        watermark = self._watermarks[side]
+        watermark = self.watermarks[side]
         if not self._moves[side] or watermark == INFINITY:
             return True
         return event.end < watermark or (self._is_edge[side] and event.end == watermark)
@@ -123,11 +109,11 @@ class Finality:
     def lasts(self, side: int, event: StoredEvent, tick: int) -> bool:
         """True if an event that ends at a tick or later will not come to end before it."""
         is_first_tick = self._is_edge[side] and tick == event.start + 1
-        return is_first_tick or self._watermarks[side] >= tick or self.is_fixed(side, event)
+        return is_first_tick or self.watermarks[side] >= tick or self.is_fixed(side, event)
 
     def covered(self, rights: Iterable[StoredEvent]) -> list[tuple[int, int]]:
         """Return the intervals in which right events, in order of their starts, live whatever comes."""
-        watermark = self._watermarks[RIGHT]
+        watermark = self.watermarks[RIGHT]
         parts = []
         for right in rights:
             least = right.end
@@ -135,7 +121,7 @@ class Finality:
                 least = max(watermark, right.start + self._is_edge[RIGHT])
             if right.start < least:
                 parts.append((right.start, min(least, right.end)))
-        return joined(parts)
+        return union(parts)
 
     def awaits(
         self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent], *, is_covered: bool
@@ -167,7 +153,7 @@ class Finality:
         self, left: StoredEvent, start: int, end: int, rights: Sequence[StoredEvent], *, is_covered: bool
     ) -> list[tuple[int, int]]:
         """Return the same for a part of a left event: it may go on past its end, or what is in it may change."""
-        watermark, known = self._watermarks[RIGHT], self.covered(rights)
+        watermark, known = self.watermarks[RIGHT], self.covered(rights)
         if is_covered:
             sure_to = next((until for since, until in known if since <= start < until), start)
             if sure_to < end:

@@ -17,7 +17,7 @@ from muntin import INFINITY, Axis, Window
 from muntin.axis import AnyAxis
 from muntin_engine.core.changes import InputChange, Reason, Rejection
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
-from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents, Neighbour, Samples
+from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents, Samples
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows, chain_rows, sync_time
 
 _NOTHING: Final = PendingRows()
@@ -55,7 +55,7 @@ class Admission(NetChanges):
     """Admits the changes of one batch for one key.
 
     Cost: constant time for each change, logarithmic for a sample; linear in the rows of the batch and the waiting ones
-    for an event that has several. Insertions without an id, which nothing can refer to, are taken all at once.
+    for an event that has several. Insertions that no other row can be about are taken all at once.
 
     Attributes:
         rejections: The late and rejected rows.
@@ -87,7 +87,7 @@ class Admission(NetChanges):
         samples, known = self._state.samples, self._state.pending
         fresh: dict[Identity, InputChange] = {}
         others: dict[Identity, list[InputChange]] = {}
-        for change in _samples_in_order(changes) if samples is not None else self._insert_anonymous(changes):
+        for change in _samples_in_order(changes) if samples is not None else self._insert_plain(changes):
             if samples is not None:
                 self._take_sample(change, samples)
             elif change.new_end is not None:
@@ -104,18 +104,23 @@ class Admission(NetChanges):
             for identity in [identity for identity in known if identity not in others]:
                 self._follow(identity, [], now)
 
-    def _insert_anonymous(self, changes: Sequence[InputChange]) -> Sequence[InputChange]:
-        """Admit the valid insertions that have an end and no id; return the other rows."""
-        least = self._watermark
+    def _insert_plain(self, changes: Sequence[InputChange]) -> Sequence[InputChange]:
+        """Admit the valid insertions that no other row can be about, all at once; return the other rows."""
+        least, state = self._watermark, self._state
         plain = [
             change
             for change in changes
-            if change[0] is None and change[4] is None and change[2] is not None and least <= change[1] < change[2]
+            if change[4] is None and change[2] is not None and least <= change[1] < change[2]
         ]
+        ids: Sequence[Hashable] = [(change[0], change[1]) for change in plain if change[0] is not None]
+        are_new = len(ids) == len(changes) == len(set(ids)) and not any(map(state.event, ids))
+        if ids and not (are_new and state.pending.keys().isdisjoint(ids)):
+            ids, plain = (), [change for change in plain if change[0] is None]
         if not plain:
             return changes
         _, starts, ends, payloads, *_ = zip(*plain, strict=True)
-        ids, memberships = self._state.anonymous_ids(starts), self._state.memberships(starts, ends)
+        memberships = state.memberships(starts, ends)
+        ids = ids or state.anonymous_ids(starts)
         self.inserted = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         if len(plain) == len(changes):
             return ()
@@ -150,27 +155,21 @@ class Admission(NetChanges):
                 others.setdefault(identity, []).append(change)
 
     def _take_sample(self, change: InputChange, samples: Samples) -> None:
-        before, after = samples.around(change.start)
+        """Insert a sample between its neighbours: it ends the one before and is ended by the one after."""
+        start = change.start
+        before, after = samples.around(start)
         if change.new_end is not None:
             self._reject(Reason.UNKNOWN_EVENT, "a sample ends with the next one and cannot be revised", change)
-        elif change.start < self._watermark:
-            self._reject_late(change, change.start)
-        elif before is not None and before[0] == change.start:
-            message = f"a sample at {self._axis.spell(change.start)} was taken already"
-            self._reject(Reason.DUPLICATE_ID, message, change)
+        elif start < self._watermark:
+            self._reject_late(change, start)
+        elif before is not None and before[0] == start:
+            self._reject(Reason.DUPLICATE_ID, f"a sample at {self._axis.spell(start)} was taken already", change)
         else:
-            self._insert_sample(change, samples, before, after)
-
-    def _insert_sample(
-        self, change: InputChange, samples: Samples, before: Neighbour | None, after: Neighbour | None
-    ) -> None:
-        """Insert a sample between its neighbours: it ends the one before and is ended by the one after."""
-        id = self._state.anonymous_ids([change.start])[0]
-        samples.add(change.start, id)
-        self._put_new(id, change.start, INFINITY if after is None else after[0], change.payload)
-        event = self._current(before[1]) if before is not None else None
-        if event is not None:
-            self._put(event, change.start)
+            id = self._state.anonymous_ids([start])[0]
+            samples.add(start, id)
+            self._put_new(id, start, INFINITY if after is None else after[0], change.payload)
+            if before is not None and (event := self._current(before[1])) is not None:
+                self._put(event, start)
 
     def _gather(self, change: InputChange, others: dict[Identity, list[InputChange]]) -> None:
         """Reject a revision that cannot apply to any event, and gather the others by event."""

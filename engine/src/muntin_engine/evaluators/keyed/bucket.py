@@ -11,20 +11,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
-from muntin import EARLIEST, LatePolicy
+from muntin import EARLIEST
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.core.key_patterns import KeyPatterns, Told
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.batch import InputReport
-from muntin_engine.evaluators.keyed.admission import Admission, Filter, NetChanges
-from muntin_engine.evaluators.keyed.key_events import KeyEvents
+from muntin_engine.evaluators.keyed.admission import NetChanges
+from muntin_engine.evaluators.keyed.intake import NOT_TOLD, KeyIntake
 from muntin_engine.evaluators.keyed.key_store import KeyStore, update_keys
-from muntin_engine.evaluators.keyed.shedding import Shedding
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.progress import InputsProgress, Observation, ProgressTracker
-from muntin_engine.progress.tracker import effective, for_key, seen_to
+from muntin_engine.progress.tracker import seen_to
 from muntin_engine.state.bucket_state import BucketMetadata, BucketState, Due, KeyTimer, random_version
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
@@ -39,9 +39,9 @@ class Work(NamedTuple):
     rows: Sequence[InputChange] = ()
     key_watermark: int = EARLIEST
 
-    def add(self, other: Work) -> Work:
+    def add(self, rows: Sequence[InputChange], watermark: int) -> Work:
         """Return it with more rows of the same key, and the larger key watermark."""
-        return Work(self.key, [*self.rows, *other.rows], max(self.key_watermark, other.key_watermark))
+        return Work(self.key, [*self.rows, *rows], max(self.key_watermark, watermark))
 
 
 @dataclass(slots=True)
@@ -101,8 +101,8 @@ class KeyedRun(ABC):
     Attributes:
         state_class: The class of a key's state.
         result: The result of the batch so far.
-        before: The progress of each input before the batch, with the watermark after allowed lateness.
-        now: The same after the batch.
+        intakes: Take the rows of each input in.
+        now: The progress of each input after the batch, with the watermark after allowed lateness.
         due_at: The progress by which timers are due.
         is_signalled: True if every key has work, whatever its timer says.
     """
@@ -122,14 +122,11 @@ class KeyedRun(ABC):
         self.query, self.metadata = query, start.metadata
         self.codec, self._serial = start.codec, start.metadata.serial
         _, self._keys_held, self._events_held, self._windows_held = start.metadata.held
-        self._sides, self._reported = query.sides, (start.before, start.now.inputs)
-        self._patterns = start.patterns
-        self.before, self.now = (
-            [effective(side, progress) for side, progress in zip(query.sides, some, strict=True)]
-            for some in self._reported
-        )
-        self._filters = [Filter(side.keeps) for side in query.sides]
-        self._shedding = [Shedding.of(side) for side in query.sides]
+        self._patterns, self._is_single = start.patterns, len(query.sides) == 1
+        progress = zip(query.sides, start.before, start.now.inputs, strict=True)
+        self.intakes = [KeyIntake(*of_side, self.result.rejections) for of_side in progress]
+        self.now = [intake.now for intake in self.intakes]
+        self._decode = partial(self.state_class.from_data, query)
 
     @abstractmethod
     def evaluate(
@@ -170,7 +167,7 @@ class KeyedRun(ABC):
     @cached_property
     def serializer(self) -> StateSerializer:
         """Writes what modules keep."""
-        return StateSerializer(self._sides[0], self.codec, self.metadata.schema_versions)
+        return StateSerializer(self.query.sides[0], self.codec, self.metadata.schema_versions)
 
     def run(self, store: KeyStore[Any], work: Mapping[bytes, Work]) -> None:
         """Process the keys that have rows or a timer that is due."""
@@ -181,33 +178,33 @@ class KeyedRun(ABC):
             if output := self.process_key(store, name, of_key):
                 self.result.output.append((of_key.key, output))
         self.metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
+        self.result.accepted += sum(intake.accepted for intake in self.intakes)
 
     def process_key(self, store: KeyStore[Any], name: bytes, work: Work) -> list[OutputChange]:
         """Evaluate a key: admit its rows, take them in, emit, and write its state; return the changes of its output."""
-        key = work.key
-        decode = partial(self.state_class.from_data, self.query, serializer=self.serializer, key=key)
-        stored = store.get(name, decode)
-        state = self.state_class(self.query, self._serial) if stored is None else stored
-        self.hold(-(stored is not None), -state.held_count, -state.held_windows)
+        key, serializer = work.key, self.serializer
+        state = store.get(name, self._decode, serializer, key)
+        if state is None:
+            state = self.state_class(self.query, self._serial)
+        else:
+            self.hold(-1, -state.held_count, -state.held_windows)
+        told = NOT_TOLD if self._patterns is None else self._by_patterns(key)
         nets: list[NetChanges] = []
         before: list[Progress] = []
         now: list[Progress] = []
-        for side, of_side in enumerate(state.sides):
-            since, until = self._progress_of(side, of_side, work)
-            nets.append(self._admit(key, side, of_side, work.rows, since.watermark, until.watermark))
+        for side, (intake, of_side) in enumerate(zip(self.intakes, state.sides, strict=True)):
+            rows = work.rows if self._is_single else [row for row in work.rows if row.side == side]
+            since, until = intake.progress_of(of_side, told, work.key_watermark)
+            nets.append(intake.admit(key, of_side, rows, since.watermark, until.watermark))
             before.append(since)
             now.append(until)
         output = self.evaluate(key, state, nets, before, now)
-        for side, of_side in enumerate(state.sides):
-            if of_side.key_watermark <= self.now[side].watermark:
-                of_side.key_watermark = EARLIEST
         if state.is_empty:
             self.forget_key(store, name, state.serial)
             return output
         self.hold(1, state.held_count, state.held_windows)
-        parts = partial(state.changes, self.serializer, key), partial(state.to_data, self.serializer, key)
         try:
-            store.put(name, self.timer_of(state, now), state, *parts)
+            store.put(name, self.timer_of(state, now), state, serializer, key)
         except StateError as error:
             named = self.why_unstorable(key, state)
             if named is None:
@@ -242,42 +239,9 @@ class KeyedRun(ABC):
 
     def _by_patterns(self, key: Key) -> tuple[int, int]:
         """Return the watermark that patterns gave a key before the batch, and the one that they give it after it."""
-        if self._patterns is None:
-            return EARLIEST, EARLIEST
+        assert self._patterns is not None, "patterns have been told"
         before, now = self._patterns
         return before.watermark_of(key), now.watermark_of(key)
-
-    def _progress_of(self, side: int, state: KeyEvents, work: Work) -> tuple[Progress, Progress]:
-        """Return the progress of an input before the batch and after it, with the key's own watermark."""
-        before, now = self.before[side], self.now[side]
-        since, until = self._reported[0][side], self._reported[1][side]
-        if self._patterns is None and max(state.key_watermark, work.key_watermark) == EARLIEST:
-            return before, now
-        told_before, told = self._by_patterns(work.key)
-        if (own := max(state.key_watermark, told_before)) > EARLIEST:
-            before = effective(self._sides[side], for_key(since, own))
-        state.key_watermark = max(state.key_watermark, work.key_watermark)
-        if (own := max(own, state.key_watermark, told)) > EARLIEST:
-            now = effective(self._sides[side], for_key(until, own))
-        return before, now
-
-    def _admit(
-        self, key: Key, side: int, state: KeyEvents, rows: Sequence[InputChange], watermark: int, now: int
-    ) -> Admission:
-        """Admit the rows of one input: those that the key has room for, that are legal, and that a filter lets in."""
-        query, filter, shedding = self._sides[side], self._filters[side], self._shedding[side]
-        if len(self._sides) > 1:
-            rows = [row for row in rows if row.side == side]
-        open_rows = filter.count(state.waiting) + filter.count(rows)
-        taken, shed = (rows, []) if shedding is None else shedding.take(key, state, rows, watermark)
-        admission = Admission(state, watermark, axis=query.axis, adjusts=query.late.policy is LatePolicy.ADJUST)
-        admission.admit(taken, now)
-        filter.leave_out(state, admission)
-        rejections = filter.visible(admission.rejections + shed)
-        if rejections:
-            self.result.rejections += [(key, rejection) for rejection in rejections]
-        self.result.accepted += open_rows - len(rejections) - filter.count(state.waiting)
-        return admission
 
 
 class KeyedBucket:
@@ -365,12 +329,12 @@ class KeyedBucket:
         ]
         now = before.advance(self._trackers, arrived, [some.observed for some in reports])
         work: dict[bytes, Work] = {}
-        of_keys = (Work(key, (), watermark) for some in reports for key, watermark in some.key_watermarks)
-        for part in (*(Work(key, rows) for key, rows in changes), *of_keys):
-            key = canonical(part.key)
+        of_keys = ((key, (), watermark) for some in reports for key, watermark in some.key_watermarks)
+        for given, rows, watermark in chain(((key, rows, EARLIEST) for key, rows in changes), of_keys):
+            key = canonical(given)
             name = codec.pack(list(key))
             known = work.get(name)
-            work[name] = Work(key, part.rows, part.key_watermark) if known is None else known.add(part)
+            work[name] = Work(key, rows, watermark) if known is None else known.add(rows, watermark)
         told, patterns = [one for some in reports for one in some.patterns], None
         if told or metadata.patterns:
             stored = KeyPatterns(metadata.patterns)

@@ -134,35 +134,31 @@ class ModuleComputation:
     def add(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a state with more members."""
         seen = self.see(events, window)
-        return self._call("add_events", key, window, self._called.add_events, (state, seen)) if seen else state
+        return self.call("add_events", key, window, self._called.add_events, state, seen) if seen else state
 
     def remove(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a state with fewer members."""
         seen = self.see(events, window)
-        return self._call("remove_events", key, window, self._called.remove_events, (state, seen)) if seen else state
+        return self.call("remove_events", key, window, self._called.remove_events, state, seen) if seen else state
 
     def build(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return the state of a window from all its members."""
-        state = self._call("create_state", key, window, self._called.create_state, ())
+        state = self.call("create_state", key, window, self._called.create_state)
         return self.add(state, members, key, window)
 
     def upgrade(self, state: object, version: str, key: object, window: Window) -> object:
         """Convert a state that an older version of the module wrote."""
-        return self._call("upgrade_state", key, window, self._called.upgrade_state, (state, version))
+        return self.call("upgrade_state", key, window, self._called.upgrade_state, state, version)
 
     def result_of_state(self, state: object, key: object, window: Window) -> object:
         """Return a result from a state."""
-        return self._call("compute_result", key, window, self._compute, (state,))
+        return self.call("compute_result", key, window, self._compute, state)
 
     def result_of_members(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a result from all members of a window."""
         if self.module.is_incremental:
             return self.result_of_state(self.build(members, key, window), key, window)
-        return self._call("compute_result", key, window, self._compute, (self.see(members, window),))
-
-    def handle(self, name: str, key: object, window: Window, method: Callable[..., T], *arguments: object) -> T:
-        """Return the result of a handler of a module that follows rows."""
-        return self._call(name, key, window, method, arguments)
+        return self.call("compute_result", key, window, self._compute, self.see(members, window))
 
     def _compute_plain(self, *arguments: object) -> object:
         """Return a result as plain data."""
@@ -171,9 +167,8 @@ class ModuleComputation:
             return list(result) if self._plain is None else [self._plain(row) for row in result]
         return result if self._plain is None else self._plain(result)
 
-    def _call(
-        self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[object, ...]
-    ) -> T:
+    def call(self, name: str, key: object, window: Window, method: Callable[..., T], *arguments: object) -> T:
+        """Return the result of a method of the module, which may be a handler of one that follows rows."""
         if self._extent is not None:
             window = self._extent(window)
         if RUNNING.window is not window or RUNNING.label is not self._label:
@@ -195,7 +190,7 @@ def _described(local: Locals) -> Call:
     return Call(computation._label, local["name"], local["key"], local["window"], meter=computation._meter)
 
 
-describe_calls(ModuleComputation._call, _described)
+describe_calls(ModuleComputation.call, _described)
 
 
 class Timestamper:
@@ -253,10 +248,6 @@ class SweptWindow(NamedTuple):
 
 def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[SweptWindow]:
     """Yield windows in order, each with its members, unless neither it nor the window before it has any.
-
-    Args:
-        windows: Ordered by start and by end.
-        events: All events that may be members, in any order.
 
     Cost:
         Sorting the events; then each enters once and leaves once, however much the windows overlap. The members of a
@@ -353,3 +344,8 @@ class WindowResults:
             else:
                 for slide in slides:
                     slide.skip()
+
+
+def results_in_order(query: EvaluatorQuery) -> WindowResults:
+    """Return what computes the windows of a query whose events come in order; for `once`."""
+    return WindowResults(query, in_order=True)

@@ -235,3 +235,19 @@ class EventIndex:
 def _longest_of(events: Iterable[StoredEvent], least: int) -> int:
     """Return the length of the longest membership that has an end; the least that is given if all are shorter."""
     return max([least, *[event.until - event.since for event in events if event.until < INFINITY]])
+
+
+def union(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return disjoint stretches that cover the same ticks, in order.
+
+    Example:
+        >>> union([(4, 6), (0, 3), (2, 4)])
+        [(0, 6)]
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(stretches):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

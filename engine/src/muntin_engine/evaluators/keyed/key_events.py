@@ -69,12 +69,7 @@ class KeyEvents:
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
-        """Start a key.
-
-        Args:
-            query: The query.
-            serial: The largest serial number that may be in use already, by this key or another.
-        """
+        """Start a key, with the largest serial number that may be in use already, by this key or another."""
         self.events = EventIndex()
         self.pending: dict[Identity, PendingRows] = {}
         self.samples = Samples() if query.is_edge else None
@@ -169,30 +164,22 @@ class KeyEvents:
             times += [node + 1 for node in nodes if watermark <= node < INFINITY]
         return times
 
-    def to_data(self, serializer: StateSerializer, key: object) -> list[object]:
-        """Return the state as plain data, events column by column.
+    @property
+    def tracks(self) -> bool:
+        """True if the changes since the state was stored are known."""
+        return self.events.gone is not None
 
-        Args:
-            serializer: Writes what modules keep.
-            key: The key.
+    def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
+        """Return the state as plain data, events column by column, or its difference to the stored state.
 
-        Raises:
-            StateError: A module's state cannot be stored.
-        """
-        del serializer, key
-        return self._to_data((), self.events.ordered)
-
-    def changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
-        """Return the difference to the stored state, in the form of `to_data`; None if changes are not tracked.
+        The difference has the ids of stored events that are gone, and further events, with all else.
 
         Raises:
             StateError: A module's state cannot be stored.
         """
         del serializer, key
-        return None if self.events.gone is None else self._to_data(list(self.events.gone), [*self.events.new.values()])
-
-    def _to_data(self, gone: Sequence[Any], events: Sequence[StoredEvent]) -> list[object]:
-        """Return the ids of stored events that are gone, and further events, with all else."""
+        gone: Sequence[Any] = () if is_whole else list(self.events.gone or ())
+        events = self.events.ordered if is_whole else [*self.events.new.values()]
         pending = [
             [*identity, [list(row[2:]) for row in waiting.rows], list(waiting.base) if waiting.base else None]
             for identity, waiting in self.pending.items()
@@ -218,13 +205,7 @@ class KeyEvents:
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
-        """Return the state that `to_data` wrote, with the `changes` after it; older schema versions are upgraded.
-
-        Args:
-            query: The query.
-            stored: What `to_data` wrote, and `changes` after it.
-            serializer: Restores what modules keep.
-            key: The key.
+        """Return the state that `to_data` wrote, with the differences after it; older schema versions are upgraded.
 
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.

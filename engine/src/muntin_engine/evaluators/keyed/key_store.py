@@ -12,9 +12,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from muntin import INFINITY
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.keyed.timer_index import TimerIndex
 from muntin_engine.state.bucket_state import NEVER, BucketState, Due, KeyTimer
 from muntin_engine.state.cells import damaged
@@ -54,9 +55,21 @@ class DecodedState(Protocol):
         """Return the memory that it takes in bytes, roughly, if its records have so many bytes."""
         ...
 
+    @property
+    def tracks(self) -> bool:
+        """True if the changes since it was stored are known."""
+        ...
+
+    def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
+        """Return all of it as plain data, or the changes since it was stored."""
+        ...
+
 
 StateT = TypeVar("StateT", bound=DecodedState)
 """The class of a decoded state."""
+
+Decode: TypeAlias = Callable[[list[list[Any]], StateSerializer, object], StateT]
+"""Makes a state from records, for a key."""
 
 
 class Record(NamedTuple):
@@ -177,19 +190,13 @@ class KeyStore(Generic[StateT]):
         """
         return self._keys.keys() if is_signalled or max(at) >= INFINITY else self._timers.due(at)
 
-    def get(self, name: bytes, decode: Callable[[list[list[Any]]], StateT]) -> StateT | None:
-        """Return the state of a key; None if it has none. That of a large key tracks its changes.
-
-        Args:
-            name: The encoded key.
-            decode: Makes a state of a whole record and those of the changes after it, unpacked. It is not called if
-                the decoded state is cached.
-        """
-        key = self._keys.get(name)
-        if key is None or key.state is not None:
-            return None if key is None else key.state
-        state = decode([self._codec.unpack(record.data) for record in key.records])
-        if key.size >= LARGE:
+    def get(self, name: bytes, decode: Decode[StateT], serializer: StateSerializer, key: object) -> StateT | None:
+        """Return the state of a key; None if it has none. That of a large key tracks its changes, and may be cached."""
+        stored = self._keys.get(name)
+        if stored is None or stored.state is not None:
+            return None if stored is None else stored.state
+        state = decode([self._codec.unpack(record.data) for record in stored.records], serializer, key)
+        if stored.size >= LARGE:
             state.track()
         return state
 
@@ -198,17 +205,7 @@ class KeyStore(Generic[StateT]):
         return self._keys.get(name)
 
     def append(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> bool:
-        """Append a record of new events to those of a key that has a few events alone.
-
-        Args:
-            name: The encoded key.
-            timer: The timer of these events.
-            events: How many they are.
-            data: The events.
-
-        Returns:
-            True if the key had no state before.
-        """
+        """Append a record of some more events to a key that has a few events alone; True if it had no state before."""
         key = self._keys.get(name)
         size = len(data) + _HEAD
         record = Record(self.number, events if key is None else None, data)
@@ -225,53 +222,33 @@ class KeyStore(Generic[StateT]):
         return key is None
 
     def replace(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> None:
-        """Replace the records of a key by a whole one of a few events alone.
-
-        Args:
-            name: The encoded key.
-            timer: Its timer now.
-            events: How many events it has.
-            data: The events.
-        """
+        """Replace the records of a key by a whole one of some events, and nothing else."""
         self._take(name)
         self._set(name, StoredKey(timer, [Record(self.number, events, data)], len(data) + _HEAD))
 
-    def put(
-        self,
-        name: bytes,
-        timer: KeyTimer,
-        state: StateT,
-        changes: Callable[[], list[object] | None],
-        whole: Callable[[], list[object]],
-    ) -> None:
+    def put(self, name: bytes, timer: KeyTimer, state: StateT, serializer: StateSerializer, key: object) -> None:
         """Append changes to a key's records if there is room, or else replace them all. A large key stays decoded.
-
-        Args:
-            name: The encoded key.
-            timer: Its timer now.
-            state: Its decoded state.
-            changes: Returns the changes since the last record; None if they are not known.
-            whole: Returns all of the state.
 
         Raises:
             StateError: They hold a value that cannot be stored.
         """
         known, events = self._take(name), state.plain_count
         appendable = 0 if known is None else known.appendable(events)
-        changed = changes() if appendable > 0 else None
-        data = b"" if changed is None else self._codec.pack(changed)
+        data = b""
+        if appendable > 0 and state.tracks:
+            data = self._codec.pack(state.to_data(serializer, key, is_whole=False))
         if known is not None and 0 < len(data) <= appendable:
             size, records = known.size + len(data) + _HEAD, known.records
             records.append(Record(self.number, None, data))
         else:
-            data = self._codec.pack(whole())
+            data = self._codec.pack(state.to_data(serializer, key))
             size, records = len(data) + _HEAD, [Record(self.number, events, data)]
-        key: StoredKey[StateT] = StoredKey(timer, records, size)
+        stored: StoredKey[StateT] = StoredKey(timer, records, size)
         if size >= LARGE:
-            key.state = state
+            stored.state = state
             state.track()
-            key.decoded = state.memory(size)
-        self._set(name, key)
+            stored.decoded = state.memory(size)
+        self._set(name, stored)
 
     def remove(self, name: bytes) -> None:
         """Remove a key, if it has a state."""
@@ -292,12 +269,6 @@ class KeyStore(Generic[StateT]):
             self.size -= key.size
             self.memory -= key.memory
         return key
-
-    def forget_decoded(self) -> None:
-        """Drop all decoded states, and keep their bytes."""
-        for _, key in self.items():
-            key.state, key.decoded = None, 0
-        self.memory = sum(key.memory for _, key in self.items())
 
     def write(self) -> list[Entry]:
         """Return the records since the last call as log entries of a few megabytes."""
@@ -342,13 +313,7 @@ class KeyStore(Generic[StateT]):
 
 
 def update_keys(state: BucketState, codec: Codec, run: Callable[[KeyStore[StateT]], None]) -> None:
-    """Let a micro-batch run over the keys of a bucket, and write what it changed.
-
-    Args:
-        state: The state of the bucket. Its metadata get the soonest timer.
-        codec: Encodes and decodes the state.
-        run: Evaluates keys in the store that it is given.
-    """
+    """Let a micro-batch run over the keys of a bucket, and write what it changed."""
     metadata = state.metadata
     store = state.open(lambda entries: KeyStore[StateT].of(codec, entries, metadata.held.keys))
     store.number = state.log.serial + 1
@@ -357,7 +322,9 @@ def update_keys(state: BucketState, codec: Codec, run: Callable[[KeyStore[StateT
     metadata.timer = store.timer
     state.log.tidy(store, store.size, store.whole)
     if not state.keep(store, store.memory):
-        store.forget_decoded()
+        for _, key in store.items():  # the bytes alone may have room
+            key.state, key.decoded = None, 0
+        store.memory = sum(key.memory for _, key in store.items())
         state.keep(store, store.memory)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
 from muntin import Window
-from muntin_engine.core.changes import OutputChange, OutputKind
+from muntin_engine.core.changes import OutputChange, OutputKind, Timing
 from muntin_engine.core.frozen_values import freeze
 
 
@@ -24,6 +24,17 @@ class LiveRow(NamedTuple):
     id: int
     row: OutputRow
 
+    def change(
+        self,
+        kind: OutputKind,
+        window: Window,
+        new_end: int | None = None,
+        timing: Timing = Timing.FINAL,
+        firing: int = 0,
+    ) -> OutputChange:
+        """Return a change of it, as the output has it."""
+        return OutputChange(kind, self.id, window, *self.row, new_end, timing, firing)
+
 
 def replace_rows(
     window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
@@ -33,9 +44,9 @@ def replace_rows(
     A row that is live already keeps its id and causes no change; other live rows are retracted in full.
     """
     kept, obsolete, missing = _match(live, rows)
-    changes = [_retraction(window, out) for out in obsolete]
+    changes = [out.change(OutputKind.RETRACT, window) for out in obsolete]
     added = [LiveRow(next_id(), row) for row in missing]
-    return kept + added, changes + [_insertion(window, out) for out in added]
+    return kept + added, changes + [out.change(OutputKind.INSERT, window) for out in added]
 
 
 def replace_rows_from(
@@ -51,7 +62,13 @@ def replace_rows_from(
     added = [LiveRow(next_id(), row) for row in missing]
     shortened = (LiveRow(out.id, out.row._replace(end=since)) for out in ended if out.row.start < since)
     left = [*past, *(reaching[out.id] for out in kept), *shortened]
-    return left + added, [_end_at(since, window, out) for out in ended] + [_insertion(window, out) for out in added]
+    changes = [
+        out.change(OutputKind.REVISE, window, since)
+        if out.row.start < since
+        else out.change(OutputKind.RETRACT, window)
+        for out in ended
+    ]
+    return left + added, changes + [out.change(OutputKind.INSERT, window) for out in added]
 
 
 def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
@@ -72,17 +89,3 @@ def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[Liv
 
 def _identity(row: OutputRow) -> Hashable:
     return row.start, row.end, freeze(row.value)
-
-
-def _end_at(end: int, window: Window, out: LiveRow) -> OutputChange:
-    if out.row.start >= end:
-        return _retraction(window, out)
-    return OutputChange(OutputKind.REVISE, out.id, window, out.row.start, out.row.end, out.row.value, end)
-
-
-def _retraction(window: Window, out: LiveRow) -> OutputChange:
-    return OutputChange(OutputKind.RETRACT, out.id, window, out.row.start, out.row.end, out.row.value)
-
-
-def _insertion(window: Window, out: LiveRow) -> OutputChange:
-    return OutputChange(OutputKind.INSERT, out.id, window, out.row.start, out.row.end, out.row.value)

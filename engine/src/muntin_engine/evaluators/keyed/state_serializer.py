@@ -31,13 +31,7 @@ class StateSerializer:
         codec: Codec,
         schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),),
     ) -> None:
-        """Prepare for the states of a query.
-
-        Args:
-            query: The query.
-            codec: Encodes and decodes states.
-            schema_versions: The versions that may have written the stored states, the present one last.
-        """
+        """Prepare for the states of a query, that some versions may have written, the present one last."""
         self.schema_version: Final = len(schema_versions) - 1
         self._codec = codec
         self._schema_versions = schema_versions
@@ -49,12 +43,7 @@ class StateSerializer:
         return self._query.once(WindowResults).computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
-        """Encode the module states of windows; return the bytes of each module.
-
-        Args:
-            states: For each window a state per module, or nothing.
-            key: The key of the windows.
-            windows: The windows.
+        """Encode the module states of windows, one per module or none for each; return the bytes of each module.
 
         Raises:
             StateError: A state cannot be stored.
@@ -70,12 +59,6 @@ class StateSerializer:
         self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
     ) -> list[list[object]]:
         """Return the states that `pack` encoded, upgraded to the present schema version.
-
-        Args:
-            packed: The result of `pack`.
-            schema_version: The number of the schema version that wrote it.
-            key: The key of the windows.
-            windows: The windows.
 
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.

@@ -24,8 +24,8 @@ entries that they need."""
 class TimerIndex:
     """The timers of keys, and a heap for each of their fields.
 
-    An entry of a heap is outdated if its key has another value by now; it is dropped when it comes up, or when the
-    heaps are made anew.
+    An entry of a heap is outdated if its key has another value by now; it is dropped when it is the smallest, or when
+    the heaps are made anew.
 
     Cost: logarithmic for each key that gets a timer or is due, and constant for the soonest timer, in the long run;
     linear in all keys where many of them get one.
@@ -35,7 +35,6 @@ class TimerIndex:
         """Start with the timers of some keys."""
         self._timers: dict[bytes, KeyTimer] = {}
         self._heaps: list[list[_Entry]] = [[] for _ in _FIELDS]
-        self._taken: list[tuple[int, _Entry]] = []
         self.update(dict(timers))
 
     def update(self, changed: Mapping[bytes, KeyTimer]) -> None:
@@ -51,9 +50,7 @@ class TimerIndex:
             self._heaps = [[(timer[at], name) for name, timer in known if timer[at] < INFINITY] for at in _FIELDS]
             for heap in self._heaps:
                 heapify(heap)
-            self._taken = []
             return
-        self._put_back()
         for name, timer in changed.items():
             for field, value in enumerate(timer):
                 if value < INFINITY:
@@ -61,15 +58,16 @@ class TimerIndex:
 
     def due(self, at: Due) -> set[bytes]:
         """Return the keys that are due at a progress below `INFINITY`, at which all keys are."""
-        self._put_back()
         found: set[bytes] = set()
         for field, limit in zip(_DUE_FIELDS, at, strict=True):
-            heap = self._heaps[field]
-            while heap and heap[0][0] <= limit:
-                value, name = entry = heappop(heap)
-                if self._timers.get(name, NEVER)[field] == value:
-                    found.add(name)
-                    self._taken.append((field, entry))
+            heap, places = self._heaps[field], [0]
+            while places:  # no entry of a heap is smaller than the one that it is below
+                place = places.pop()
+                if place < len(heap) and heap[place][0] <= limit:
+                    value, name = heap[place]
+                    if self._timers.get(name, NEVER)[field] == value:
+                        found.add(name)
+                    places += (2 * place + 1, 2 * place + 2)
         return found
 
     def soonest(self) -> KeyTimer:
@@ -78,9 +76,3 @@ class TimerIndex:
             while heap and self._timers.get(heap[0][1], NEVER)[field] != heap[0][0]:
                 heappop(heap)
         return KeyTimer(*(heap[0][0] if heap else INFINITY for heap in self._heaps))
-
-    def _put_back(self) -> None:
-        """Take what was due once more, in case that a key was not written after that."""
-        for field, entry in self._taken:
-            heappush(self._heaps[field], entry)
-        self._taken = []

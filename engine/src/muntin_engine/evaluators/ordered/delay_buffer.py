@@ -1,4 +1,4 @@
-"""A delay buffer: the events of a key wait until the watermark has passed them, and are then released in order."""
+"""A delay buffer, where events wait until the watermark has passed them, and what follows those released in order."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from muntin import EARLIEST, INFINITY
+from muntin_engine.core.changes import OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.sequence import in_sequence
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_payload
@@ -105,36 +106,58 @@ class DelayBuffer(KeyEvents, ABC):
         """Return True if an event that a filter left out may still be revised, so that its revision has to find it."""
         return event.is_filtered and self.membership(event.start, event.end)[1] > self.passed
 
-    def to_data(self, serializer: StateSerializer, key: object) -> list[object]:
-        """Return the state as plain data: what follows the events, and the buffer."""
-        return [self.own_data(serializer, key), self.passed, super().to_data(serializer, key)]
-
-    def changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
-        """Return the difference to the stored state; None if it is not known."""
-        buffer, own = super().changes(serializer, key), self.own_changes(serializer, key)
-        return None if buffer is None or own is None else [own, self.passed, buffer]
+    def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
+        """Return what follows the events and the buffer as plain data, or their difference to what is stored."""
+        own = self.own_data(serializer, key, is_whole=is_whole)
+        return [own, self.passed, super().to_data(serializer, key, is_whole=is_whole)]
 
     @abstractmethod
-    def own_data(self, serializer: StateSerializer, key: object) -> list[object]:
-        """Return what follows the events as plain data."""
-
-    def own_changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
-        """Return what to restore it from, given what was stored before; by default as a whole. None if not known."""
-        return self.own_data(serializer, key)
+    def own_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
+        """Return what follows the events as plain data, or what to restore it from, given what was stored before."""
 
     @abstractmethod
     def restore_own(
         self, stored: Sequence[tuple[Sequence[Any], int]], serializer: StateSerializer, key: object
     ) -> None:
-        """Restore it from what `own_data` returned and `own_changes` after it, each with `passed` at that time."""
+        """Restore it from what `own_data` returned, the first time as a whole, each with `passed` at that time."""
 
     @classmethod
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
-        """Return the state that `to_data` wrote, with the `changes` after it."""
+        """Return the state that `to_data` wrote, with the differences after it."""
         state = cls(query)
         state.passed = stored[-1][1]
         state.restore(query, [buffer for _, _, buffer in stored])
         state.restore_own([(own, passed) for own, passed, _ in stored], serializer, key)
         return state
+
+
+StateT = TypeVar("StateT", bound=DelayBuffer)
+
+
+class Follower(ABC, Generic[StateT]):
+    """Follows the released events of each key in a micro-batch, and emits.
+
+    Attributes:
+        windows_closed: The number of windows that it emitted.
+        evicted: The second output of the last key: what its module returned for rows that left.
+    """
+
+    def __init__(self) -> None:
+        self.windows_closed = 0
+        self.evicted: Sequence[OutputChange] = ()
+
+    @abstractmethod
+    def follow(
+        self, key: object, state: StateT, released: Sequence[Edge], before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Return the changes of a key's output.
+
+        Args:
+            key: The key.
+            state: What is kept of it; changed in place.
+            released: What the watermark has passed, in order.
+            before: The progress before the micro-batch, with the key's own watermark.
+            now: The progress after the micro-batch, likewise.
+        """

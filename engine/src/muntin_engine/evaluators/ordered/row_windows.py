@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muntin import INFINITY, Window
-from muntin.rows import Action, ActionKind, RowWindows
+from muntin.rows import Action, RowWindows
 from muntin_engine.core.changes import OutputChange, Progress
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
-from muntin_engine.evaluators.ordered.delay_buffer import Edge
-from muntin_engine.evaluators.ordered.follower import Follower
-from muntin_engine.evaluators.ordered.rows_state import Members, RowsState, inserted
+from muntin_engine.evaluators.ordered.delay_buffer import Edge, Follower
+from muntin_engine.evaluators.ordered.rows_state import EVICT, INSERT, LEAVING, Members, RowsState, folds, inserted
 
 
 @dataclass(slots=True)
@@ -33,13 +33,10 @@ class _Open:
     left: list[StoredEvent] = field(default_factory=list)
 
     def insert(self, row: StoredEvent) -> None:
-        self.members[row.id] = self.entered[row.id] = row
+        self.entered[row.id] = row
 
-    def evict(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            row = self.members.pop(number)
-            if self.entered.pop(number, None) is None:
-                self.left.append(row)
+    def evict(self, rows: Iterable[StoredEvent]) -> None:
+        self.left += [row for row in rows if self.entered.pop(row.id, None) is None]
 
     def computed(self, window: Window) -> list[Any]:
         """Return the result of each module."""
@@ -95,19 +92,12 @@ class RowAggregates(Follower[RowsState]):
     that slide, its members for the others.
     """
 
-    def __init__(self, windows: RowWindows, results: WindowResults, of_input: Progress) -> None:
-        """Prepare for a batch.
-
-        Args:
-            windows: The windows.
-            results: Computes them.
-            of_input: The progress of the whole input after the batch.
-        """
+    def __init__(self, query: EvaluatorQuery, windows: RowWindows, results: WindowResults, of_input: Progress) -> None:
+        """Prepare for a batch."""
         super().__init__()
+        self._folds = folds(query)
         self._windows, self._results, self._of_input = windows, results, of_input
         self._is_partitioned = windows.partition_by is not None
-        modules = [computation.module for computation in results.computations]
-        self._folds = windows.leaves_at_once and all(m.is_incremental and not m.is_time_sensitive for m in modules)
 
     def follow(
         self, key: object, state: RowsState, released: Sequence[Edge], before: Progress, now: Progress
@@ -135,23 +125,22 @@ class RowAggregates(Follower[RowsState]):
 
     def _take(self, actions: Iterable[Action], row: StoredEvent | None = None) -> None:
         """Do what the windows say."""
-        for kind, partition, numbers, extent in actions:
-            if kind is ActionKind.INSERT:
-                assert row is not None, "a row is inserted when it comes"
-                self._opened(partition).insert(row)
-            elif kind is ActionKind.EVICT:
+        for (kind, partition, _, extent), rows in self._state.done(actions, row):
+            if kind is INSERT:
+                self._opened(partition).insert(rows[0])
+            elif kind is EVICT:
                 window = self._opened(partition)
                 assert isinstance(window, _Open), "windows whose rows leave at once evict none"
-                window.evict(numbers)
-            elif extent is not None:
-                results = self._opened(partition).computed(extent)
-                rows = self._results.stamper.rows(self._key, extent, results)
-                shown = partition if self._is_partitioned else None
-                self.windows_closed += 1
-                self._output += inserted(self._state, extent, rows, shown, ends=True)
-            if kind in (ActionKind.FLUSH, ActionKind.REMOVE):
-                for of_partition in (self._open, self._state.members, self._state.states):
-                    of_partition.pop(partition, None)
+                window.evict(rows)
+            else:
+                if extent is not None:
+                    results = self._opened(partition).computed(extent)
+                    found = self._results.stamper.rows(self._key, extent, results)
+                    shown = partition if self._is_partitioned else None
+                    self.windows_closed += 1
+                    self._output += inserted(self._state, extent, found, shown, ends=True)
+                if kind in LEAVING:
+                    self._open.pop(partition, None)
 
     def _opened(self, partition: Hashable) -> _Open | _Folded:
         found = self._open.get(partition)

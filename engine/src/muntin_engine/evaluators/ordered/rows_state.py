@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias, cast
 
@@ -19,8 +20,20 @@ from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer
 LATER: Final = INFINITY - 1
 """A tick so late that a state's own rows, and not the tick, say where its windows may start."""
 
+INSERT: Final = ActionKind.INSERT
+EVICT: Final = ActionKind.EVICT
+LEAVING: Final = ActionKind.FLUSH, ActionKind.REMOVE
+"""The actions that rows come by, leave by, and all leave by; members of an enumeration take long to look up."""
+
 Members: TypeAlias = dict[Hashable, StoredEvent]
 """The rows in the window of a partition, by number, the oldest first."""
+
+
+def folds(query: EvaluatorQuery) -> bool:
+    """Return True if states of modules take the place of rows in windows."""
+    modules = [binding.module for binding in query.bindings]
+    leaves_at_once = cast(RowWindows, query.window).leaves_at_once
+    return leaves_at_once and all(module.is_incremental and not module.is_time_sensitive for module in modules)
 
 
 class RowsState(DelayBuffer):
@@ -41,6 +54,7 @@ class RowsState(DelayBuffer):
         super().__init__(query, serial)
         self._windows = cast(RowWindows, query.window)
         self._reads = [query.expressions[expression] for expression in self._windows.reads]
+        self._keeps_rows = not folds(query)
         self.rows: Any = None
         self.released = 0
         self.newest = EARLIEST
@@ -73,15 +87,41 @@ class RowsState(DelayBuffer):
         read = tuple([canonical(read(event.payload)) for read in self._reads])
         return Row(self.released, event.start, read), event._replace(id=self.released)
 
-    def end(self, before: Progress, now: Progress, of_input: Progress) -> int:
-        """Return the tick at which the stream ends for the key.
+    def done(
+        self, actions: Iterable[Action], row: StoredEvent | None = None
+    ) -> Iterator[tuple[Action, Sequence[StoredEvent]]]:
+        """Do what the windows say to their rows, and yield each action with the rows that it is done to.
 
-        A key that is done ends with its own rows, and not with those of others, which a micro-batch may bring or not.
+        Rows are there when their insertion is yielded, and gone when they are evicted; all rows of a window that is
+        flushed or removed leave after that.
 
         Args:
-            before: The progress of the key before the micro-batch.
-            now: Its progress after it.
-            of_input: The progress of the whole input after it.
+            actions: What the windows say.
+            row: The row that comes, by its number; None where time alone advances.
+        """
+        keeps, members = self._keeps_rows, self.members
+        for action in actions:
+            kind, partition, numbers, _ = action
+            if kind is INSERT:
+                assert row is not None, "a row is inserted when it comes"
+                if keeps:
+                    if partition not in members:
+                        members[partition] = {}
+                    members[partition][row.id] = row
+                yield action, (row,)
+            elif kind is EVICT:
+                yield action, list(map(members[partition].pop, numbers))
+            elif kind in LEAVING:
+                yield action, [*members.get(partition, {}).values()]
+                members.pop(partition, None)
+                self.states.pop(partition, None)
+            else:
+                yield action, ()
+
+    def end(self, before: Progress, now: Progress, of_input: Progress) -> int:
+        """Return the tick at which the stream ends for the key, given its progress and that of the input.
+
+        A key that is done ends with its own rows, and not with those of others, which a micro-batch may bring or not.
         """
         if of_input.watermark == INFINITY:
             return now.horizon
@@ -96,12 +136,7 @@ class RowsState(DelayBuffer):
         return INFINITY if self.rows is None else self._windows.next_tick(self.rows)
 
     def earliest_start(self, watermark: int, of_new: int) -> int:
-        """Return from where on windows may yet be computed, of the rows that wait or are in windows.
-
-        Args:
-            watermark: The watermark.
-            of_new: The same of windows without rows, at the tick `LATER`.
-        """
+        """Return from where on windows may yet be computed, given what `LATER` gives for windows without rows."""
         first = next((event.start for event in self.events if event.is_member), INFINITY)
         if self.rows is None:
             return first
@@ -114,16 +149,16 @@ class RowsState(DelayBuffer):
         super().track()
         self._taken = []
 
-    def own_changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
-        """Return the rows that were released: with these, the stored windows come to be as they are now.
+    @property
+    def tracks(self) -> bool:
+        """True if the released rows are known, and make the windows what they are; not so the states of modules."""
+        has_states = self.own is not None or bool(self.states)
+        return self._taken is not None and self.rows is not None and not has_states and super().tracks
 
-        That is not known of the states of modules.
-        """
-        is_known = self._taken is not None and self.rows is not None and self.own is None and not self.states
-        return _columns(self._taken or ()) if is_known else None
-
-    def own_data(self, serializer: StateSerializer, key: object) -> list[object]:
-        """Return the windows as plain data, rows column by column."""
+    def own_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
+        """Return the windows as plain data, rows column by column, or the rows that were released since."""
+        if not is_whole:
+            return _columns(self._taken or ())
         members = [[partition, list(rows), *_columns(rows.values())] for partition, rows in self.members.items()]
         packed = serializer.pack([*self.states.values()], key, [ALWAYS] * len(self.states))
         own = [] if self.own is None else serializer.pack([[self.own]], key, [ALWAYS])
@@ -150,21 +185,8 @@ class RowsState(DelayBuffer):
                 self.rows = self._windows.create_state()
             for event in _events(columns[0], *columns):
                 row, member = self.next_row(event)
-                self._repeat(self._windows.step(self.rows, row), member)
-            self._repeat(self._windows.advance(self.rows, passed))
-
-    def _repeat(self, actions: Iterable[Action], row: StoredEvent | None = None) -> None:
-        """Do what was done to the members, and compute nothing."""
-        for kind, partition, numbers, _ in actions:
-            if kind in (ActionKind.FLUSH, ActionKind.REMOVE):
-                self.members.pop(partition, None)
-                continue
-            members = self.members.setdefault(partition, {})
-            if kind is ActionKind.INSERT and row is not None:
-                members[row.id] = row
-            elif kind is ActionKind.EVICT:
-                for number in numbers:
-                    del members[number]
+                deque(self.done(self._windows.step(self.rows, row), member), maxlen=0)
+            deque(self.done(self._windows.advance(self.rows, passed)), maxlen=0)
 
 
 def _columns(rows: Iterable[StoredEvent]) -> list[object]:

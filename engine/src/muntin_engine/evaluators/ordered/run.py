@@ -11,9 +11,8 @@ from muntin_engine.core.changes import Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket, KeyedRun, Start
-from muntin_engine.evaluators.keyed.computation import WindowResults
-from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer
-from muntin_engine.evaluators.ordered.follower import Follower
+from muntin_engine.evaluators.keyed.computation import results_in_order
+from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Follower
 from muntin_engine.evaluators.ordered.row_operator import RowOperatorCalls
 from muntin_engine.evaluators.ordered.row_windows import RowAggregates
 from muntin_engine.evaluators.ordered.rows_state import LATER, RowsState
@@ -59,11 +58,11 @@ class RowsRun(OrderedRun):
         self._windows, (now,) = cast(RowWindows, query.window), self.now
         self._is_aligned = query.timestamps is not TimestampPolicy.POINT_AT_END
         self._start_of_new = self._windows.earliest_start(self._windows.create_state(), LATER)
-        results = query.once(_results_in_order)
+        results = query.once(results_in_order)
         if isinstance(query.bindings[0].module, RowOperator):
-            self.follower = RowOperatorCalls(query, self._windows, results, now, self.serializer)
+            self.follower = RowOperatorCalls(query, self._windows, now, self.serializer)
         else:
-            self.follower = RowAggregates(self._windows, results, now)
+            self.follower = RowAggregates(query, self._windows, results, now)
 
     def output_watermark(self, earliest: int) -> int:
         """Return the least start of a window that a row may yet be in; of points, what time has come to."""
@@ -87,10 +86,10 @@ class StreamRun(OrderedRun):
 
     def __init__(self, query: EvaluatorQuery, start: Start) -> None:
         """Begin; see `KeyedRun`."""
-        super().__init__(query, start)
         if isinstance(query.bindings[0].module, IntervalOperator):
             self.state_class = LastingState
-        self.follower = StreamOperatorCalls(query, query.once(_results_in_order).computations[0])
+        super().__init__(query, start)
+        self.follower = StreamOperatorCalls(query)
 
     def output_watermark(self, earliest: int) -> int:
         """Return the watermark: what is handed over later lies at it or after it, and no row before its cause."""
@@ -100,10 +99,6 @@ class StreamRun(OrderedRun):
     def timer_of(self, state: OperatorState, now: Sequence[Progress]) -> KeyTimer:
         """Return when the next event is released, or the operator is woken."""
         return KeyTimer(min(state.due(now[0].watermark), state.wake_up), INFINITY, INFINITY)
-
-
-def _results_in_order(query: EvaluatorQuery) -> WindowResults:
-    return WindowResults(query, in_order=True)
 
 
 class RowsBucket(KeyedBucket):

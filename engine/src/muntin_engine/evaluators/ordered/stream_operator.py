@@ -9,14 +9,13 @@ from muntin import INFINITY, Event, IntervalOperator, StreamOperator, Window
 from muntin.modules.stream_operator import too_many_wake_ups
 from muntin.query_checks import check_cause, wake_up_of
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
-from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.returned_rows import listing
 from muntin_engine.core.skipping import SKIPPED
-from muntin_engine.evaluators.keyed.computation import ModuleComputation
+from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge
-from muntin_engine.evaluators.ordered.follower import Follower
+from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, Follower
 
 
 class OperatorCalls:
@@ -27,12 +26,13 @@ class OperatorCalls:
         select: Makes the operator's input of an event; `SKIPPED` if it does not accept that.
     """
 
-    def __init__(self, binding: Binding, computation: ModuleComputation) -> None:
+    def __init__(self, query: EvaluatorQuery) -> None:
+        (binding,) = query.bindings
         module = binding.module
         assert isinstance(module, StreamOperator), "only such modules follow a stream"
         self.select = binding.select
         self.label, self._module = f"{module.name} {module.version}", module
-        self._call = computation.handle
+        self._call = query.once(results_in_order).computations[0].call
         self._create: Callable[[], Any] = module.create_state
         self._begins = "on_start" if isinstance(module, IntervalOperator) else "on_event"
         self._on_event = listing(getattr(module, self._begins), binding.plain, module.result_field())
@@ -104,8 +104,9 @@ class OperatorState(DelayBuffer):
         """True if forgetting the key loses nothing."""
         return self.own is None and self.wake_up == INFINITY and super().is_empty
 
-    def own_data(self, serializer: StateSerializer, key: object) -> list[object]:
+    def own_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
         """Return the operator's state, and when it wants to be called."""
+        del is_whole
         packed = [] if self.own is None else serializer.pack([[self.own]], key, [ALWAYS])
         return [packed, serializer.schema_version, self.wake_up]
 
@@ -130,11 +131,9 @@ class StreamOperatorCalls(Follower[OperatorState]):
     Cost: what the operator's calls cost.
     """
 
-    def __init__(self, query: EvaluatorQuery, computation: ModuleComputation) -> None:
-        """Prepare for a batch of a query with an operator, which `computation` calls."""
+    def __init__(self, query: EvaluatorQuery) -> None:
         super().__init__()
-        (binding,) = query.bindings
-        self._calls = OperatorCalls(binding, computation)
+        self._calls = query.once(OperatorCalls)
         self._most, self._axis = query.most_wake_ups, query.axis
 
     def follow(

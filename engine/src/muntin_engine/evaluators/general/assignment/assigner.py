@@ -116,11 +116,6 @@ class Assigner(ABC):
         """Return the events that only closed windows need, where windows close out of order.
 
         The others are kept until the frontier passes them; by default all are.
-
-        Args:
-            events: The events of the key.
-            movable: The events for whose end their windows wait.
-            watermark: The watermark.
         """
         del events, movable, watermark
         return []
@@ -164,6 +159,12 @@ class GridAssigner(Assigner):
         self._reach = specification.reach
         self.has_gaps = specification.hop > specification.size
         self._next_start = WindowGrid.of(specification).next_start
+
+    def copy(self) -> GridAssigner:
+        """Return another one with the same frontier: each key has one."""
+        made = object.__new__(GridAssigner)
+        made.__dict__.update(self.__dict__)
+        return made
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, extended by the reach; an empty stretch for an event between two windows."""

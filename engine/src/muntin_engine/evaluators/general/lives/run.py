@@ -1,20 +1,210 @@
-"""A micro-batch of a bucket whose keys are forgotten once they have been silent for long enough."""
+"""Evaluate keys that are forgotten: divide what changes of a key among its lives, and evaluate each like a key.
+
+A change may join lives, and may split one. It is no earlier than the watermark, so nothing after it was closed or
+dropped. So the first of some joined lives gets the events of the others, and the later part of a split life becomes a
+new life.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
 
-from muntin import EARLIEST, INFINITY, TimestampPolicy
+from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
 from muntin_engine.core.changes import Key, OutputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket, GeneralRun
-from muntin_engine.evaluators.general.closing import close_windows, timer
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.lives.dividing import Division
-from muntin_engine.evaluators.general.lives.state import KeyLives
+from muntin_engine.evaluators.general.lives.state import KeyLives, LifeState, Span
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
-from muntin_engine.evaluators.keyed.admission import NetChanges
+from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
+from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.state.bucket_state import KeyTimer, soonest
+
+
+class LifeChanges(NetChanges):
+    """The net changes of the events of one life.
+
+    Attributes:
+        life: The life. Its span is that after the changes, and its own index has not taken them in.
+        was_over_at: The tick at which it was over before.
+        is_absorbed: True if all its events are gone, or are another life's now.
+        renamed: The windows that go on but are cut elsewhere now, each with what it is now.
+    """
+
+    def __init__(self, life: LifeState) -> None:
+        super().__init__(life)
+        self.life = life
+        self.was_over_at = life.over_at
+        self.is_absorbed = False
+        self.renamed: dict[Window, Window] = {}
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A part of a key that lies in one life: a life that only grows, the settled events of another one, or an event.
+
+    Attributes:
+        start: Where it starts.
+        end: Where it ends.
+        origin: The life that it was of; None for a new event.
+        versions: The event before and after, which are the same if it did not change; None for several events.
+    """
+
+    start: int
+    end: int
+    origin: LifeState | None
+    versions: Versions | None = None
+
+
+class Division:
+    """Applies the net changes of a batch to the lives of a key.
+
+    Cost: for each life and each new event its place in their order; where events are revised, also for each event of
+    the lives that they are of.
+
+    Attributes:
+        changes: What changes in each life, those first that are joined to others.
+    """
+
+    def __init__(self, key: KeyLives, net: NetChanges, *, has_triggers: bool) -> None:
+        """Divide a key, which has its new lives then. Triggers of windows that go on keep their state."""
+        before = key.lives
+        self.changes = [LifeChanges(life) for life in before]
+        self._of = {id(one.life): one for one in self.changes}
+        versions = _without_filtered(key, net)
+        if not versions:
+            return
+        pieces = _pieces(before, versions)
+        for gone, after in versions:
+            if gone is not None and after is None:
+                self._of[id(_life_at(before, gone))].touched[gone.id] = (gone, None)
+        known: set[int] = set()
+        key.lives = []
+        for group in _grouped(pieces, key.age):
+            firsts = [piece.origin for piece in group if piece.origin is not None and id(piece.origin) not in known]
+            known |= set(map(id, firsts))
+            life = firsts[0] if firsts else self._new(key)
+            life.span = Span(group[0].start, max(piece.end for piece in group))
+            key.lives.append(life)
+            for piece in group:
+                self._move(piece, life)
+        going_on = set(map(id, key.lives))
+        for one in self.changes:
+            one.is_absorbed = id(one.life) not in going_on
+            if has_triggers:
+                _rename(one)
+            else:
+                self._hand_over(one, key.lives)
+            was, now = sorted([one.was_over_at, one.life.over_at])
+            if was != now:
+                one.recut = (was - 1, now)
+        self.changes = [one for one in self.changes if one.is_absorbed] + [self._of[id(life)] for life in key.lives]
+
+    def _new(self, key: KeyLives) -> LifeState:
+        life = key.new_life()
+        self._of[id(life)] = LifeChanges(life)
+        return life
+
+    def _move(self, piece: _Piece, life: LifeState) -> None:
+        """Put a piece into a life."""
+        now, origin = self._of[id(life)], piece.origin
+        if piece.versions is not None:
+            before, after = piece.versions
+            assert after is not None
+            if before is None or origin is None:
+                now.inserted.append(after)
+            elif origin is not life:
+                self._of[id(origin)].touched[before.id] = (before, None)
+                now.inserted.append(after)
+            elif before is not after:
+                now.touched[before.id] = (before, after)
+        elif origin is not None and origin is not life:
+            assert origin.settled is None, "nothing after a change was forgotten"
+            events = list(origin.events)
+            self._of[id(origin)].touched |= {event.id: (event, None) for event in events}
+            now.inserted += events
+
+    def _hand_over(self, one: LifeChanges, lives: Sequence[LifeState]) -> None:
+        """Have the windows that are cut at another tick computed again, each in the life that it belongs to now.
+
+        A window ends after the first tick of its life and not after the life is over, so there is one such life.
+        """
+        low = EARLIEST if one.is_absorbed else min(one.was_over_at, one.life.over_at)
+        if not one.is_absorbed and one.was_over_at == one.life.over_at:
+            return
+        for window, entry in one.life.entries:
+            if window.end < low:
+                continue
+            life = next((life for life in lives if life.span.start < window.end <= life.over_at), one.life)
+            if life is one.life and one.is_absorbed:
+                continue
+            one.life.windows.put(window, NEW)
+            life.windows.put(window, WindowEntry(0, [], entry.live))
+            self._of[id(life)].replaced.append(window)
+
+
+def _rename(one: LifeChanges) -> None:
+    """Find the windows of a life that remain, but are cut at another tick now."""
+    was, now = one.was_over_at, one.life.over_at
+    low = min(was, now)
+    if one.is_absorbed or was == now or not one.life.held_windows:
+        return
+    for uncut in one.life.cut.uncut.overlapping(low - 1, low, INFINITY):
+        before, after = (Window(uncut.start, min(uncut.end, over_at)) for over_at in (was, now))
+        if before != after and one.life.windows.get(before).size:
+            one.renamed[before] = after
+
+
+def _without_filtered(key: KeyLives, net: NetChanges) -> list[Versions]:
+    """Return the changes of events that are of lives, and keep those with the key that a filter has left out."""
+    versions: list[Versions] = [*net.touched.values(), *((None, event) for event in net.inserted)]
+    gone = [before for before, _ in versions if before is not None and before.is_filtered]
+    left = [after for _, after in versions if after is not None and after.is_filtered]
+    if not gone and not left:
+        return versions
+    key.replace(gone, left)
+    kept = ([None if event is None or event.is_filtered else event for event in pair] for pair in versions)
+    return [(before, after) for before, after in kept if before is not None or after is not None]
+
+
+def _pieces(lives: Sequence[LifeState], versions: Sequence[Versions]) -> list[_Piece]:
+    """Return the parts of a key after some changes, each in one life."""
+    changed: dict[int, set[object]] = {}
+    pieces: list[_Piece] = []
+    for before, after in versions:
+        origin = None if before is None else _life_at(lives, before)
+        if origin is not None and before is not None:
+            changed.setdefault(id(origin), set()).add(before.id)
+        if after is not None:
+            pieces.append(_Piece(after.start, after.end, origin, (before, after)))
+    for life in lives:
+        if id(life) not in changed:
+            pieces.append(_Piece(*life.span, life))
+            continue
+        pieces += [] if life.settled is None else [_Piece(*life.settled, life)]
+        others = (event for event in life.events if event.id not in changed[id(life)])
+        pieces += [_Piece(event.start, event.end, life, (event, event)) for event in others]
+    return pieces
+
+
+def _life_at(lives: Sequence[LifeState], event: StoredEvent) -> LifeState:
+    """Return the life that an event is of."""
+    return next(life for life in lives if life.span.start <= event.start < life.span.end)
+
+
+def _grouped(pieces: Iterable[_Piece], age: int) -> list[list[_Piece]]:
+    """Return the pieces of each life, in order."""
+    groups: list[list[_Piece]] = []
+    over_at = EARLIEST
+    for piece in sorted(pieces, key=attrgetter("start")):
+        if not groups or piece.start >= over_at:
+            groups.append([])
+            over_at = EARLIEST
+        groups[-1].append(piece)
+        over_at = max(over_at, piece.end + age)
+    return groups
 
 
 class LivesRun(GeneralRun):
@@ -52,7 +242,7 @@ class LivesRun(GeneralRun):
             if not net_of_life.is_absorbed and (is_over or (life.is_empty and life.span.end <= until.watermark)):
                 state.lives = [other for other in state.lives if other is not life]
                 self.result.keys_forgotten += 1
-        close_windows(self.query, state, until.watermark)
+        self.closing.close(state, until.watermark)
         return output
 
     def output_watermark(self, earliest: int) -> int:
@@ -68,9 +258,9 @@ class LivesRun(GeneralRun):
     def timer_of(self, state: KeyState, now: Sequence[Progress]) -> KeyTimer:
         """Return the timer of a key: the soonest of its lives, and of what waits."""
         assert isinstance(state, KeyLives)
-        timers = [timer(self.query, state, now[0])]
+        timers = [self.closing.timer(state, now[0])]
         for life in state.lives:
-            found = timer(self.query, life, now[0])
+            found = self.closing.timer(life, now[0])
             over_at = life.span.end if life.is_empty else life.over_at
             timers.append(found._replace(closing=min(found.closing, over_at)))
         return soonest(timers)

@@ -1,0 +1,149 @@
+"""Take the rows of one input in: those that their key has room for, that are legal, and that the filter lets in."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Sequence
+from operator import itemgetter
+from typing import Final, TypeAlias
+
+from muntin import EARLIEST, INFINITY, LatePolicy
+from muntin.safe_text import safe_repr
+from muntin_engine.core.changes import InputChange, Key, Progress, Reason, Rejection
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.errors import StateError
+from muntin_engine.evaluators.keyed.admission import Admission, Filter
+from muntin_engine.evaluators.keyed.key_events import KeyEvents
+from muntin_engine.progress.tracker import effective, for_key
+
+_Event: TypeAlias = tuple[int, list[int]]
+"""The start of a new event, and the places of its insertions: several only if it is duplicated."""
+
+_by_start = itemgetter(0)
+
+NOT_TOLD: Final = (EARLIEST, EARLIEST)
+"""The watermarks that patterns give a key that is under none."""
+
+
+class KeyIntake:
+    """Takes the rows of one input in during a micro-batch, key by key.
+
+    Attributes:
+        before: The progress of the input before the batch, with the watermark after allowed lateness.
+        now: The same after the batch.
+        accepted: The number of accepted rows so far; one that waits for others of its event counts when they came.
+    """
+
+    def __init__(
+        self, query: EvaluatorQuery, before: Progress, now: Progress, rejections: list[tuple[Key, Rejection]]
+    ) -> None:
+        """Begin a batch."""
+        self.before, self.now = effective(query, before), effective(query, now)
+        self.accepted = 0
+        self._query, self._reported, self._rejections = query, (before, now), rejections
+        self._axis, self._adjusts = query.axis, query.late.policy is LatePolicy.ADJUST
+        self._filter = None if query.keeps is None else Filter(query.keeps)
+        self._shedding = None if query.most_held is None else Shedding(query)
+
+    def progress_of(self, state: KeyEvents, told: tuple[int, int], key_watermark: int) -> tuple[Progress, Progress]:
+        """Return the progress before the batch and after it as it counts for a key, which keeps its own watermark.
+
+        Args:
+            state: The key.
+            told: The watermark that patterns gave the key before the batch, and the one that they give it after it.
+            key_watermark: The watermark that the batch brings of the key alone.
+        """
+        before, now = self.before, self.now
+        own = max(state.key_watermark, key_watermark)
+        if own == EARLIEST and told == NOT_TOLD:
+            return before, now
+        known = max(state.key_watermark, told[0])
+        if known > EARLIEST:
+            before = effective(self._query, for_key(self._reported[0], known))
+        if (furthest := max(known, own, told[1])) > EARLIEST:
+            now = effective(self._query, for_key(self._reported[1], furthest))
+        state.key_watermark = own if own > self.now.watermark else EARLIEST
+        return before, now
+
+    def admit(self, key: Key, state: KeyEvents, rows: Sequence[InputChange], watermark: int, now: int) -> Admission:
+        """Admit the rows of a key, by its watermark before the batch and after it."""
+        filter, shed = self._filter, list[Rejection]()
+        waiting = state.waiting
+        self.accepted += len(waiting) + len(rows) if filter is None else filter.count(waiting) + filter.count(rows)
+        if self._shedding is not None:
+            rows, shed = self._shedding.take(key, state, rows, watermark)
+        admission = Admission(state, watermark, axis=self._axis, adjusts=self._adjusts)
+        admission.admit(rows, now)
+        rejections, waiting = admission.rejections + shed, state.waiting
+        if filter is not None:
+            filter.leave_out(state, admission)
+            rejections = filter.visible(rejections)
+        if rejections:
+            self._rejections += [(key, rejection) for rejection in rejections]
+        self.accepted -= len(rejections) + (len(waiting) if filter is None else filter.count(waiting))
+        return admission
+
+
+class Shedding:
+    """Takes as many new events of a batch as a key has room for, those that start earliest.
+
+    So one hot key cannot eat a worker's memory. What is shed follows from the state before the batch and the set of its
+    rows, never from their order: a batch that is repeated after a failure sheds the same rows.
+
+    The room is the limit less the events that the key held before the batch. Late and empty insertions, and those of an
+    event that is alive, take no room: they are rejected with a reason of their own. Revisions and retractions are never
+    shed; for them, an event that was shed is an event that never came.
+
+    Cost: one comparison if all rows of the batch have room; otherwise a test of each insertion, and sorting.
+    """
+
+    def __init__(self, query: EvaluatorQuery) -> None:
+        self._most_held, self._fails = query.most_held or 0, query.fails_when_full
+        self._adjusts = query.late.policy is LatePolicy.ADJUST
+
+    def take(
+        self, key: Key, state: KeyEvents, rows: Sequence[InputChange], watermark: int
+    ) -> tuple[Sequence[InputChange], list[Rejection]]:
+        """Return the rows that are taken, and the insertions that are shed, by the watermark that makes rows late.
+
+        Raises:
+            StateError: The key has no room for all, and that is an error.
+        """
+        held = state.held_count
+        room = max(self._most_held - held, 0)
+        if len(rows) <= room:
+            return rows, []
+        new: dict[Hashable, _Event] = {}
+        for place, change in enumerate(rows):
+            end = INFINITY if change.end is None else change.end
+            is_late = change.start < watermark and not (self._adjusts and watermark < end)
+            if change.new_end is None and change.start < end and not is_late:
+                name: Hashable = place if change.id is None else (change.id, change.start)
+                if state.samples is not None:
+                    name, is_known = change.start, state.samples.has(change.start)
+                else:
+                    is_known = change.id is not None and state.event(name) is not None
+                if not is_known:
+                    new.setdefault(name, (change.start, []))[1].append(place)
+        if len(new) <= room:
+            return rows, []
+        full = f"{held:,} held, {len(new):,} new in the micro-batch, most_held={self._most_held:_}"
+        if self._fails:
+            raise StateError(
+                f"the key {safe_repr(key)} has no room: {full}, when_full='fail'\n  nothing is lost: "
+                "raise the limit and start the query with the same checkpoint, or filter the key"
+            )
+        events = sorted(new.values(), key=_by_start)
+        # only those that start where the room ends need more than their start to be told apart
+        edge = events[room][0]
+        first, last = (find(events, edge, key=_by_start) for find in (bisect_left, bisect_right))
+        events[first:last] = sorted(events[first:last], key=lambda event: _rank([rows[place] for place in event[1]]))
+        message = f"its key has no room: {full}; those that start earliest are taken"
+        gone = dict.fromkeys(place for _, same in events[room:] for place in same)
+        taken = [change for place, change in enumerate(rows) if place not in gone]
+        return taken, [Rejection(Reason.SHED, message, rows[place]) for place in gone]
+
+
+def _rank(same: Sequence[InputChange]) -> list[tuple[int, str]]:
+    """Return the rank of an event among those with its start: by its end, and then by all that it holds, as text."""
+    return sorted((INFINITY if change.end is None else change.end, repr(change)) for change in same)
