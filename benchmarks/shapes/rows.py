@@ -65,5 +65,4 @@ class NumberedRows:
 
 def rows_of(arrival: Arrival) -> Rows:
     """Return the rows of a micro-batch as the map side lifts them, all for one bucket."""
-    buckets, ends = np.zeros(len(arrival.ticks), np.int32), arrival.ticks + 1
-    return Rows(buckets, arrival.ticks, ends, [pa.array(arrival.keys)], [pa.array(arrival.payloads)])
+    return Rows(1, arrival.ticks, arrival.ticks + 1, [pa.array(arrival.keys)], [pa.array(arrival.payloads)])

@@ -41,7 +41,7 @@ from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.revised.store import revised_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.bucket_task import without_collector
-from muntin_engine.exchange.shuffle import by_bucket, to_blob
+from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -77,11 +77,10 @@ class _Bucket:
         return bucket.process(blobs, batch.progress).output
 
     def _revised(self, batch: _FileBatch) -> Sequence[Closed]:
-        blobs = [to_blob(rows) for _, rows in by_bucket(batch.revised)]
         query = EvaluatorQuery(self._window, (Binding(ColumnarAverage(), itemgetter(0)),))
         revised, trackers = revised_query(query, self._forms, Codec()), [ProgressTracker()]
         bucket = ArrayBucket(revised, trackers, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
-        return bucket.process(blobs, [InputReport(batch.progress)]).outcome.output
+        return bucket.process([to_blob(batch.revised)], [InputReport(batch.progress)]).outcome.output
 
     def _store(self) -> SessionStore:
         return SessionStore(FormEntries(self._forms), at_end=False, is_cut=True)
@@ -147,7 +146,6 @@ def _with_revisions(rows: Rows) -> pa.Table:
     starts, ends = rows.starts[both], np.asarray(rows.ends)[both]
     return pa.table(
         {
-            "bucket": rows.buckets[both],
             "k0": rows.keys[0].take(pa.array(both)),
             "id": starts,
             "start": starts,
@@ -165,7 +163,7 @@ def _batches(question: Question, files: Files) -> Iterator[_FileBatch]:
     for path in files.paths:
         table = pq.read_table(path).combine_chunks()
         at, (key, value) = ticks(table["at"]), (table[name].chunk(0) for name in ("key", "value"))
-        rows = Rows(np.zeros(len(at), np.int32), at, ends_of(at, question.windows.longest), [key], [value])
+        rows = Rows(1, at, ends_of(at, question.windows.longest), [key], [value])
         newest = max(newest, int(at.max()))
         revised = _with_revisions(rows) if question.windows.is_revised else None
         yield _FileBatch(rows, revised, Progress(newest - question.delay * MICROSECONDS, newest, newest))

@@ -95,8 +95,7 @@ class WindowStage:
     def take(self, events: Events) -> Events:
         """Return the results that a batch completes."""
         inputs = [events.columns[column] for _, column in self._asked.values()]
-        buckets = np.zeros(len(events.keys), np.int32)
-        rows = Rows(buckets, events.starts, events.ends, [pa.array(events.keys)], inputs)
+        rows = Rows(1, events.starts, events.ends, [pa.array(events.keys)], inputs)
         blobs = [blob.blob for blob in lift_rows(self._grid, self._forms, rows)]
         output = self._bucket.process(blobs, events.progress).output
         nothing = np.empty(0, np.int64)
@@ -177,8 +176,8 @@ class OperatorStage:
 
 
 def _blob(side: int, events: Events) -> bytes:
-    buckets, keys = np.zeros(len(events.keys), np.int32), [pa.array(events.keys)]
-    rows = Rows(buckets, events.starts, events.ends, keys, list(events.columns.values()))
+    keys = [pa.array(events.keys)]
+    rows = Rows(1, events.starts, events.ends, keys, list(events.columns.values()))
     (found,) = lift_each(Fusing(1), rows, packed=[bytes([side])])
     return found.blob
 

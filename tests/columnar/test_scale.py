@@ -42,8 +42,7 @@ class OneBucket:
 
     def take(self, keys: Any, at: Any, values: Any, upto: int) -> tuple[SliceResult, int]:
         """Return what a batch gives, and how many bytes it writes."""
-        buckets = np.zeros(len(keys), np.int32)
-        rows = Rows(buckets, at.astype(np.int64), None, [pa.array(keys)], [pa.array(values.astype(float))])
+        rows = Rows(1, at.astype(np.int64), None, [pa.array(keys)], [pa.array(values.astype(float))])
         blobs = [blob.blob for blob in lift_rows(self.grids[0], FORMS, rows)]
         before = dict(self.cells.cells)
         bucket: SliceBucket = SliceBucket(

@@ -35,7 +35,7 @@ from tests.inputs.streams import Result, Ride, Row, Toll, expected, of, random_h
 
 TIME, TEXT = "bigint", "string"
 TYPES = {"id": (pa.int64(), pa.string()), "i0": (pa.float64(), pa.string())}
-COMMON = {"bucket": pa.int32(), "k0": pa.string(), "change": pa.string(), "source": pa.string()}
+COMMON = {"k0": pa.string(), "change": pa.string(), "source": pa.string()}
 UNSAID = {
     "start": ("close",),
     "at": ("close",),
@@ -98,7 +98,6 @@ def projected(rows: Sequence[Row]) -> pa.RecordBatch:
         renamed |= {"source": "gate"} if side else {"end": "end", "new_end": "new_end"}
         renamed |= {"change": "change", "id": "id"}
         columns = {SIDE: pa.array([side] * len(own), pa.int32())}
-        columns["bucket"] = pa.array([int(row["key"] == "b") for row in own], pa.int32())
         for name, field in renamed.items():
             data_type = TYPES[name][side] if name in TYPES else COMMON.get(name, pa.int64())
             is_null = [row["change"] in UNSAID.get(field, ()) for row in own]

@@ -26,7 +26,7 @@ def blob(changes: Sequence[tuple[Key, Sequence[InputChange]]], side: int) -> byt
     starts, ends = (np.array([getattr(row, name) for _, row in rows], np.int64) for name in ("start", "end"))
     keys = pa.array([key for key, _ in rows], pa.string())
     payload = pa.array([row.payload[0] for _, row in rows], pa.int64())
-    lifted = Rows(np.zeros(len(rows), np.int32), starts, ends, [keys], [payload])
+    lifted = Rows(1, starts, ends, [keys], [payload])
     (found,) = lift_each(Fusing(1), lifted, packed=[bytes([side])])
     return found.blob
 
@@ -53,7 +53,7 @@ def replace_side(change: InputChange) -> InputChange:
 def test_a_side_of_which_the_join_has_no_column_keeps_its_rows() -> None:
     cells, trackers = MemoryCells(), [ProgressTracker(), ProgressTracker()]
     starts, keys = np.array([0, 0, 10]), pa.array(["a", "a", "b"])
-    lifted = Rows(np.zeros(3, np.int32), starts, starts + 4, [keys], [])
+    lifted = Rows(1, starts, starts + 4, [keys], [])
     (bare,) = lift_each(Fusing(1), lifted, packed=[bytes([1])])
     for at in (EARLIEST, 4):  # a new process reads what the one before wrote
         bucket = ArrayBucket(pair_query(), trackers, cells, Codec(), Compatibility({"query": "a"}, []))

@@ -77,22 +77,15 @@ def arrow(values: Iterable[Any], name: str) -> pa.Array:
     return pa.array(list(values), _TYPES.get(name, pa.int64()))
 
 
-def bucket_of(asked: Asked, row: Row) -> int:
-    """Return the place of a row's bucket; Spark hashes the key instead."""
-    return sum((getattr(row, asked.columns["k0"]) or "").encode()) % asked.task.plan.buckets
-
-
 def own_rows(asked: Asked, rows: Sequence[Row]) -> pa.RecordBatch:
     """Return the rows that a query reads when it is asked alone."""
     own = [row for row in rows if asked.takes is None or asked.takes(row)]
     columns = {name: arrow((getattr(row, part) for row in own), part) for name, part in asked.columns.items()}
-    return pa.record_batch({"bucket": pa.array([bucket_of(asked, row) for row in own], pa.int32()), **columns})
+    return pa.record_batch(columns)
 
 
 OWNED: Final = tuple(
-    OwnColumns(
-        ("bucket", *asked.columns), (f"b{place}", *asked.columns.values()), None if asked.takes is None else f"q{place}"
-    )
+    OwnColumns(tuple(asked.columns), tuple(asked.columns.values()), None if asked.takes is None else f"q{place}")
     for place, asked in enumerate(QUERIES)
 )
 
@@ -101,7 +94,6 @@ def shared_rows(rows: Sequence[Row]) -> pa.RecordBatch:
     """Return the rows as one pass reads them: a column of the stream is there once, whoever reads it."""
     columns = {name: arrow((getattr(row, name) for row in rows), name) for name in Row._fields}
     for place, asked in enumerate(QUERIES):
-        columns[f"b{place}"] = pa.array([bucket_of(asked, row) for row in rows], pa.int32())
         columns[f"q{place}"] = pa.array([asked.takes is None or asked.takes(row) for row in rows], pa.bool_())
     return pa.record_batch(columns)
 

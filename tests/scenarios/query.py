@@ -272,12 +272,12 @@ class Query:
         """Return rows as the projection of the query has them.
 
         Args:
-            rows: Their keys, places of buckets, changes, times and payloads.
+            rows: Their keys, changes, times and payloads.
         """
         names = (*self.payload, *(["is_kept"] if self.is_filtered else []))
         rows = [row | {"id": id_of(row.get("id"), self.ids)} for row in rows]
         told = [{**row, **columns_of(row["payload"], names), **self._lengths(row["payload"])} for row in rows]
-        columns = {"bucket": ("bucket", pa.int32()), "change": ("change", pa.string()), "start": ("start", pa.int64())}
+        columns = {"change": ("change", pa.string()), "start": ("start", pa.int64())}
         columns |= {f"k{place}": (f"key{place or ''}", of) for place, of in enumerate(self._keys)}
         columns |= {name: (name, self._keys[int(name[-1])]) for name in self._columns.ranges}
         columns |= {one.name: (one.name, pa.int64()) for one in self.input.length_columns}

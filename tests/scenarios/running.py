@@ -7,7 +7,6 @@ Nothing here knows an evaluator: each is driven by `distribute` and `run_bucket`
 from __future__ import annotations
 
 import pickle
-import zlib
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from muntin.testing import KeyedChange, KeyPunctuation, KeyRange
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.distribute import distribute
 from muntin_engine.exchange.shuffle import collect, from_blob
+from muntin_engine.exchange.spreading import buckets_of
 from muntin_engine.plan import LATEST, Plan
 from muntin_engine.state.cells import METADATA, MemoryCells
 from tests.scenarios.known import Arrival
@@ -156,7 +156,7 @@ class Run:
 
     def row(self, key: Hashable, id: object, start: int, end: int | None, payload: object) -> dict[str, Any]:
         """Return an insertion as a row of the projection."""
-        told = {**keyed(key), "bucket": self.bucket_of(key), "change": "insert", "id": id, "payload": payload}
+        told = {**keyed(key), "change": "insert", "id": id, "payload": payload}
         return told | {"start": start, "end": None if end == INFINITY else end}
 
     def _upgrade(self, version: int) -> None:
@@ -166,7 +166,8 @@ class Run:
 
     def bucket_of(self, key: Hashable) -> int:
         """Return the place of a key's bucket."""
-        return zlib.crc32(repr(key).encode()) % len(self._task.buckets)
+        keys = [pa.array([part], kind) for part, kind in zip(keyed(key).values(), self._task.keys, strict=True)]
+        return int(buckets_of(keys, 1, len(self._task.buckets))[0])
 
     def _marks(self, arrival: Arrival) -> Iterator[dict[str, Any]]:
         """Yield the rows that tell how far the input is, its streams or some keys, the clock, and signals."""
@@ -174,12 +175,11 @@ class Run:
         for side, batch in enumerate(arrival.batches):
             for of_key in batch.of_keys:
                 told = keyed(of_key.key) if _is_whole(of_key) else ranged(of_key)
-                bucket = self.bucket_of(of_key.key) if _is_whole(of_key) else 0
                 yield (
                     mark(min(hasty(of_key.time), LATEST), side)
                     | {"change": "punctuate_keys"}
                     | told
-                    | ({"change": "punctuate_key", "bucket": bucket} if _is_whole(of_key) else {})
+                    | ({"change": "punctuate_key"} if _is_whole(of_key) else {})
                 )
             is_said = isinstance(self._query.progress, Punctuated) or batch.punctuation == INFINITY
             if batch.punctuation is not None and is_said:
@@ -277,7 +277,7 @@ def _of(output: Counter[Row], key: Hashable, window: tuple[int, int]) -> Counter
 def mark(time: int, side: int | None) -> dict[str, Any]:
     """Return punctuation of a stream as a row of the projection."""
     told = {"change": "close"} if time == INFINITY else {"change": "punctuate", "start": time}
-    return {"bucket": 0, "payload": None, "side": side or 0, **told} | ({} if side is None else {"source": "abc"[side]})
+    return {"payload": None, "side": side or 0, **told} | ({} if side is None else {"source": "abc"[side]})
 
 
 def keyed(key: Any) -> dict[str, Any]:

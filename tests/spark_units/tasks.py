@@ -112,9 +112,9 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
 
 
 def rows(**columns: Any) -> pa.RecordBatch:
-    """Return projected rows of one bucket and key, unless said otherwise; `start` says how many."""
+    """Return projected rows of one key, unless said otherwise; `start` says how many."""
     count = len(columns["start"])
-    given = {"bucket": pa.array([0] * count, pa.int32()), "k0": ["a"] * count, "i0": [7] * count} | columns
+    given = {"k0": ["a"] * count, "i0": [7] * count} | columns
     arrays = {
         name: values if isinstance(values, pa.Array) else pa.array(values, _type(name))
         for name, values in given.items()
@@ -123,7 +123,7 @@ def rows(**columns: Any) -> pa.RecordBatch:
 
 
 def _type(name: str) -> pa.DataType:
-    of = {"change": pa.string(), "signal": pa.string(), "k0": pa.string(), "bucket": pa.int32()}
+    of = {"change": pa.string(), "signal": pa.string(), "k0": pa.string()}
     return of.get(name, pa.int64())
 
 

@@ -30,11 +30,11 @@ def column(task: TaskPayload, name: str, **columns: Any) -> list[Any]:
 
 
 def test_each_bucket_gets_its_rows_in_one_blob_and_in_order() -> None:
-    batch = rows(start=[5, 1, 4, 2], end=[9, 9, 9, 9], bucket=[3, 0, 3, 0])
+    batch = rows(start=[5, 1, 4, 2], end=[9, 9, 9, 9], k0=["a", "b", "a", "b"])
     blobs = {row["bucket"]: from_blob(row["rows"]) for row in sent(task_of(), batch) if row["rows"] is not None}
     assert {bucket: table.column("start").to_pylist() for bucket, table in blobs.items()} == {
-        IDS[0]: [1, 2],
-        IDS[3]: [5, 4],
+        IDS[1]: [1, 2],
+        IDS[2]: [5, 4],
     }
 
 

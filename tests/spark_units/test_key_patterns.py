@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY
@@ -20,7 +19,7 @@ from muntin_engine.exchange.shuffle import collect, from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST, NamedColumn
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.tasks import IDS, reasons, rows, sent, task_of
+from tests.spark_units.tasks import reasons, rows, sent, task_of
 
 KEYS = (pa.string(), pa.int64())
 
@@ -39,12 +38,11 @@ def task_with(keys: tuple[pa.DataType, ...] = KEYS, *, by_key: bool = True, **ch
 
 
 def batch(*given: dict[str, Any], keys: tuple[pa.DataType, ...] = KEYS) -> pa.RecordBatch:
-    """Return rows: each with what it does, its time and its key, spread over buckets by that; all else is null."""
+    """Return rows: each with what it does, its time and its key; all else is null."""
     types = {name: keys[int(name[-1])] for name in ("k0", "k1", "low0", "high0", "low1", "high1")}
     columns = {name: pa.array([row.get(name) for row in given], kind) for name, kind in types.items()}
-    buckets = np.array([hash((row.get("k1"), 7)) % len(IDS) for row in given], np.int32)
     told = {"start": [row["at"] for row in given], "change": [row.get("change", "insert") for row in given]}
-    return rows(**told, bucket=pa.array(buckets), **columns)
+    return rows(**told, **columns)
 
 
 def mark(at: int | None, **key: Any) -> dict[str, Any]:

@@ -160,13 +160,13 @@ class SlicedQuery:
     def store(self) -> GridStore:
         return GridStore(self.grids, StateEntries(self.modules, self.grids))
 
-    def lift(self, rows: Sequence[Row], buckets: Sequence[int] = ()) -> list[BucketBlob]:
+    def lift(self, rows: Sequence[Row], buckets: int = 1) -> list[BucketBlob]:
         """Return what a task of the map side sends to buckets; a payload is a tuple if there are several inputs."""
         inputs = [[row.payload] if self.inputs == 1 else row.payload for row in rows]
         columns = [pa.array(list(map(self.codec.pack, column)), pa.binary()) for column in zip(*inputs, strict=True)]
         keys = [pa.array(column) for column in zip(*(row.key for row in rows), strict=True)]
         starts = np.array([row.tick for row in rows], np.int64)
-        given = Rows(np.array(buckets or [0] * len(rows), np.int32), starts, None, keys, columns)
+        given = Rows(buckets, starts, None, keys, columns)
         return list(lift_states(self.modules, self.grids, given))
 
 

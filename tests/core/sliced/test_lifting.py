@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
+import pyarrow as pa
 import pytest
 
 from muntin import INFINITY, IncrementalAggregate, Window, hopping, tumbling
@@ -13,6 +14,7 @@ from muntin.errors import ModuleDefinitionError, ModuleFailedError
 from muntin_engine.core.evaluator_query import Binding, whole_payload
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.state_module import StateModule
+from muntin_engine.exchange.spreading import buckets_of
 from muntin_engine.state.log import StoredEntry
 from tests.core.sliced.build import (
     Answer,
@@ -45,13 +47,17 @@ def test_a_module_gets_all_rows_of_a_group_in_one_call() -> None:
 def test_a_bucket_gets_the_states_of_its_keys() -> None:
     query = sliced([tumbling(10), hopping(20, 10)], Members(), Total())
     rows = [Row((key, key % 2 == 0), tick, tick) for tick in range(0, 40, 3) for key in range(7)]
-    blobs = query.lift(rows, [row.key[0] % 3 for row in rows])
+    blobs = query.lift(rows, 3)
     assert [blob.bucket for blob in blobs] == [0, 1, 2]
+    keys = [pa.array(column) for column in zip(*(row.key for row in rows), strict=True)]
+    places = buckets_of(keys, len(rows), 3)
     for bucket, blob in blobs:
         store = query.store()
         store.take([blob], -NEVER)
         found = answers(query, store.close(0, -NEVER, NEVER))
-        assert {answer.key for answer in found} == {row.key for row in rows if row.key[0] % 3 == bucket}
+        assert {answer.key for answer in found} == {
+            row.key for row, place in zip(rows, places, strict=True) if place == bucket
+        }
 
 
 def test_no_module_sees_a_row_in_a_gap() -> None:

@@ -72,7 +72,7 @@ class Sessions:
         compatibility = Compatibility(identity_of(self.modules), self.modules)
         bucket = FusedBucket((), store, self.cells, Codec(), compatibility, self.kept, "bucket")
         lifted = Rows(
-            np.zeros(len(rows), np.int32),
+            1,
             np.array([tick for _, tick, _ in rows], np.int64),
             None,
             [pa.array([key for key, _, _ in rows], pa.string())],

@@ -19,10 +19,9 @@ class ProjectedRows:
 
     Attributes:
         df: The DataFrame that the query writer gave.
-        columns: The columns by their names in the projection, all but `bucket`.
+        columns: The columns by their names in the projection.
         named: What identifies those that only name a column of `df`: columns of equal texts are equal.
         condition: The condition that the rows of the query meet; None if all rows are its own.
-        buckets: Over how many buckets the keys are spread.
         marks: Rows of other streams among them: each a stream, and the columns that its rows have.
     """
 
@@ -30,7 +29,6 @@ class ProjectedRows:
     columns: Mapping[str, Column]
     named: Mapping[str, str]
     condition: Column | None
-    buckets: int
     marks: tuple[tuple[DataFrame, Mapping[str, Column]], ...] = ()
 
 
@@ -40,8 +38,8 @@ class Projection:
 
     Attributes:
         df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change`,
-            `new_end` and `signal` if the query names them; `kept`, whether a row meets the conditions, if there are
-            any; and `bucket`, the number of the row's bucket.
+            `new_end` and `signal` if the query names them; and `kept`, whether a row meets the conditions, if there
+            are any.
         keys: The Arrow types in which the keys travel.
         inputs: The Arrow types in which the inputs travel.
         has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.

@@ -38,7 +38,8 @@ from muntin_engine.exchange.problems import (
     RowTimes,
     find_problems,
 )
-from muntin_engine.exchange.shuffle import by_bucket, by_side, exchanged, pack_observations, pack_patterns, to_blob
+from muntin_engine.exchange.shuffle import by_side, exchanged, pack_observations, pack_patterns, to_blob
+from muntin_engine.exchange.spreading import by_bucket
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.exchange.times import as_ticks, too_far
 from muntin_engine.exchange.value_flags import flags, forbidden_nulls, unreadable
@@ -144,7 +145,8 @@ class Distribution:
 
 def _blobs(task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[pa.RecordBatch]:
     """Yield one blob for each bucket that has rows; the rows of a bucket keep their order."""
-    if sent := {task.buckets[place]: to_blob(own) for place, own in by_bucket(rows)}:
+    own = by_bucket(rows, task.key_names, task.plan.buckets)
+    if sent := {task.buckets[place]: to_blob(some) for place, some in own}:
         yield exchanged(task, list(sent), {"rows": list(sent.values())}, Progress(), side)
 
 
@@ -196,7 +198,7 @@ class GoodRows(NamedTuple):
 def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     """Return the rows of one input with their problems, and what they say.
 
-    The rows have the columns `bucket`, `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
+    The rows have the columns `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
     with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a single key is.
     """
     kind = np.full(len(batch), INSERT, np.int32)
@@ -251,7 +253,7 @@ def _good(task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTime
 
 def _columns(task: InputTask, batch: pa.RecordBatch, times: RowTimes, problem: pa.Array) -> dict[str, pa.Array]:
     """Return the columns of rows, keys and payload in the types in which they travel."""
-    columns = {"bucket": batch.column("bucket"), "problem": problem, "start": times.start, "end": times.end}
+    columns = {"problem": problem, "start": times.start, "end": times.end}
     if task.columns.has_changes:
         columns |= {"change": batch.column("change"), "new_end": times.new_end}
     for name in times._fields:

@@ -7,12 +7,11 @@ columns of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY
@@ -101,21 +100,6 @@ def by_side(task: TaskPayload, batch: pa.RecordBatch) -> list[tuple[InputTask, p
             columns = [rows.column(shared_name(given.side, name)) for name in given.carried_names]
             found.append((given, pa.record_batch(columns, names=list(given.carried_names))))
     return found
-
-
-def by_bucket(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the rows of each bucket that has any, in their order, with its place; their column `bucket` says which.
-
-    Cost: a sort of the rows by bucket.
-    """
-    if not len(rows):
-        return
-    buckets = rows.column("bucket").to_numpy()
-    order = np.argsort(buckets, kind="stable")
-    ordered = rows.drop_columns(["bucket"]).take(pa.array(order))
-    places, firsts, counts = np.unique(buckets[order], return_index=True, return_counts=True)
-    for place, first, count in zip(places.tolist(), firsts.tolist(), counts.tolist(), strict=True):
-        yield place, ordered.slice(first, count)
 
 
 def to_blob(table: pa.RecordBatch | pa.Table) -> bytes:

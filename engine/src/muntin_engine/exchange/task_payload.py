@@ -134,7 +134,6 @@ class InputTask:
         named = self.given.columns
         roles = ("end", "id", "new_end", "signal", "source")
         return (
-            "bucket",
             "start",
             *(role for role in roles if getattr(named, role) is not None),
             *(["change"] if self.columns.has_changes else []),

@@ -67,7 +67,7 @@ def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[
             f"the events' times are {start.dataType.simpleString()}, those of the heartbeat are "
             f"{field.dataType.simpleString()}\n  cast them to the same type"
         )
-    given = {"change": F.lit("punctuate"), "start": time, "bucket": F.lit(0)}
+    given = {"change": F.lit("punctuate"), "start": time}
     return heartbeat.df, given | ({} if heartbeat.source is None else {"source": as_column(heartbeat.source)})
 
 
@@ -82,5 +82,5 @@ def _readings(
     reading = F.col(clock.columns[0])
     is_time = axis_of("at", start.dataType) is Axis.TIME
     counted = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
-    given = {"change": F.lit("clock"), "start": reading if is_time else counted, "bucket": F.lit(0)}
+    given = {"change": F.lit("clock"), "start": reading if is_time else counted}
     return clock, given

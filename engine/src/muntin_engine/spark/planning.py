@@ -35,7 +35,6 @@ from muntin_engine.spark.read_columns import ReadColumns
 from muntin_engine.spark.row_columns import check_order, check_read, read_as
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation, field_of, places_of
-from muntin_engine.spark.uniting import bucket_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.request import ColumnLike, InputRequest, ModuleCall, WindowRequest
@@ -148,7 +147,7 @@ class _Stream:
                     f"  expected: a column that is {wanted}"
                 )
 
-    def projected(self, buckets: int, scale: AxisScale) -> Projection:
+    def projected(self, scale: AxisScale) -> Projection:
         """Return its columns that the query reads."""
         request = self.request
         if "id" in self.roles:
@@ -164,9 +163,8 @@ class _Stream:
             columns.setdefault("change", F.lit("insert"))
         source = request.df if request.rows is None else request.df.where(request.rows)
         plain = source.select(*(column.alias(name) for name, column in columns.items()))
-        plain = plain.withColumn("bucket", bucket_of([f"k{place}" for place in range(len(request.keys))], buckets))
         marks = marks_of(plain.schema["start"], heartbeats, request.clock, scale) if has_marks else ()
-        made = ProjectedRows(request.df, columns, named, request.rows, buckets, marks)
+        made = ProjectedRows(request.df, columns, named, request.rows, marks)
         return Projection(with_marks(plain, marks), types, tuple(self.inputs.types), "change" in columns, made)
 
 
@@ -226,7 +224,7 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
         )
     )
 
-    projections = tuple(stream.projected(plan.buckets, scale) for stream in streams)
+    projections = tuple(stream.projected(scale) for stream in streams)
     called = [] if join is None or join.on is None else [join.on.function]
     own = (window for window in plan.windows if "." in window.name)  # others are Muntin's
     code = code_in_use(chain(modules, own), (projection.df for projection in projections), called)

@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from muntin_engine.api.planned_query import Projection
 
 
-def bucket_of(keys: Sequence[str], buckets: int) -> Column:
-    """Return the number of the bucket of a row.
-
-    Args:
-        keys: The names of its projected keys; none where all rows are one group.
-        buckets: Over how many buckets the keys are spread.
-    """
-    bucket = F.pmod(F.xxhash64(*keys), F.lit(buckets)) if keys else F.lit(0)
-    return bucket.cast("int")
-
-
 def united(sources: Sequence[Projection]) -> DataFrame:
     """Return the rows of all inputs; those of the only one as they are."""
     if len(sources) == 1:
@@ -58,10 +47,9 @@ class SharedRows:
 def shared(sources: Sequence[Projection]) -> SharedRows:
     """Return the rows of a DataFrame once, for several projections of it.
 
-    A column that several of them name, and the bucket of equal keys, is there once. What they compute otherwise is
-    there for each.
+    A column that several of them name is there once. What they compute otherwise is there for each.
     """
-    rows, columns, buckets = [source.rows for source in sources], dict[str, Column](), dict[str, Column]()
+    rows, columns = [source.rows for source in sources], dict[str, Column]()
     known: dict[str, str] = {}
     shared_names: list[dict[str, str]] = []
     for place, one in enumerate(rows):
@@ -70,9 +58,6 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
             for name in one.columns
         }
         columns |= {names[name]: column for name, column in one.columns.items()}
-        keys = [names[key] for key in (f"k{number}" for number in range(len(names))) if key in names]
-        names["bucket"] = "_".join(["b", str(one.buckets), *keys])
-        buckets[names["bucket"]] = bucket_of(keys, one.buckets)
         shared_names.append(names)
     has_marks = any(one.marks for one in rows)
     owned = [
@@ -83,7 +68,7 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
         if own.condition is not None:
             is_own = F.lit(True) if one.condition is None else F.coalesce(one.condition, F.lit(False))
             columns[own.condition] = is_own
-    df = rows[0].df.select(*(column.alias(name) for name, column in columns.items())).withColumns(buckets)
+    df = rows[0].df.select(*(column.alias(name) for name, column in columns.items()))
     whole = df.schema
     for own, names, one in zip(owned, shared_names, rows, strict=True):
         for stream, given in one.marks:

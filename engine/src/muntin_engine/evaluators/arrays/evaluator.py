@@ -100,7 +100,7 @@ class ArrayEvaluator(Evaluator):
         from muntin_engine.evaluators.revised.incoming import blobs_of
 
         if task.plan.is_revised:
-            return blobs_of(rows)
+            return blobs_of(task, rows)
         good = rows_to_lift(task, rows)
         if (gap := task.plan.gap) is not None:
             return lift_each(Fusing(gap), good, task.forms if self.uses_forms else None)

@@ -164,7 +164,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     def lift_row(key: Key, row: InputChange) -> Iterator[bytes]:
         packed = [pa.array([codec.pack(list(part))], pa.binary()) for part in (canonical(key), row.payload)]
         ends = np.array([INFINITY if row.end is None else row.end], np.int64)
-        rows = Rows(np.zeros(1, np.int32), np.array([row.start], np.int64), ends, packed[:1], packed[1:])
+        rows = Rows(1, np.array([row.start], np.int64), ends, packed[:1], packed[1:])
         return _bytes(lift_each(Fusing(1), rows, packed=[bytes([row.side])]))
 
     def rows_of(pairs: Closed) -> Iterator[ResultRow]:
@@ -207,7 +207,7 @@ def _bytes(blobs: Iterable[BucketBlob]) -> Iterator[bytes]:
 def _rows_of(plan: Plan, key: Key, row: InputChange, inputs: Sequence[pa.Array]) -> Rows:
     """Return one row as arrays."""
     return Rows(
-        np.zeros(1, np.int32),
+        1,
         np.array([row.start], np.int64),
         None if plan.input.is_point else np.array([row.end], np.int64),
         [pa.array([part], pa.int64() if part is None else None) for part in key],

@@ -23,6 +23,7 @@ from muntin_engine.evaluators.arrays.values import COUNTED, ComponentValues, Den
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 from muntin_engine.exchange.counting import numbers_at
+from muntin_engine.exchange.spreading import buckets_of
 from muntin_engine.exchange.task_payload import TaskPayload
 
 NO_KEYS: Final = "none"
@@ -34,14 +35,14 @@ class Rows:
     """The good rows of a batch.
 
     Attributes:
-        buckets: The number of each row's bucket.
+        buckets: Over how many buckets the keys are spread.
         starts: Where each row's lifetime starts, in ticks.
         ends: Where it ends; not needed where all are points.
         keys: The key columns.
         inputs: The input columns.
     """
 
-    buckets: IntArray
+    buckets: int
     starts: IntArray
     ends: IntArray | None
     keys: Sequence[pa.Array]
@@ -54,7 +55,7 @@ class Rows:
         """Return some of the rows."""
         keys, inputs = ([column.filter(pa.array(is_wanted)) for column in some] for some in (self.keys, self.inputs))
         ends = None if self.ends is None else self.ends[is_wanted]
-        return Rows(self.buckets[is_wanted], self.starts[is_wanted], ends, keys, inputs)
+        return Rows(self.buckets, self.starts[is_wanted], ends, keys, inputs)
 
 
 def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:
@@ -66,7 +67,7 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:
         return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
     return Rows(
-        array("bucket").to_numpy(),
+        task.plan.buckets,
         array("start").to_numpy(),
         None if given.is_point else array("end").to_numpy(),
         list(map(array, given.key_names)),
@@ -109,7 +110,8 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     Cost: a few passes over the rows, and no sorting of them.
     """
     keyed = encode(rows.keys, len(rows))
-    bucket_of_key = rows.buckets[keyed.first]
+    first = pa.array(keyed.first)
+    bucket_of_key = buckets_of([key.take(first) for key in rows.keys], keyed.size, rows.buckets)
     order = np.argsort(bucket_of_key, kind="stable")
     sizes = np.bincount(bucket_of_key)
     ends = np.concatenate([[0], np.cumsum(sizes)])
@@ -127,15 +129,15 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     base = ends[bucket_of_key] * span + place
     codes = base[keyed.codes] + relative * sizes[bucket_of_key][keyed.codes]
     codes, size = compress(codes, product(keyed.size, span))
-    first = first_places(codes, size)
-    at = low[first]
+    rows_of = first_places(codes, size)
+    at = low[rows_of]
     return RowGroups(
         codes,
         size,
-        rows.buckets[first],
+        bucket_of_key[keyed.codes[rows_of]],
         at,
-        at if high is low else high[first],
-        place[keyed.codes[first]],
+        at if high is low else high[rows_of],
+        place[keyed.codes[rows_of]],
         keyed.first[order],
         ends,
     )

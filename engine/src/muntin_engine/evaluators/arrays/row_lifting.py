@@ -23,6 +23,7 @@ from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTab
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
+from muntin_engine.exchange.spreading import buckets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,10 @@ def lift_each(
     """
     if not len(rows):
         return
-    order = stable_order(rows.buckets, int(rows.buckets.max()) + 1)
+    keyed, weight = encode(rows.keys, len(rows)), np.ones(len(rows), np.int8)
+    first = pa.array(keyed.first)
+    of_row = buckets_of([key.take(first) for key in rows.keys], keyed.size, rows.buckets)[keyed.codes]
+    order = stable_order(of_row, rows.buckets)
     parts: Mapping[Part, Values]
     if forms is None:
         columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
@@ -70,9 +74,8 @@ def lift_each(
     else:
         parts = row_parts(fusing, forms, rows, order)
     until = fusing.until(rows.starts, rows.ends)[order]
-    keyed, weight = encode(rows.keys, len(rows)), np.ones(len(order), np.int8)
     whole = StretchTable(keyed.codes[order], rows.starts[order], until, weight, parts)
-    buckets, firsts = np.unique(rows.buckets[order], return_index=True)
+    buckets, firsts = np.unique(of_row[order], return_index=True)
     for bucket, first, stop in zip(buckets, firsts, [*firsts[1:], len(order)], strict=True):
         some = whole.take(slice(first, stop))
         codes, numbers = distinct(some.keys)

@@ -16,14 +16,17 @@ from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.revised.events import LiveEvents
 from muntin_engine.evaluators.revised.identities import HashArray, are_same, hashes_of, ids_of
 from muntin_engine.exchange.intake import changes_of
-from muntin_engine.exchange.shuffle import by_bucket, to_blob
+from muntin_engine.exchange.shuffle import to_blob
+from muntin_engine.exchange.spreading import by_bucket
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.value_flags import flags
 
 
-def blobs_of(rows: pa.Table) -> Iterator[BucketBlob]:
+def blobs_of(task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
     """Yield the rows for each bucket that has any, as they are: which of them are legal is known there alone."""
     needless = [name for name in ("problem", "change") if name in rows.column_names]
-    return (BucketBlob(place, to_blob(own)) for place, own in by_bucket(rows.drop_columns(needless)))
+    own = by_bucket(rows, task.key_names, task.plan.buckets)
+    return (BucketBlob(place, to_blob(some.drop_columns(needless))) for place, some in own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,7 +289,7 @@ class RevisedStore(ArrayStore):
         order, table, keys = np.arange(len(events)), events.parts[ROWS].table, self._keys.take(events.keys)
         columns = [keys.column(name).combine_chunks() for name in keys.column_names if name != NO_KEYS]
         inputs = [column.combine_chunks() for column in table.columns[1:]]
-        rows = Rows(order, events.parts[START].array, events.high, columns, inputs)
+        rows = Rows(1, events.parts[START].array, events.high, columns, inputs)
         parts = row_parts(_AS_THEY_LAST, self._forms, rows, order)
         self._live.add(replace(events, parts={**events.parts, **parts}))
 
