@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import _lru_cache_wrapper
 from inspect import CO_OPTIMIZED
 from io import StringIO
 from operator import attrgetter, itemgetter
@@ -142,6 +143,8 @@ def _in_a_process(functions: Sequence[tuple[FunctionType, CodeType]], meeting: S
     child = os.fork()
     if not child:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        for cached in (one for one in gc.get_objects() if isinstance(one, _lru_cache_wrapper)):
+            cached.cache_clear()
         for function, code in functions:
             function.__code__ = code
         said = f"SURVIVED ({len(meeting)})"

@@ -18,7 +18,19 @@ from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS
 from tests.differential.forms import HOSTILE, INVERTIBLE, ORACLES
 from tests.differential.modules import OWN_TIMES
 from tests.scenarios.hostile import Hostile, hostile
-from tests.scenarios.inputs import BY_KEY, adjusted, by_key, corrected, early, joined, paced, shedding, united
+from tests.scenarios.inputs import (
+    BY_KEY,
+    adjusted,
+    by_key,
+    corrected,
+    early,
+    forgetting,
+    joined,
+    joined_eagerly,
+    paced,
+    shedding,
+    united,
+)
 from tests.scenarios.kinds import OWN, Shifts, on_its_axis
 from tests.scenarios.modules import ANY, BOUND, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
 from tests.scenarios.query import Lifetimes, Query
@@ -192,7 +204,7 @@ def _row_windows(random: Random) -> Any:
 _DRAWN: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
     *(on_grids, on_calendars, of_sessions, of_snapshots, upgraded),
-    *(early, paced, by_key, corrected, adjusted, united, shedding, joined, hostile),
+    *(early, paced, by_key, corrected, adjusted, united, shedding, joined, joined_eagerly, forgetting, hostile),
 )
 FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {drawn.__name__: drawn for drawn in _DRAWN}
 """The ways to draw a scenario, by name."""

@@ -188,12 +188,36 @@ def shedding(random: Random) -> Scenario:
 def joined(random: Random) -> Scenario:
     """Draw joins of two streams that are at different places of the axis, and whose events are of different kinds."""
     kinds: tuple[Lifetimes, ...] = ("named", "named", "intervals", "intervals", "points", "samples")
-    condition, is_pairing = random.choice(CONDITIONS), random.random() < 0.3
-    join = Join(
-        random.choice(list(JoinKind)), (random.choice(kinds), random.choice(kinds)), random.random() < 0.5, condition
+    if random.random() < 0.3:  # pairs whose ends stay
+        join = Join(
+            JoinKind.INNER, (random.choice(kinds[2:5]), random.choice(kinds[2:5])), on=random.choice(CONDITIONS)
+        )
+        return _meeting(random, join)
+    sides = (random.choice(kinds), random.choice(kinds))
+    return _meeting(random, Join(random.choice(list(JoinKind)), sides, on=random.choice(CONDITIONS)))
+
+
+def joined_eagerly(random: Random) -> Scenario:
+    """Draw joins whose results are emitted at once, and corrected."""
+    kinds: tuple[Lifetimes, ...] = ("named", "named", "intervals", "points", "samples")
+    sides = (random.choice(kinds), random.choice(kinds))
+    join = Join(random.choice(list(JoinKind)), sides, is_eager=True, on=random.choice(CONDITIONS))
+    return _meeting(random, join)
+
+
+def forgetting(random: Random) -> Scenario:
+    """Draw keys that are forgotten after a while, and come again, over streams with much punctuation."""
+    query = query_of(
+        random, WINDOWS | GROWING | TRAILING | RANKED | OWN, forget_keys_after=random.choice((1, 3, 6, 14))
     )
-    if is_pairing:  # of pairs whose ends stay
-        join = Join(JoinKind.INNER, (random.choice(kinds[2:5]), random.choice(kinds[2:5])), on=condition)
+    query = replace(query, is_filtered=random.random() < 0.2)
+    if query.lifetimes == "samples":
+        query = replace(query, lifetimes="named")
+    return as_it_comes(random, query, in_one_order(random, query))
+
+
+def _meeting(random: Random, join: Join) -> Scenario:
+    """Draw the streams of a join, in disorder."""
     streams = []
     for side in join.sides:
         seed = random.randrange(10**9)

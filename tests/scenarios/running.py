@@ -44,6 +44,8 @@ class Mishaps:
         illegal: The probability that a micro-batch brings rows that are late, or make no sense, which must be refused.
         crashes: The probability that a bucket evaluates a micro-batch, all or part of its writes are lost, and it does
             so again.
+        blind: The probability that a revision names no end that it expects, where its event has one change alone in a
+            micro-batch of a stream whose changes come in their order.
     """
 
     seed: int = 0
@@ -53,6 +55,7 @@ class Mishaps:
     upgrades: float = 0.0
     illegal: float = 0.0
     crashes: float = 0.15
+    blind: float = 0.0
 
 
 class Row(NamedTuple):
@@ -137,7 +140,7 @@ class Run:
             self._upgrade(random.randint(self._version, 3))
         elif any(batch.restart_before for batch in arrival.batches) or random.random() < self._mishaps.restarts:
             self._task = pickle.loads(cloudpickle.dumps(self._task))  # type: ignore[no-untyped-call]
-        rows = [self._row(step, side) for side, batch in enumerate(arrival.batches) for step in batch.changes] + [*more]
+        rows = [row for side, batch in enumerate(arrival.batches) for row in self._rows(batch.changes, side)] + [*more]
         self.counts["sent"] += len(rows)
         rows += self._marks(arrival)
         tasks: list[list[Mapping[str, Any]]] = [[] for _ in range(random.randint(1, MOST_TASKS))]
@@ -187,6 +190,16 @@ class Run:
         if arrival.clock != EARLIEST:
             yield mark(arrival.clock, None) | {"change": "clock"}
         yield from (mark(0, None) | {"change": "signal", "signal": name} for name in arrival.signals)
+
+    def _rows(self, changes: Sequence[KeyedChange], side: int) -> Iterator[dict[str, Any]]:
+        """Yield the changes of a stream in a micro-batch as rows of the projection."""
+        alike = Counter((step.key, step.change.id, step.change.event.start) for step in changes)
+        for step in changes:
+            row = self._row(step, side)
+            is_alone = alike[step.key, step.change.id, step.change.event.start] == 1
+            if row["change"] != "insert" and is_alone and self._random.random() < self._mishaps.blind:
+                row["end"] = None
+            yield row
 
     def _row(self, step: KeyedChange, side: int) -> dict[str, Any]:
         change = step.change

@@ -25,9 +25,9 @@ def of(*families: str) -> Trial:
 
 
 scenarios = of(*FAMILIES)
-streams = of("cutting", "by_key", "paced", "corrected", "adjusted", "shedding")
+streams = of("cutting", "by_key", "paced", "corrected", "adjusted", "shedding", "forgetting")
 early = of("early")
-joins = of("joined")
+joins = of("joined", "joined_eagerly")
 lifetimes = of("united")
 hostile = of("hostile")
 operators = of("following")
