@@ -12,15 +12,33 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import INFINITY, ClipPolicy, EmitPolicy, Event, hopping, snapshot, tumbling
+from muntin import (
+    INFINITY,
+    EmitPolicy,
+    Event,
+    JoinKind,
+    Lateness,
+    LatePolicy,
+    Refinement,
+    TimestampPolicy,
+    correct,
+    early,
+    hopping,
+    snapshot,
+    tumbling,
+)
+from muntin.rows import batch, last
 from muntin.testing import Batch, evaluate
+from muntin.triggers import every_count
+from muntin.windows.specification import Unwindowed
 from tests.differential.cases import WINDOWS
+from tests.scenarios.join import Join
 from tests.scenarios.known import Arrival
-from tests.scenarios.modules import ANY, COLUMNAR
+from tests.scenarios.modules import ANY, COLUMNAR, FOLLOWING, OF_ROWS
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Row, Run, plain
 
@@ -46,7 +64,7 @@ class Hostile:
         mishaps: What goes wrong besides.
     """
 
-    query: Query
+    query: Query | Join
     batches: Sequence[tuple[Sequence[HostileRow], int]]
     mishaps: Mishaps
 
@@ -66,7 +84,7 @@ class Hostile:
         for rows, watermark in self.batches:
             sent.update(rows)
             for run in runs:
-                run.take(Arrival((Batch((), watermark),)), [self._row(run, row) for row in rows])
+                run.take(Arrival((Batch((), watermark),) * self._streams), [self._row(run, row) for row in rows])
             told = [(run.output, run.refused, [run.counts[name] for name in ("accepted", "filtered")]) for run in runs]
             for one in told:
                 assert one == told[-1], f"after {rows}:\n{one}\n{told[-1]}\n{self}"
@@ -81,8 +99,8 @@ class Hostile:
         counted = last.counts["accepted"] + last.counts["filtered"] + refused.total()
         assert counted == sent.total(), f"{last.counts} of {sent}"
         assert all(run.is_empty for run in runs)
-        if not is_blind and not self.query.is_filtered:
-            self._compare(last, sent - refused)
+        if not is_blind and isinstance(self.query, Query) and self.query == _plain(self.query):
+            self._compare(last, self.query, sent - refused)
         return refused.total()
 
     run = check
@@ -92,7 +110,11 @@ class Hostile:
         """The number of its rows, and of its micro-batches."""
         return sum(len(rows) for rows, _ in self.batches), len(self.batches)
 
-    def _compare(self, run: Run, accepted: Counter[HostileRow]) -> None:
+    @property
+    def _streams(self) -> int:
+        return 2 if isinstance(self.query, Join) else 1
+
+    def _compare(self, run: Run, query: Query, accepted: Counter[HostileRow]) -> None:
         """Compare the output with what the reference makes of the rows that were accepted, where these say what it is.
 
         The rows of an event are the steps of a walk from "not there" to an end, to another one, to "not there"; the
@@ -115,7 +137,7 @@ class Hostile:
         }
         if any(INFINITY in ends for ends in lives.values()):
             return
-        wanted, meaning = Counter[Row](), self.query.meaning(self.query.first)
+        wanted, meaning = Counter[Row](), query.meaning(query.first)
         for key in {key for key, *_ in lives}:
             own = [
                 Event(start, end, payloads[of, id, start])
@@ -129,14 +151,22 @@ class Hostile:
         assert run.output == wanted, f"missing {wanted - run.output}\nsurplus {run.output - wanted}\n{self}"
 
     def _spelled(self, row: HostileRow, is_blind: bool) -> HostileRow:
-        row = row._replace(payload=None) if self.query.is_filtered else row
+        is_filtered = isinstance(self.query, Query) and self.query.is_filtered
+        row = row._replace(payload=None) if is_filtered else row
+        if isinstance(self.query, Query) and self.query.lifetimes == "retracted":
+            row = row._replace(end=None)  # which such rows do not say
         return row._replace(end=None) if is_blind and row.new_end is not None and row.end == INFINITY else row
 
     def _row(self, run: Run, row: HostileRow) -> Mapping[str, Any]:
-        if row.new_end is None:
-            return run.row(row.key, row.id, row.start, row.end, row.payload)
-        revised = run.row(row.key, row.id, row.start, row.end, row.payload) | {"change": "revise", "end": row.end}
-        return revised | {"new_end": row.new_end}
+        told = run.row(row.key, row.id, row.start, row.end, row.payload) | {"side": row.id % self._streams}
+        return told if row.new_end is None else told | {"change": "revise", "end": row.end, "new_end": row.new_end}
+
+
+def _plain(query: Query) -> Query | None:
+    """Return a query over the same windows without options that change what is live in the end."""
+    if not isinstance(query.emit, EmitPolicy):
+        return None
+    return Query(query.window, query.modules, timestamps=query.timestamps, emit=query.emit, ids=query.ids)
 
 
 def _read(told: str, expected: int | None) -> HostileRow:
@@ -144,24 +174,43 @@ def _read(told: str, expected: int | None) -> HostileRow:
     row = json.loads(told)
     id = row["id"]
     row["id"] = id[-1] if isinstance(id, list) else int(str(id).removeprefix("id "))
-    end, new_end = row["end"], row["new_end"]
+    end, new_end = row.get("end"), row["new_end"]
     if row["change"] == "insert":
         return HostileRow(row["key"], row["id"], row["start"], INFINITY if end is None else end, row["x"])
     new_end = INFINITY if new_end is None else new_end
     return HostileRow(row["key"], row["id"], row["start"], expected if end is None else end, row["x"], new_end)
 
 
+OTHERWISE: Final[Sequence[dict[str, Any]]] = (
+    {"late": correct(4), "emit": EmitPolicy.SPECULATIVE},
+    {"late": Lateness(LatePolicy.ADJUST)},
+    {"most_held": 2},
+    {"timestamps": TimestampPolicy.TIME_BOUND, "emit": EmitPolicy.EAGER},
+    {"window": snapshot(), "emit": early(every_count(2), refinement=Refinement.RETRACT)},
+    {"forget_keys_after": 3, "emit": EmitPolicy.EAGER},
+    {"forget_keys_after": 3, "emit": early(every_count(2), refinement=Refinement.RETRACT)},
+    {"window": last(2), "modules": OF_ROWS["aggregate"], "lifetimes": "retracted", "has_order": True},
+    {"window": batch(2), "modules": OF_ROWS["aggregate"], "lifetimes": "retracted", "has_order": True},
+    {"window": Unwindowed(), "modules": FOLLOWING["test.silence"], "lifetimes": "retracted", "has_order": True},
+)
+"""Queries that treat rows in other ways."""
+
+
 def hostile(random: Random) -> Hostile:
     """Draw rows that break the rules."""
-    is_columnar = random.random() < 0.6
-    if is_columnar:
+    kind, query = random.random(), Query(tumbling(5), ANY["aggregate"])
+    if kind < 0.45:
         emit = random.choice(list(EmitPolicy))
         windows = (tumbling(8), hopping(12, 2, -5), hopping(3, 5), snapshot())
         query = Query(random.choice(windows), random.choice(list(COLUMNAR.values())), emit=emit)
-    else:
-        query = Query(random.choice(list(WINDOWS.values())), ANY["aggregate"], ClipPolicy.NONE)
-        query = replace(query, emit=random.choice(list(EmitPolicy)))
+    elif kind < 0.65:
+        query = replace(query, window=random.choice(list(WINDOWS.values())), emit=random.choice(list(EmitPolicy)))
+    elif kind < 0.85:
+        query = replace(query, **random.choice(OTHERWISE))
     query = replace(query, is_filtered=random.random() < 0.2, ids=random.choice((pa.int64(), pa.int64(), pa.string())))
+    asked: Query | Join = query
+    if kind >= 0.85:
+        asked = Join(random.choice(list(JoinKind)), ("named", "named"), is_eager=random.random() < 0.5)
     mishaps = Mishaps(
         random.randrange(10**9), False, None, random.choice((0.0, 0.3, 1.0)), crashes=random.choice((0.0, 0.2))
     )
@@ -171,7 +220,7 @@ def hostile(random: Random) -> Hostile:
         count = random.choice((0, 1, 2, 3, 6, ids))
         watermark = max(watermark, random.randint(-1, 14))
         batches.append(([_drawn(random, ids, is_blind) for _ in range(count)], watermark))
-    return Hostile(query, [*batches, ([], INFINITY)], mishaps)
+    return Hostile(asked, [*batches, ([], INFINITY)], mishaps)
 
 
 def _drawn(random: Random, ids: int, is_blind: bool) -> HostileRow:
