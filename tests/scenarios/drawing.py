@@ -28,6 +28,7 @@ from tests.scenarios.inputs import (
     joined,
     joined_eagerly,
     paced,
+    paired,
     shedding,
     united,
 )
@@ -204,7 +205,7 @@ def _row_windows(random: Random) -> Any:
 _DRAWN: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
     *(on_grids, on_calendars, of_sessions, of_snapshots, upgraded),
-    *(early, paced, by_key, corrected, adjusted, united, shedding, joined, joined_eagerly, forgetting, hostile),
+    *(early, paced, by_key, corrected, adjusted, united, shedding, joined, joined_eagerly, paired, forgetting, hostile),
 )
 FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {drawn.__name__: drawn for drawn in _DRAWN}
 """The ways to draw a scenario, by name."""

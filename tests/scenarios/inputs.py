@@ -188,11 +188,6 @@ def shedding(random: Random) -> Scenario:
 def joined(random: Random) -> Scenario:
     """Draw joins of two streams that are at different places of the axis, and whose events are of different kinds."""
     kinds: tuple[Lifetimes, ...] = ("named", "named", "intervals", "intervals", "points", "samples")
-    if random.random() < 0.3:  # pairs whose ends stay
-        join = Join(
-            JoinKind.INNER, (random.choice(kinds[2:5]), random.choice(kinds[2:5])), on=random.choice(CONDITIONS)
-        )
-        return _meeting(random, join)
     sides = (random.choice(kinds), random.choice(kinds))
     return _meeting(random, Join(random.choice(list(JoinKind)), sides, on=random.choice(CONDITIONS)))
 
@@ -203,6 +198,13 @@ def joined_eagerly(random: Random) -> Scenario:
     sides = (random.choice(kinds), random.choice(kinds))
     join = Join(random.choice(list(JoinKind)), sides, is_eager=True, on=random.choice(CONDITIONS))
     return _meeting(random, join)
+
+
+def paired(random: Random) -> Scenario:
+    """Draw joins of pairs whose ends stay, which are final as soon as both are there."""
+    kinds: tuple[Lifetimes, ...] = ("intervals", "intervals", "points")
+    sides = (random.choice(kinds), random.choice(kinds))
+    return _meeting(random, Join(JoinKind.INNER, sides, on=random.choice(CONDITIONS)))
 
 
 def forgetting(random: Random) -> Scenario:
