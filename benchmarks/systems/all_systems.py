@@ -11,6 +11,7 @@ from benchmarks.systems.in_pandas import InPandas
 from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole, OpenWindow
 from benchmarks.systems.muntin_columnar import MuntinColumnar
 from benchmarks.systems.muntin_general import MuntinGeneral
+from benchmarks.systems.muntin_grouped import MuntinGrouped
 from benchmarks.systems.muntin_in_order import MuntinInOrder
 from benchmarks.systems.muntin_sliced import MuntinSliced
 from benchmarks.systems.muntin_streams import MuntinStreams
@@ -58,6 +59,7 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
     here: tuple[System, ...] = (
         MuntinColumnar(),
         MuntinSliced(),
+        MuntinGrouped(),
         MuntinGeneral(),
         MuntinInOrder(),
         SparkWindow(),

@@ -24,7 +24,7 @@ def muntin_results(
     stream: DataFrame,
     question: Question,
     aggregate: str | type[Module],
-    evaluator: Literal["auto", "columnar", "sliced", "general", "in_order"],
+    evaluator: Literal["auto", "columnar", "sliced", "grouped", "general", "in_order"],
 ) -> DataFrame:
     """Return the results of an aggregate under an evaluator, as `key`, `start`, `value`, and maybe `change`."""
     is_by_rows = isinstance(question.windows, LastRows)

@@ -6,6 +6,7 @@ from typing import Final
 
 COLUMNAR: Final = "muntin columnar"
 SLICED: Final = "muntin sliced"
+GROUPED: Final = "muntin grouped"
 GENERAL: Final = "muntin general"
 IN_ORDER: Final = "muntin in order"
 SPARK: Final = "spark window"

@@ -37,18 +37,18 @@ laws
   same payloads same result  The same members give the same result at any time, to the last bit.
 
 evaluation, for final results and level=0.5, way='strict'
-  window               evaluator  a row costs                                        why
-  calendar, any        general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
-  count_by_end, any    general    a constant for each window that it is a member of  count_by_end(10) is cut by each key's own events
-  count_by_start, any  general    a constant for each window that it is a member of  count_by_start(10) is cut by each key's own events
-  cumulate, any        general    a constant for each window that it is a member of  cumulate('1 hour', '10 minutes') is no regular grid
-  global_windows, any  general    a constant for each window that it is a member of  global_windows() is no regular grid
-  hopping, any         general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
-  landmark, any        general    a constant for each window that it is a member of  landmark('1 hour') is no regular grid
-  session, any         general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
-  snapshot, any        general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
-  trailing, any        general    a constant for each window that it is a member of  trailing('1 hour') is cut by each key's own events
-  tumbling, any        general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
+  window               evaluator  a row costs                                                          why
+  calendar, any        grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
+  count_by_end, any    general    a constant for each window that it is a member of                    count_by_end(10) is cut by each key's own events
+  count_by_start, any  general    a constant for each window that it is a member of                    count_by_start(10) is cut by each key's own events
+  cumulate, any        general    a constant for each window that it is a member of                    cumulate('1 hour', '10 minutes') is no regular grid
+  global_windows, any  general    a constant for each window that it is a member of                    global_windows() is no regular grid
+  hopping, any         grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
+  landmark, any        general    a constant for each window that it is a member of                    landmark('1 hour') is no regular grid
+  session, any         grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
+  snapshot, any        grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
+  trailing, any        general    a constant for each window that it is a member of                    trailing('1 hour') is cut by each key's own events
+  tumbling, any        grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
 """  # noqa: E501  # as it is printed
 
 
@@ -76,19 +76,19 @@ def test_the_planner_says_how_each_kind_of_window_is_evaluated(
     assert found["capabilities"] == ["combine"]
     assert [(e["window"], e["events"], e["evaluator"]) for e in found["evaluations"]] == [
         ("calendar", "points", "sliced"),
-        ("calendar", "lifetimes", "general"),
+        ("calendar", "lifetimes", "grouped"),
         ("count_by_end", "any", "general"),
         ("count_by_start", "any", "general"),
         ("cumulate", "any", "general"),
         ("global_windows", "any", "general"),
         ("hopping", "points", "sliced"),
-        ("hopping", "lifetimes", "general"),
+        ("hopping", "lifetimes", "grouped"),
         ("landmark", "any", "general"),
         ("session", "any", "sliced"),
-        ("snapshot", "any", "general"),
+        ("snapshot", "any", "grouped"),
         ("trailing", "any", "general"),
         ("tumbling", "points", "sliced"),
-        ("tumbling", "lifetimes", "general"),
+        ("tumbling", "lifetimes", "grouped"),
     ]
     assert all(evaluation["row"] and evaluation["reason"] for evaluation in found["evaluations"])
 

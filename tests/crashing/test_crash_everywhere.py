@@ -94,16 +94,16 @@ def test_a_module_of_any_shape_survives_on_a_random_stream(shape: str) -> None:
 
 
 def test_every_evaluator_that_can_run_the_query_runs_it() -> None:
-    assert crash_everywhere(POINTS, query(Total())).evaluators == ("general", "sliced")
+    assert crash_everywhere(POINTS, query(Total())).evaluators == ("general", "grouped", "sliced")
     assert crash_everywhere(POINTS, query(Total()), emit="eager").evaluators == ("general",)
-    everything = ("general", "sliced", "columnar")
+    everything = ("general", "grouped", "sliced", "columnar")
     assert crash_everywhere(POINTS, query(Mean(), hopping(10, 5))).evaluators == everything
     lasting = Script().insert("a", 1, 9, 2).insert("b", 3, INFINITY, 4).close()
-    assert crash_everywhere(lasting, query(Mean())).evaluators == ("general", "columnar")
+    assert crash_everywhere(lasting, query(Mean())).evaluators == ("general", "grouped", "columnar")
     assert crash_everywhere(REVISED, query(Mean())).evaluators == ("general", "columnar")
     assert crash_everywhere(REVISED, query(Mean()), emit="eager").evaluators == ("general",)
     for script in (POINTS, lasting):
-        assert crash_everywhere(script, query(Total(), session(3))).evaluators == ("general", "sliced")
+        assert crash_everywhere(script, query(Total(), session(3))).evaluators == ("general", "grouped", "sliced")
         assert crash_everywhere(script, query(Mean(), session(3))).evaluators == everything
     assert crash_everywhere(REVISED, query(Total(), session(3))).evaluators == ("general",)
 

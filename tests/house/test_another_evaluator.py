@@ -69,7 +69,7 @@ def test_the_planner_chooses_it_and_says_why() -> None:
     assert (plan.choice.evaluator, plan.choice.reason) == ("echo", "it was heard before")
     assert plan_identity(plan)["evaluator"] == "echo"
     passed_over = plan_of(planned(Members), buckets=1)
-    assert passed_over.choice.evaluator == "general"
+    assert passed_over.choice.evaluator == "grouped"
     assert registry.parse_evaluator("echo") == "echo"
 
 

@@ -186,7 +186,7 @@ def test_an_evaluator_that_would_go_on_is_named() -> None:
 
 def test_so_is_the_reason_where_it_cannot_any_more() -> None:
     error = refused(plan_of(modules=(planned(First),)), plan_of(modules=(planned(NoMerging),)))
-    assert error.differences == (Difference("evaluator", "sliced", "general"),)
+    assert error.differences == (Difference("evaluator", "sliced", "grouped"),)
     assert error.remedies == ("the sliced evaluator cannot run this query: test.total 1.3 has no combine",)
 
 

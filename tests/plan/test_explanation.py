@@ -51,13 +51,11 @@ def test_a_query_is_explained_line_by_line() -> None:
         "progress    60 microseconds behind the newest start\n"
         "late        rows behind the watermark go to late()\n"
         "context     the windows of an event follow from its own times\n"
-        "evaluator   general: show.count 1.0.0 has no combine\n"
-        "module      n = show.count 1.0.0: its state slides through the windows that a micro-batch closes, "
-        "and is built anew in the next one\n"
+        "evaluator   grouped: show.count 1.0.0 has no combine\n"
+        "module      n = show.count 1.0.0: its state is built from the members of each window\n"
         "module      m = show.members 1.0.0: computed from the members of each window, as it is not incremental\n"
-        "row         a constant for each window that it is a member of\n"
-        "state       the events of open windows, in a log per bucket: a batch appends the changes of the keys "
-        "that have rows or a timer\n"
+        "row         a constant for each window that it is a member of, when that closes\n"
+        "state       the rows of open windows, in columns as they came; a batch writes only its own rows\n"
         "output      a window is complete when the watermark reaches its end\n"
         "lag         less than 10 minutes, as results start where their windows do"
     )
@@ -98,7 +96,7 @@ def test_a_query_without_keys_says_so() -> None:
     [
         (Members, "final", "computed from the members of each window, as it is not incremental"),
         (Members, "eager", "computed from the members of each window, as it is not incremental"),
-        (CountWithoutRemove, "final", "its state is built from the members of each window, as it has no remove_events"),
+        (CountWithoutRemove, "final", "its state is built from the members of each window"),
         (Count, "speculative", "the state of a window that changes after it was emitted is updated with each change"),
         (
             CountWithoutRemove,
@@ -220,10 +218,15 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
 @pytest.mark.parametrize(
     ("module", "changed", "title", "expected"),
     [
-        (Members, {}, "evaluator", "general: show.members 1.0.0 has no combine"),
+        (Members, {}, "evaluator", "grouped: show.members 1.0.0 has no combine"),
         (Sketch, {}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form for its input"),
         (Sketch, {"wanted": "general"}, "evaluator", "general: asked for"),
-        (Sketch, {"window": snapshot()}, "evaluator", "general: snapshot() is cut by each key's own events"),
+        (Sketch, {"window": snapshot()}, "evaluator", "grouped: snapshot() is cut by each key's own events"),
+        (Count, {"window": snapshot()}, "evaluator", "general: show.count 1.0.0 slides from window to window"),
+        (Count, {"window": hopping(9, 3)}, "evaluator", "general: show.count 1.0.0 slides from window to window"),
+        (Members, {"window": hopping(9, 3)}, "evaluator", "grouped: show.members 1.0.0 has no combine"),
+        (Members, {"window": snapshot(), **LENGTHS}, "row", "a constant for each window that it is a member of, when"),
+        (Members, {"window": session(9)}, "state", "the rows of open windows, in columns as they came; a batch"),
         (Whole, {"window": snapshot()}, "evaluator", "columnar: all modules have a columnar form"),
         (
             Whole,
@@ -262,7 +265,7 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             Statistics,
             {"window": snapshot()},
             "evaluator",
-            "general: test.statistics 1 keeps least (fmin int64), which cannot be subtracted where an event of a",
+            "grouped: test.statistics 1 keeps least (fmin int64), which cannot be subtracted where an event of a",
         ),
         (Sketch, {"columns": ID}, "evaluator", "general: show.sketch 1.0.0 has no columnar form for its input"),
         (Statistics, {"columns": ID}, "evaluator", "columnar: all modules have a columnar form"),
@@ -281,7 +284,7 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             "evaluator",
             "columnar: all modules have a columnar form",
         ),
-        (Members, {"window": session(9)}, "evaluator", "general: show.members 1.0.0 has no combine"),
+        (Members, {"window": session(9)}, "evaluator", "grouped: show.members 1.0.0 has no combine"),
         (Sketch, {"window": session(9)}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form for its input"),
         (Sketch, {"window": session(9), **LENGTHS}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form"),
         (Sketch, {"window": session(9), "columns": ID}, "evaluator", "general: events have ids, so they may be"),
@@ -330,7 +333,7 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
             "evaluator",
             "general: calendar('2 days', 'day', zone='Pacific/Apia') is no regular grid",
         ),
-        (Sketch, LENGTHS, "evaluator", "general: events have lifetimes, so a row may lie in several slices"),
+        (Sketch, LENGTHS, "evaluator", "grouped: events have lifetimes, so a row may lie in several slices"),
         (Statistics, {}, "evaluator", "columnar: all modules have a columnar form"),
         (Statistics, {"wanted": "sliced"}, "evaluator", "sliced: asked for"),
         (Statistics, {"keeps_late_rows": True}, "evaluator", "general: late rows are wanted, and partial states have"),
@@ -379,8 +382,10 @@ def test_an_evaluator_that_cannot_run_the_query_is_refused_with_the_reason() -> 
         plan_of(planned(Sketch), wanted="columnar")
     with pytest.raises(QueryError, match=r"the sliced evaluator cannot run this query: emit='eager'"):
         plan_of(planned(Sketch), wanted="sliced", emit=EmitPolicy.EAGER)
-    with pytest.raises(QueryError, match=r"this one has none: show.members 1.0.0 has no combine"):
-        plan_of(planned(Members), named_windows={"a": hopping(9, 6), "b": hopping(4, 4)})
+    several = {"a": hopping(9, 6), "b": hopping(4, 4)}
+    with pytest.raises(QueryError, match=r"this one has none: emit='eager' emits results that may change"):
+        plan_of(planned(Members), named_windows=several, emit=EmitPolicy.EAGER)
+    assert plan_of(planned(Members), planned(Count, "n"), named_windows=several).choice.evaluator == "grouped"
     with pytest.raises(QueryError, match=r"this one has none: the windows are made of different pieces, such as hours"):
         plan_of(planned(Statistics), window=BERLIN, named_windows={"a": BERLIN, "b": calendar("month")})
     week = calendar("week", zone="Europe/Berlin")

@@ -70,7 +70,7 @@ def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_comple
 
 @pytest.mark.usefixtures("alone")
 def test_a_query_with_windows_does_not_meet_an_evaluator_without() -> None:
-    assert plan_of(planned(Members)).choice.evaluator == "general"
+    assert plan_of(planned(Members)).choice.evaluator == "grouped"
     with pytest.raises(QueryError, match="alone evaluator cannot run this query: it is for queries without windows"):
         plan_of(planned(Members), wanted="alone")
 

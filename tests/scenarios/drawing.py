@@ -61,9 +61,6 @@ def cutting(random: Random, windows: Mapping[str, WindowKind] = CUTTING) -> Scen
     """Draw any windows that cut the axis, any module, any policy."""
     shape, window = random.choice(list(ANY)), windows[random.choice(list(windows))]
     is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
-    timestamps = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
-    has_own = shape in OWN_TIMES or shape == "operator that looks back"
-    timestamps += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP] if has_own else []
     lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "samples", "points", "retracted"))
     is_calendar = isinstance(window, CalendarWindows)
     ages = (1, 3, 6, 14) if lifetimes != "samples" and not is_calendar and random.random() < 0.2 else (None,)
@@ -71,7 +68,7 @@ def cutting(random: Random, windows: Mapping[str, WindowKind] = CUTTING) -> Scen
         window,
         ANY[shape],
         random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE,
-        random.choice(timestamps),
+        _stamped(random, shape),
         random.choice(list(EmitPolicy)),
         lifetimes,
         is_filtered=random.random() < 0.25,
@@ -117,7 +114,7 @@ def on_calendars(random: Random) -> Scenario:
         week = replace(day, size=7, hop=7, start="1970-01-05")
         long = replace(week, size=10, start="1970-01-03")  # cut four times a week, with `week` and not by the day
         window = {"week": week, **random.choice(({"day": day, "b": replace(day, size=3, hop=2)}, {"long": long}))}
-    modules = random.choice((COLUMNAR, MERGED))
+    modules = random.choice((COLUMNAR, MERGED, ANY))
     may_last = scales is SCALES or name in LASTING_CALENDARS
     may_last &= not isinstance(window, dict)
     lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if may_last else "points"
@@ -144,9 +141,28 @@ def of_snapshots(random: Random) -> Scenario:
     return scenario_of(random, replace(query, is_filtered=random.random() < 0.2), nulls=0.2, most=len(HOSTILE))
 
 
+def of_members(random: Random) -> Scenario:
+    """Draw modules that see all members of a window, in order or not, with times or not, over windows of all keys."""
+    kinds = (random.choice(GRIDS), random.choice(GRIDS), random.choice(SHARED), session(random.choice((1, 4, 9))))
+    window: Any = random.choice((*kinds, snapshot()))
+    modules = random.choice((ANY, ANY, ORDERED))
+    shape, has_order = random.choice(list(modules)), modules is ORDERED
+    is_time_sensitive = any(module.is_time_sensitive for module in modules[shape])
+    query = Query(
+        window,
+        modules[shape],
+        random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE,
+        _stamped(random, shape),
+        lifetimes="points" if isinstance(window, dict) else random.choice(("points", "intervals")),
+        is_filtered=random.random() < 0.2,
+        has_order=has_order,
+    )
+    return scenario_of(random, query, nulls=0.2, has_ties=has_order)
+
+
 def upgraded(random: Random) -> Scenario:
     """Draw what keeps states, in modules that are upgraded again and again."""
-    found = random.choice((on_grids, of_sessions, of_snapshots, cutting))(random)
+    found = random.choice((on_grids, of_sessions, of_snapshots, of_members, cutting))(random)
     return replace(found, mishaps=replace(found.mishaps, cuts=0.5, upgrades=0.6))
 
 
@@ -204,7 +220,7 @@ def _row_windows(random: Random) -> Any:
 
 _DRAWN: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
-    *(on_grids, on_calendars, of_sessions, of_snapshots, upgraded),
+    *(on_grids, on_calendars, of_sessions, of_snapshots, of_members, upgraded),
     *(early, paced, by_key, corrected, adjusted, united, shedding, joined, joined_eagerly, paired, forgetting, hostile),
 )
 FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {drawn.__name__: drawn for drawn in _DRAWN}
@@ -218,6 +234,13 @@ SEEDS: Final = 16
 def drawn(family: str, seed: int) -> Scenario | Hostile:
     """Return a scenario of a family, the same for the same seed."""
     return FAMILIES[family](Random(f"{family} {seed}"))
+
+
+def _stamped(random: Random, shape: str) -> TimestampPolicy:
+    policies = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
+    if shape in OWN_TIMES or shape == "operator that looks back":
+        policies += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP]
+    return random.choice(policies)
 
 
 def _merging(

@@ -62,7 +62,10 @@ def queries(df: DataFrame) -> dict[tuple[str, str, bool], Query]:
     """
     calls = {f"m{place}": module(type(form), "payload") for place, form in enumerate(ASKED)}
     found = {}
-    for is_point, evaluators in ((True, ("columnar", "sliced", "general")), (False, ("columnar", "general"))):
+    for is_point, evaluators in (
+        (True, ("columnar", "sliced", "grouped", "general")),
+        (False, ("columnar", "general")),
+    ):
         times: dict[str, Any] = {"at": "start"} if is_point else {"start": "start", "end": "end"}
         stream = events(df, key="key", change="change", buckets=2, **times)
         others = "gaps" if is_point else "tumbling"

@@ -151,8 +151,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 nothing of the key is kept. An event that has not ended keeps its key. Not for windows that follow rows,
                 whose partitions can be evicted, samples, time-bound results, or early ones that are not retracted.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
-                that is right; `"columnar"`, `"sliced"` or `"general"`: in that way, for tests and comparisons. A
-                checkpoint remembers it.
+                that is right; `"columnar"`, `"sliced"`, `"grouped"` or `"general"`: in that way, for tests and
+                comparisons. A checkpoint remembers it.
 
         Raises:
             QueryError: The specification is none.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from muntin.errors import PolicyError
-from muntin_engine.evaluators.arrays.evaluator import ColumnarEvaluator, SlicedEvaluator
+from muntin_engine.evaluators.arrays.evaluator import ColumnarEvaluator, GroupedEvaluator, SlicedEvaluator
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.evaluators.joins.evaluator import JoinEvaluator
@@ -15,7 +15,7 @@ from muntin_engine.evaluators.pairing.evaluator import PairEvaluator
 from muntin_engine.evaluators.stateless.evaluator import StatelessEvaluator
 
 EVALUATORS: Final[tuple[Evaluator, ...]] = (
-    *(ColumnarEvaluator(), SlicedEvaluator(), GeneralEvaluator(), RowsEvaluator()),
+    *(ColumnarEvaluator(), SlicedEvaluator(), GroupedEvaluator(), GeneralEvaluator(), RowsEvaluator()),
     StatelessEvaluator(),
     EventByEventEvaluator(),
     PairEvaluator(),

@@ -11,7 +11,7 @@ from typing import Any
 from muntin import Merge, Module
 from muntin.axis import lengths_read_by
 from muntin.errors import ParameterError, QueryError
-from muntin.modules import SupportsColumns
+from muntin.modules import SupportsColumns, SupportsRemove
 from muntin.modules.columnar_aggregate import Form
 from muntin.modules.parameters import check_types, spell
 from muntin.schemas import Field, Struct, Variable
@@ -74,6 +74,13 @@ class ModulePlan:
     def is_choosy(self) -> bool:
         """True if the module does not accept every row: of those with a null that it does not read, or of no input."""
         return bool(self.inputs) or any(map(forbids_null, self.reads))
+
+    @property
+    def slides(self) -> bool:
+        """True if its state may go on from a window to the next one, as events come and go."""
+        module = self.module
+        follows = module.is_incremental and not module.is_time_sensitive and not module.reads_order
+        return follows and isinstance(module, SupportsRemove)
 
     @property
     def empty_result(self) -> object:

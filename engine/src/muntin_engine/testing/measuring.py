@@ -44,7 +44,8 @@ def measure(
     Args:
         script: The stream. Its own boundaries of micro-batches do not count.
         query: The query.
-        evaluator: What evaluates it: `"general"`, `"sliced"` or `"columnar"`; the cheapest that can, unless given.
+        evaluator: What evaluates it: `"general"`, `"grouped"`, `"sliced"` or `"columnar"`; the cheapest that can,
+            unless given.
         emit: The emission of results: `"final"`, `"speculative"` or `"eager"`.
 
     Raises:

@@ -27,6 +27,7 @@ from muntin_engine.evaluators.arrays.coding import (
     stable_order,
 )
 from muntin_engine.evaluators.arrays.reducing import reduce_codes
+from muntin_engine.evaluators.arrays.row_lists import RowLists
 from muntin_engine.evaluators.arrays.scans import cover, scan_windows
 from muntin_engine.evaluators.arrays.stretch_table import Groups, StretchTable
 from muntin_engine.evaluators.arrays.values import Collected
@@ -123,7 +124,7 @@ def _of_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
         rows = (count - 1) * runs.grid.stride + runs.grid.slices
     cells = rows * len(keys)
     expands = shares == len(batch) or cells > _EXPANDING * shares
-    expands = expands or any(isinstance(values, Collected) for values in batch.parts.values())
+    expands = expands or any(isinstance(values, Collected | RowLists) for values in batch.parts.values())
     width = max(1, MOST_CELLS * len(keys) // max(shares if expands else cells, 1))
     make = _expanded if expands else _summed
     for start in range(0, len(keys), width):

@@ -133,6 +133,25 @@ def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
     return owners, np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
+def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:
+    """Return the places of the members of some groups, of all groups in a row.
+
+    Args:
+        counts: How many members each group has.
+        groups: The places of groups; neighbours as a slice without a step.
+
+    Example:
+        >>> members_of(np.array([2, 1, 3]), np.array([2, 0])).tolist()
+        [3, 4, 5, 0, 1]
+    """
+    ends, sizes = np.cumsum(counts)[groups], counts[groups]
+    if isinstance(groups, slice):
+        return slice(int(ends[0] - sizes[0]), int(ends[-1])) if len(sizes) else slice(0, 0)
+    owners, within = expanded(sizes)
+    members: IntArray = (ends - sizes)[owners] + within
+    return members
+
+
 def product(*sizes: int) -> int:
     """Return the number of combinations of codes.
 

@@ -32,7 +32,7 @@ def _whatever_forbids_ranges(plan: Plan) -> Iterator[str]:
 
 def why_not_revised(plan: Plan) -> str | None:
     """Return why windows that `Plan.is_revised` tells of cannot be evaluated on arrays; None if they can."""
-    why_not = plan.why_not_on_arrays or next(whatever_forbids_lifting(plan), None)
+    why_not = plan.why_not_on_arrays or next(whatever_forbids_lifting(plan), None) or needs_events(plan)
     if plan.is_cut_at_edges:
         return why_not or without_form(plan) or without_inverse(plan)
     return why_not or next(_whatever_forbids_ranges(plan), None) or without_form(plan)
@@ -42,20 +42,20 @@ def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
     """Yield why rows cannot become partial states, whatever the windows."""
     if plan.early is not None:
         yield "a trigger watches each window by itself"
-    yield from (
-        f"{module.label} sees events and the window"
-        for module in plan.modules
-        if module.module.is_time_sensitive and not (plan.is_spanned and module.form is not None)
-    )
-    yield from (
-        f"{module.label} reads the order of events, and the rows of a partial state come in any"
-        for module in plan.modules
-        if module.module.reads_order
-    )
     if plan.keeps_late_rows and not plan.is_revised:
         yield "late rows are wanted, and partial states have no rows in them"
     if any(given.most_held is not None for given in plan.inputs):
         yield "shedding counts the events that a key holds, and partial states have no events in them"
+
+
+def needs_events(plan: Plan) -> str | None:
+    """Return that a module needs more of events than a partial state has; None if none does."""
+    for module in plan.modules:
+        if module.module.is_time_sensitive and not (plan.is_spanned and module.form is not None):
+            return f"{module.label} sees events and the window"
+        if module.module.reads_order:
+            return f"{module.label} reads the order of events, and the rows of a partial state come in any"
+    return None
 
 
 def without_form(plan: Plan) -> str | None:

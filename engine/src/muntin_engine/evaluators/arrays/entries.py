@@ -121,7 +121,7 @@ class FormEntries(Entries):
         """Read and write for the forms of a query, and more parts than those of forms."""
         super().__init__()
         self._forms = forms
-        self._parts = {**parts_of(forms), **(more or {})}
+        self._parts: dict[Part, Component | None] = {**parts_of(forms), **(more or {})}
 
     def arrived(self, blob: bytes) -> Decoded:
         """Return the partial states that the map side sent."""
@@ -131,7 +131,7 @@ class FormEntries(Entries):
         """Yield windows with the merged partial states of their forms."""
         for windows in held.close(place, first, last):
             if len(windows):
-                yield Closed(place, windows, self.keys.take(windows.keys))
+                yield Closed(place, windows, self.keys.take(windows.keys), self.results(windows))
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""

@@ -12,6 +12,7 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.contract import (
     can_be_subtracted,
+    needs_events,
     whatever_forbids_lifting,
     whatever_forbids_slices,
     why_not_revised,
@@ -28,6 +29,7 @@ from muntin_engine.state.codec import Codec
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from muntin_engine.evaluators.arrays.entries import Entries
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
 
@@ -36,7 +38,7 @@ class ArrayEvaluator(Evaluator):
     """Merges rows into partial states of slices, or of ranges of windows, and makes windows of those.
 
     Sessions have no slices: their partial states are fused. Nor have snapshots: theirs are added and subtracted. What a
-    partial state holds is the one difference between the two evaluators: components of forms, or Python states.
+    partial state holds is the one difference between the evaluators: components of forms, Python states, or rows.
     """
 
     takes_several_windows = True
@@ -51,9 +53,15 @@ class ArrayEvaluator(Evaluator):
             why_not = next(whatever_forbids_slices(plan), None)
         else:
             why_not = plan.why_no_lifting or next(whatever_forbids_lifting(plan), None)
+        return why_not or self.lacks(plan)
+
+    def lacks(self, plan: Plan) -> str | None:
+        """Return why partial states of a query cannot be merged, where its windows allow that; None if they can."""
+        if (why_not := needs_events(plan)) is not None:
+            return why_not
         if self.uses_forms:
-            return why_not or without_form(plan) or (without_inverse(plan) if plan.is_cut_at_edges else None)
-        return why_not or without_combine(plan)
+            return without_form(plan) or (without_inverse(plan) if plan.is_cut_at_edges else None)
+        return without_combine(plan)
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
@@ -112,6 +120,7 @@ class ArrayEvaluator(Evaluator):
         """Import what micro-batches need."""
         import muntin_engine.evaluators.arrays.grid_store
         import muntin_engine.evaluators.arrays.processing
+        import muntin_engine.evaluators.arrays.row_entries
         import muntin_engine.evaluators.arrays.row_lifting
         import muntin_engine.evaluators.arrays.session_store
         import muntin_engine.evaluators.arrays.state_entries
@@ -126,9 +135,17 @@ class ArrayEvaluator(Evaluator):
         from muntin_engine.evaluators.revised.store import revised_query
 
         if not task.plan.is_revised:
-            return process_slices(task, bucket, cells, batch)
+            return process_slices(task, bucket, cells, batch, self.entries)
         query = revised_query(task.query, task.forms, task.codec, partial(form_table, task))
         return process(query, task, bucket, cells, batch, self.unreported)
+
+    def entries(self, task: TaskPayload) -> Entries:
+        """Return what reads and writes the partial states of a bucket."""
+        from muntin_engine.evaluators.arrays.entries import FormEntries
+        from muntin_engine.evaluators.arrays.processing import state_modules_of
+        from muntin_engine.evaluators.arrays.state_entries import StateEntries
+
+        return FormEntries(task.forms) if self.uses_forms else StateEntries(task.once(state_modules_of), task.grids)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""
@@ -178,3 +195,55 @@ class SlicedEvaluator(ArrayEvaluator):
         if isinstance(module.module, SupportsDeduct):
             return "its states are combined per slice; a window deducts the slices that leave it"
         return "its states are combined per slice; windows share them on two stacks, as it has no deduct"
+
+
+class GroupedEvaluator(ArrayEvaluator):
+    """Calls any module with the rows of each window, which wait in columns until it closes."""
+
+    name = "grouped"
+    advantage = "its rows wait in columns until their windows close"
+
+    def lacks(self, plan: Plan) -> str | None:
+        """Return that a module has less to do elsewhere, as its state slides; only here several windows share rows."""
+        overlap = any(grid.hop < grid.size for grid in plan.steps) or plan.input.lifetimes != "point"
+        overlap = plan.is_cut_at_edges or (plan.gap is None and overlap)
+        if overlap and not plan.named_windows and all(module.slides for module in plan.modules):
+            return f"{plan.modules[0].label} slides from window to window"
+        return None
+
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module, and why so."""
+        if not module.module.is_incremental:
+            return "computed from the members of each window, as it is not incremental"
+        if module.module.reads_order:
+            return "computed from the members of each window in their order"
+        return "its state is built from the members of each window"
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        return "a constant for each window that it is a member of, when that closes"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        return "the rows of open windows, in columns as they came; a batch writes only its own rows"
+
+    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
+        """Yield the good rows for each bucket that has any."""
+        from muntin_engine.evaluators.arrays.lifting import lift_rows, rows_to_lift
+        from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+
+        if (gap := task.plan.gap) is not None:
+            return lift_each(Fusing(gap), rows_to_lift(task, rows), holds_rows=True)
+        return lift_rows(task.grids[0], None, rows_to_lift(task, rows))
+
+    def entries(self, task: TaskPayload) -> Entries:
+        """Return what reads and writes the rows of a bucket."""
+        from muntin_engine.evaluators.arrays.row_entries import RowEntries
+
+        return RowEntries(task.query)
+
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it."""
+        from muntin_engine.evaluators.arrays.in_memory import grouped_in_memory
+
+        return grouped_in_memory(plan, cells, codec)

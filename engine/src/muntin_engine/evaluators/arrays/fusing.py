@@ -45,7 +45,7 @@ def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
         return np.lexsort((lows, keys))
     codes = keys * (largest - least + 1) + (lows - least)
     if size << bits >= _MOST:
-        return np.argsort(codes)
+        return np.argsort(codes, kind="stable")
     codes <<= bits
     codes |= np.arange(len(codes))
     codes.sort()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, TimestampPolicy, Window
+from muntin import INFINITY, Event, TimestampPolicy, Window
 from muntin.columnar.results import python_values
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
@@ -19,11 +19,12 @@ from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.column_arrays import column_of
-from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
 from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
 from muntin_engine.evaluators.arrays.grid_store import GridStore
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
+from muntin_engine.evaluators.arrays.row_entries import RowEntries
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
 from muntin_engine.evaluators.arrays.session_store import SessionStore
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
@@ -50,7 +51,7 @@ class ResultRow(NamedTuple):
 
     key: Key
     window: Window
-    value: tuple[Any, ...]
+    value: Any
     id: int | None = None
     kind: OutputKind = OutputKind.INSERT
 
@@ -93,6 +94,8 @@ class ArraysInMemory:
     def _change(self, row: ResultRow) -> tuple[Key, OutputChange]:
         key, window, value, id, kind = row
         start, end = (window.end, window.end + 1) if self._at_end else (window.start, window.end)
+        if isinstance(value, Event):
+            start, end, value = value.start, value.end, value.payload
         return key, OutputChange(kind, window.start if id is None else id, window, start, end, value)
 
 
@@ -120,11 +123,22 @@ def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory
             lift_rows(grids[0], forms, rows) if plan.gap is None else lift_each(Fusing(plan.gap), rows, forms)
         )
 
-    def store() -> SliceStore[Any]:
-        entries = FormEntries(forms)
-        return GridStore(grids, entries) if plan.gap is None else _session_store(plan, entries)
+    run = _runner(plan, lambda: _store(plan, FormEntries(forms)), cells, codec)
+    return ArraysInMemory(plan, lift_one, run, partial(_rows, forms, codec))
 
-    return ArraysInMemory(plan, lift_one, _runner(plan, store, cells, codec), partial(_rows, forms, codec))
+
+def grouped_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
+    """Return the grouped evaluator of a query as a new process has it; a payload is of any type, and travels packed."""
+    query, grids = plan.evaluator_query([Meter() for _ in plan.modules]), grids_of(plan)
+
+    def lift_row(key: Key, row: InputChange) -> Iterator[bytes]:
+        rows = _packed_row(plan, key, row, codec)
+        if plan.gap is not None:
+            return _bytes(lift_each(Fusing(plan.gap), rows, holds_rows=True))
+        return _bytes(lift_rows(grids[0], None, rows))
+
+    run = _runner(plan, lambda: _store(plan, RowEntries(query, _unpacked(codec))), cells, codec)
+    return ArraysInMemory(plan, lift_row, run, partial(_value_rows, is_operator=plan.is_operator))
 
 
 def sliced_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
@@ -132,24 +146,14 @@ def sliced_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     bindings = plan.evaluator_query([Meter() for _ in plan.modules]).bindings
     grids = [grid for grid in grids_of(plan) if isinstance(grid, SliceGrid)]
 
-    def unpacked(column: pa.Array) -> list[Any]:
-        return list(map(codec.unpack, column.to_pylist()))
-
-    modules = StateModules(bindings, codec, values_of=unpacked)
+    modules = StateModules(bindings, codec, values_of=_unpacked(codec))
 
     def lift_one(key: Key, row: InputChange) -> Iterator[bytes]:
-        rows = _rows_of(plan, key, row, [pa.array([codec.pack(value)], pa.binary()) for value in row.payload])
+        rows = _packed_row(plan, key, row, codec)
         return _bytes(lift_states(modules, grids, rows) if plan.gap is None else lift_each(Fusing(plan.gap), rows))
 
-    def store() -> SliceStore[Any]:
-        entries = StateEntries(modules, grids)
-        return GridStore(grids, entries) if plan.gap is None else _session_store(plan, entries)
-
-    def rows(closed: Closed) -> Iterator[ResultRow]:
-        values = list(zip(*closed.values or (), strict=True))
-        return _each_row(closed, map(values.__getitem__, closed.results.tolist()), is_operator=plan.is_operator)
-
-    return ArraysInMemory(plan, lift_one, _runner(plan, store, cells, codec), rows)
+    run = _runner(plan, lambda: _store(plan, StateEntries(modules, grids)), cells, codec)
+    return ArraysInMemory(plan, lift_one, run, partial(_value_rows, is_operator=plan.is_operator))
 
 
 def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
@@ -195,7 +199,9 @@ def _runner(plan: Plan, store: Callable[[], SliceStore[Any]], cells: Cells, code
     return lambda blobs, arrived: bucket.process(blobs, arrived).output
 
 
-def _session_store(plan: Plan, entries: FormEntries | StateEntries) -> SessionStore:
+def _store(plan: Plan, entries: Entries) -> GridStore | SessionStore:
+    if plan.gap is None:
+        return GridStore(grids_of(plan), entries)
     at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
     return SessionStore(entries, at_end=at_end, is_cut=plan.is_cut_at_edges)
 
@@ -213,6 +219,14 @@ def _rows_of(plan: Plan, key: Key, row: InputChange, inputs: Sequence[pa.Array])
         [pa.array([part], pa.int64() if part is None else None) for part in key],
         inputs,
     )
+
+
+def _packed_row(plan: Plan, key: Key, row: InputChange, codec: Codec) -> Rows:
+    return _rows_of(plan, key, row, [pa.array([codec.pack(value)], pa.binary()) for value in row.payload])
+
+
+def _unpacked(codec: Codec) -> Callable[[pa.ChunkedArray], list[Any]]:
+    return lambda column: list(map(codec.unpack, column.to_pylist()))
 
 
 def _table_blob(plan: Plan, key: Key, row: InputChange) -> bytes:
@@ -242,6 +256,11 @@ def _rows(forms: Sequence[BoundForm], codec: Codec, closed: Closed) -> Iterator[
     rows = _each_row(closed, zip(*columns, strict=True), is_operator=False)
     for row, id, weight in zip(rows, windows.parts[EVENT_ID].array.tolist(), windows.weight.tolist(), strict=True):
         yield row._replace(id=id, kind=OutputKind.INSERT if weight > 0 else OutputKind.RETRACT)
+
+
+def _value_rows(closed: Closed, *, is_operator: bool) -> Iterator[ResultRow]:
+    values = list(zip(*closed.values or (), strict=True))
+    return _each_row(closed, map(values.__getitem__, closed.results.tolist()), is_operator=is_operator)
 
 
 def _each_row(closed: Closed, values: Iterable[tuple[Any, ...]], *, is_operator: bool) -> Iterator[ResultRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,8 +18,9 @@ from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.coding import compress, encode, first_places, number, product
 from muntin_engine.evaluators.arrays.failing import failing_row
-from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
-from muntin_engine.evaluators.arrays.values import COUNTED, ComponentValues, Dense, lifted
+from muntin_engine.evaluators.arrays.row_lists import RowLists
+from muntin_engine.evaluators.arrays.stretch_table import LISTS, Part, StretchTable
+from muntin_engine.evaluators.arrays.values import COUNTED, ComponentValues, Dense, Values, lifted
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 from muntin_engine.exchange.counting import numbers_at
@@ -143,10 +144,15 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     )
 
 
-def lift_rows(grid: Grid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[BucketBlob]:
+def lift_rows(grid: Grid, forms: Sequence[BoundForm] | None, rows: Rows) -> Iterator[BucketBlob]:
     """Yield the partial states of a batch of rows for each bucket that has any.
 
     Cost: a few passes over the rows, whatever the windows are.
+
+    Args:
+        grid: The slices, or the ranges of windows.
+        forms: The forms of the query; None to keep the rows themselves.
+        rows: The rows.
 
     Raises:
         ModuleFailedError: A form raised an exception.
@@ -155,7 +161,13 @@ def lift_rows(grid: Grid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[Bu
     if not len(rows):
         return
     groups = group_rows(grid, rows)
-    batch = _merged(grid, forms, rows, groups)
+    counts = np.bincount(groups.codes, minlength=groups.size)
+    parts: Mapping[Part, Values]
+    if forms is None:
+        parts = {LISTS: row_lists(rows).reduce(groups.codes, groups.size)}
+    else:
+        parts = _merged(grid, forms, rows, groups)
+    batch = StretchTable(groups.keys, groups.low, groups.high, counts, parts)
     buckets, starts = np.unique(groups.buckets, return_index=True)
     for bucket, start, stop in zip(buckets, starts, [*starts[1:], len(batch)], strict=True):
         places = pa.array(groups.keys_of(bucket))
@@ -211,16 +223,22 @@ def lift_form(
     return {Part(place, name): lifted(component, arrays[name]) for name, component in form.stored.items()}, present
 
 
-def _merged(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: RowGroups) -> StretchTable:
-    counts = np.bincount(groups.codes, minlength=groups.size)
-    parts: dict[Part, ComponentValues] = {}
+def row_lists(rows: Rows) -> RowLists:
+    """Return each row as a list of one."""
+    times = {"start": rows.starts} if rows.ends is None else {"start": rows.starts, "end": rows.ends}
+    table = pa.table({**times, **{f"i{place}": column for place, column in enumerate(rows.inputs)}})
+    return RowLists.of(table, np.ones(len(rows), np.int64))
+
+
+def _merged(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: RowGroups) -> dict[Part, Values]:
+    parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
         values, present = lift_form(place, form, rows, lambda row: _whereabouts(grid, rows, row))
         codes = groups.codes if present is None else groups.codes[present]
         if present is not None:
             parts[Part(place, PAYLOADS)] = Dense(COUNTED, np.bincount(codes, minlength=groups.size))
         parts |= {part: some.reduce(codes, groups.size) for part, some in values.items()}
-    return StretchTable(groups.keys, groups.low, groups.high, counts, parts)
+    return parts
 
 
 def python_values(column: pa.Array) -> list[Any]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
-from muntin import INFINITY, TimestampPolicy
-from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
+from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy
+from muntin_engine.evaluators.arrays.entries import Entries
 from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
 from muntin_engine.evaluators.arrays.grid_store import GridStore
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.arrays.session_store import SessionStore
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
-from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.evaluators.arrays.state_modules import StateModules
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -24,6 +24,7 @@ def process_slices(
     bucket: int,
     cells: Cells,
     batch: BucketBatch,
+    entries: Callable[[TaskPayload], Entries],
 ) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state.
 
@@ -32,16 +33,19 @@ def process_slices(
         bucket: The id of the bucket.
         cells: Its state.
         batch: What the micro-batch brings.
+        entries: Returns what reads and writes its partial states.
     """
     KEPT.most = task.worker.kept_bytes
     kept, name = None if task.is_static else KEPT, (task.name, bucket)
     (said,), (given,) = batch.reports, task.inputs
     bucket_type: type[SliceBucket] = SliceBucket if task.plan.gap is None else FusedBucket
     running = bucket_type(
-        task.grids, partial(_store_of, task), cells, task.codec, task.compatibility, kept, name, given.tracker
+        task.grids, partial(_store_of, task, entries), cells, task.codec, task.compatibility, kept, name, given.tracker
     )
     result = running.process(batch.partials, said.progress, said.observed)
     watermark = running.output_watermark(result, at_end=task.query.timestamps is TimestampPolicy.POINT_AT_END)
+    if task.plan.contract is OutputContract.UNRESTRICTED and watermark < INFINITY:
+        watermark = EARLIEST  # a later result may lie anywhere
     metrics = {
         "keys": result.keys,
         "windows_closed": sum(output.window_count() for output in result.output),
@@ -57,10 +61,11 @@ def state_modules_of(task: TaskPayload) -> StateModules:
     return StateModules(task.query.bindings, task.codec, task.query.axis)
 
 
-def _store_of(task: TaskPayload) -> GridStore | SessionStore:
+def _store_of(task: TaskPayload, entries: Callable[[TaskPayload], Entries]) -> GridStore | SessionStore:
     """Return an empty store."""
-    plan, uses_forms = task.plan, task.plan.choice.uses_forms
-    entries: Entries = FormEntries(task.forms) if uses_forms else StateEntries(task.once(state_modules_of), task.grids)
+    plan = task.plan
     if plan.gap is None:
-        return GridStore(task.grids, entries)
-    return SessionStore(entries, at_end=plan.timestamps is TimestampPolicy.POINT_AT_END, is_cut=plan.is_cut_at_edges)
+        return GridStore(task.grids, entries(task))
+    return SessionStore(
+        entries(task), at_end=plan.timestamps is TimestampPolicy.POINT_AT_END, is_cut=plan.is_cut_at_edges
+    )

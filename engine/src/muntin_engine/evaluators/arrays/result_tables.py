@@ -55,6 +55,11 @@ def closed_tables(task: TaskPayload, closed: Closed) -> Iterator[pa.Table]:
     """
     place, windows, keys, values, _ = closed
     starts, ends, changes, at = windows.low, windows.high, dict[str, pa.Array](), partial(_key_and_window, task, closed)
+    if task.query.timestamps.is_set_by_module and values is not None:
+        events = list(chain.from_iterable(values[0]))
+        lifetimes = np.array([[event.start, event.end] for event in events], np.int64).reshape(-1, 2)
+        changes["lifetime"] = extents(task, lifetimes[:, 0], np.ma.masked_equal(lifetimes[:, 1], INFINITY))
+        values = [[[event.payload for event in rows] for rows in values[0]]]
     if EVENT_ID in windows.parts:
         results = windows.parts[ROWS].table
         output: Output = lambda number, *_: results.column(number)  # noqa: E731  # as the others are made by functions
@@ -200,7 +205,7 @@ def extent_tables(  # what a row is made of
         ends: Where they end; `INFINITY` where they do not.
         keys: The key columns.
         output: Returns the results of a module, by its place.
-        changes: The columns that say of results that may change what becomes of each.
+        changes: Further columns: what becomes of results that may change, or lifetimes that a module says itself.
     """
     ends = np.ma.masked_equal(ends, INFINITY)
     fields = list(task.results)

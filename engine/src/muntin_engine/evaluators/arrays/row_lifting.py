@@ -1,4 +1,4 @@
-"""The map side of sessions: each row becomes a partial state of its own.
+"""The map side of sessions and snapshots: each row becomes a partial state of its own.
 
 Rows are not merged here, since which of them are late is known only where the state is: merged with a late row, a row
 that is in time would be lost with it.
@@ -17,9 +17,9 @@ from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.coding import distinct, encode, stable_order
-from muntin_engine.evaluators.arrays.lifting import Rows, key_rows, lift_form
+from muntin_engine.evaluators.arrays.lifting import Rows, key_rows, lift_form, row_lists
 from muntin_engine.evaluators.arrays.row_values import RowValues
-from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable
+from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
@@ -45,7 +45,12 @@ class Fusing:
 
 
 def lift_each(
-    fusing: Fusing, rows: Rows, forms: Sequence[BoundForm] | None = None, packed: Sequence[bytes] = ()
+    fusing: Fusing,
+    rows: Rows,
+    forms: Sequence[BoundForm] | None = None,
+    packed: Sequence[bytes] = (),
+    *,
+    holds_rows: bool = False,
 ) -> Iterator[BucketBlob]:
     """Yield the rows of a batch for each bucket that has any: as partial states, or as they are.
 
@@ -54,8 +59,9 @@ def lift_each(
     Args:
         fusing: The way in which windows fuse.
         rows: The rows.
-        forms: The forms of the query; None where its modules keep Python states, and are called in the bucket.
+        forms: The forms of the query; None where its modules are called in the bucket.
         packed: What is to lie beside the rows of each bucket.
+        holds_rows: True if the bucket holds the rows themselves until their windows close.
 
     Raises:
         ModuleFailedError: A form raised an exception.
@@ -68,7 +74,9 @@ def lift_each(
     of_row = buckets_of([key.take(first) for key in rows.keys], keyed.size, rows.buckets)[keyed.codes]
     order = stable_order(of_row, rows.buckets)
     parts: Mapping[Part, Values]
-    if forms is None:
+    if holds_rows:
+        parts = {LISTS: row_lists(rows).take(order)}
+    elif forms is None:
         columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
         parts = {ROWS: RowValues(pa.table(columns), order)}
     else:

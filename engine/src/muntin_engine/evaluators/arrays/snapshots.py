@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from muntin.columnar.arrays import Array, IntArray
+from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.fusing import by_key_and_start
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, ends_before
 
@@ -55,8 +56,8 @@ class Edges:
         some = np.flatnonzero(~is_other_key[opens] & (ticks[opens] >= first))
         self._upto = opens[some] - 1
         """The last edge at the start of each snapshot."""
-        key_firsts = np.flatnonzero(is_other_key)
-        self._base = key_firsts[(np.cumsum(is_other_key) - 1)[self._upto]]
+        self._key_firsts = np.flatnonzero(is_other_key)
+        self._base = self._key_firsts[(np.cumsum(is_other_key) - 1)[self._upto]]
         """The first edge of its key."""
         self.keys: IntArray = keys[self._upto]
         self.starts: IntArray = ticks[lasts[some]]
@@ -74,6 +75,22 @@ class Edges:
         np.cumsum(signed, axis=0, dtype=signed.dtype, out=totals[1:])
         sums: Array = totals[self._upto + 1] - totals[self._base]
         return sums
+
+    def shares(self) -> tuple[IntArray, IntArray, int]:
+        """Return each pair of an event and a snapshot that it covers, event by event, and how many snapshots there are.
+
+        Cost: linear in the pairs.
+        """
+        edges = len(self._order)
+        place = np.empty(edges, np.int64)
+        place[self._order] = np.arange(edges)
+        begun, ended = place[: len(self._begun)], place[len(self._begun) :]
+        key_ends = np.append(self._key_firsts[1:], edges)
+        until = key_ends[np.searchsorted(self._key_firsts, begun, "right") - 1]
+        until[np.searchsorted(self._begun, self._ended)] = ended  # what has ended has begun
+        first, last = np.searchsorted(self._upto, begun), np.searchsorted(self._upto, until)
+        owners, within = expanded(last - first)
+        return self._begun[owners], first[owners] + within, len(self._upto)
 
 
 def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:

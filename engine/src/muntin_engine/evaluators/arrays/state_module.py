@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
-from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from muntin import Module, Window
@@ -14,7 +13,7 @@ from muntin.safe_text import safe_cause
 from muntin_engine.core.calls import Call, Locals, describe_calls
 from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.core.skipping import SKIPPED, Present
+from muntin_engine.core.skipping import SKIPPED, payloads_of
 
 State: TypeAlias = Any
 """A module's own state."""
@@ -71,17 +70,10 @@ class StateModule:
         self.meter = binding.meter
         self.label = f"{binding.module.name} {binding.module.version}"
         self._select = binding.select
-        self._column = _column_of(binding.select)
 
     def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
         """Return the payloads of rows that are given as columns of all inputs of the query; `SKIPPED` among them."""
-        if self._column is not None:
-            column = columns[self._column]
-            if not self._is_choosy or None not in column:
-                return column
-            return [SKIPPED if value is None else value for value in column]
-        select = self._select
-        return [select(row) for row in zip(*columns, strict=True)] if columns else [select(()) for _ in range(count)]
+        return payloads_of(self._select, columns, count)
 
     def create_state(self) -> State:
         """Return a state of nothing."""
@@ -210,13 +202,3 @@ _known(StateModule.merged, "combine")
 _known(StateModule.deduct, "deduct")
 _known(StateModule.result, "compute_result")
 _known(StateModule.results, "compute_result", "results")
-
-
-def _column_of(select: Callable[[object], object]) -> int | None:
-    """Return the column whose values a selector returns; None if it makes something of them, or of several."""
-    if isinstance(select, Present):
-        return select.place
-    if type(select) is not itemgetter:
-        return None
-    _, places = tuple(select.__reduce__())
-    return places[0] if len(places) == 1 and isinstance(places[0], int) else None

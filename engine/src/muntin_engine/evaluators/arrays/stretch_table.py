@@ -34,6 +34,9 @@ class Part(NamedTuple):
 ROWS: Final = Part(-1, "rows")
 """The part that is the columns of rows, as they came."""
 
+LISTS: Final = Part(-1, "lists")
+"""The part that is lists of such rows."""
+
 
 class Groups(NamedTuple):
     """The groups of stretches that are to be merged into one each.

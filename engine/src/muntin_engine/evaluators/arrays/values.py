@@ -16,7 +16,7 @@ from muntin import Component, Merge
 from muntin.columnar import Ragged, Sums
 from muntin.columnar.arrays import Array, FloatArray, IntArray
 from muntin.columnar.single import component_array, plain_values
-from muntin_engine.evaluators.arrays.coding import stable_order
+from muntin_engine.evaluators.arrays.coding import members_of, stable_order
 from muntin_engine.evaluators.arrays.contract import can_be_subtracted
 from muntin_engine.evaluators.arrays.reducing import reduce_codes
 
@@ -245,12 +245,7 @@ class Collected:
 
     def take(self, places: IntArray | slice) -> Collected:
         """Return some of them."""
-        ends, counts = np.cumsum(self.counts)[places], self.counts[places]
-        if isinstance(places, slice) and places.step is None:
-            values = self.values[ends[0] - counts[0] : ends[-1]] if len(counts) else self.values[:0]
-            return Collected(self.component, values, counts)
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return Collected(self.component, self.values[np.repeat(ends - counts, counts) + within], counts)
+        return Collected(self.component, self.values[members_of(self.counts, places)], self.counts[places])
 
     def concat(self, more: Sequence[Collected]) -> Collected:
         """Return them and more."""

@@ -1,7 +1,7 @@
 """Batches as bytes: how they cross the shuffle, and how they lie in a checkpoint.
 
 A blob has a table of keys and a table of partial states that number them, each as an Arrow stream. Whole numbers take
-as few bytes as they need. What is no column, such as Python states, comes packed after the two tables.
+as few bytes as they need. What is no number of a stretch, such as rows and Python states, comes packed after these.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY, Component
+from muntin_engine.evaluators.arrays.row_lists import RowLists
 from muntin_engine.evaluators.arrays.row_values import RowValues
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import Dense, from_arrow
@@ -46,6 +47,8 @@ def to_blob(keys: pa.Table, batch: StretchTable, packed: Sequence[bytes] = ()) -
     for part, values in batch.parts.items():
         if isinstance(values, RowValues):
             columns |= dict(zip(values.whole.column_names, values.table.columns, strict=True))
+        elif isinstance(values, RowLists):
+            packed = [values.to_blob(), *packed]
         elif isinstance(values, Dense) and values.array.dtype == np.int64 and not values.component.shape:
             numbers[_name(part)] = values.array
         else:
@@ -54,20 +57,23 @@ def to_blob(keys: pa.Table, batch: StretchTable, packed: Sequence[bytes] = ()) -
     return blob
 
 
-def from_blob(blob: bytes, parts: Mapping[Part, Component]) -> Unpacked:
+def from_blob(blob: bytes, parts: Mapping[Part, Component | None]) -> Unpacked:
     """Undo `to_blob`.
 
     Args:
         blob: The bytes.
-        parts: The components of the query's partial states; columns of rows are those named `i` and something,
-            and without components there are rows, be it without a column.
+        parts: The components of the query's partial states, and None for lists of rows. Columns of rows are those named
+            `i` and something, and without parts there are rows, be it without a column.
     """
     keys_blob, table_blob, *packed = msgpack.unpackb(blob)
     keys, table = map(shuffle.from_blob, (keys_blob, table_blob))
     numbers, found = numbers_of(table), dict[Part, object]()
     for part, component in parts.items():
         name = _name(part)
-        if name in numbers:
+        if component is None:
+            lists, *packed = packed
+            found[part] = RowLists.from_blob(lists, numbers["weight"])
+        elif name in numbers:
             found[part] = Dense(component, numbers[name].view(component.dtype))
         elif name in table.column_names:
             found[part] = from_arrow(component, table.column(name))

@@ -39,7 +39,7 @@ class GeneralEvaluator(KeyedEvaluator):
             return f"the state of a window that changes after it was emitted {updates}" + (
                 "" if can_remove else ", as it has no remove_events"
             )
-        if _slides(module):
+        if module.slides:
             return "its state slides through the windows that a micro-batch closes, and is built anew in the next one"
         return "its state is built from the members of each window, as " + (
             "what it sees depends on the window" if module.module.is_time_sensitive else "it has no remove_events"
@@ -49,7 +49,7 @@ class GeneralEvaluator(KeyedEvaluator):
         """Say what a row costs."""
         if plan.early is not None:
             return "at most a trigger call for each window that it is a member of; a firing costs what a closing does"
-        slides = all(map(_slides, plan.modules)) and plan.emission is EmitPolicy.FINAL
+        slides = all(module.slides for module in plan.modules) and plan.emission is EmitPolicy.FINAL
         if slides:
             return "a constant in each micro-batch that closes windows that it is a member of, however many these are"
         return "a constant for each window that it is a member of"
@@ -78,9 +78,3 @@ class GeneralEvaluator(KeyedEvaluator):
         from muntin_engine.evaluators.general.lives.run import LivesBucket
 
         return Bucket if plan.forget_keys_after is None else LivesBucket
-
-
-def _slides(planned: ModulePlan) -> bool:
-    module = planned.module
-    follows = module.is_incremental and not module.is_time_sensitive and not module.reads_order
-    return follows and isinstance(module, SupportsRemove)

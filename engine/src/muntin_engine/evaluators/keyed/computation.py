@@ -17,7 +17,7 @@ from muntin.windows import WindowKind, WindowSpecification
 from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.sequence import in_sequence
-from muntin_engine.core.skipping import SKIPPED, Present
+from muntin_engine.core.skipping import SKIPPED, Present, payloads_of
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_id, by_since, by_until
 from muntin_engine.evaluators.keyed.live_output import OutputRow
 
@@ -47,6 +47,7 @@ class ModuleComputation:
         is_incremental: True if it keeps a state from one result to the next. One that reads the order of events does
             only where they come in it: over windows of time a late one may lie before those that are in the state.
         can_remove: True if events can be taken out of a state again; of one that reads the order, the oldest.
+        is_choosy: True if it does not accept every payload.
         can_slide: True if the state of a window can be updated to that of the next, at least if no event leaves. That
             is so if the module's view of an event does not depend on the window.
     """
@@ -68,6 +69,7 @@ class ModuleComputation:
         """
         self.module: Any = binding.module
         self._called = binding.called
+        self.is_choosy = binding.called is not binding.module
         self._place = place if binding.module.reads_order else None
         self.is_incremental = binding.module.is_incremental and self._place is None
         self.can_remove = self.is_incremental and isinstance(binding.module, SupportsRemove)
@@ -82,6 +84,15 @@ class ModuleComputation:
         self._plain = binding.plain
         is_plain = binding.plain is None and not binding.module.is_operator
         self._compute = self._called.compute_result if is_plain else self._compute_plain
+
+    @property
+    def sees_events(self) -> bool:
+        """True if it sees more of events than their payloads, or looks at it to find their order."""
+        return self._is_time_sensitive or self._place is not None
+
+    def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
+        """Return what it sees of rows that are given as columns, unless it `sees_events`; `SKIPPED` if nothing."""
+        return payloads_of(self._select, columns, count)
 
     def see(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
         """Return members as the module sees them: their payloads, or events with clipped lifetimes.
@@ -156,9 +167,16 @@ class ModuleComputation:
 
     def result_of_members(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a result from all members of a window."""
-        if self.module.is_incremental:
-            return self.result_of_state(self.build(members, key, window), key, window)
-        return self.call("compute_result", key, window, self._compute, self.see(members, window))
+        return self.result_of_seen(self.see(members, window), key, window)
+
+    def result_of_seen(self, seen: list[object], key: object, window: Window) -> object:
+        """Return a result from all members of a window, as the module sees them."""
+        if not self.module.is_incremental:
+            return self.call("compute_result", key, window, self._compute, seen)
+        state = self.call("create_state", key, window, self._called.create_state)
+        if seen:
+            state = self.call("add_events", key, window, self._called.add_events, state, seen)
+        return self.result_of_state(state, key, window)
 
     def _compute_plain(self, *arguments: object) -> object:
         """Return a result as plain data."""

@@ -1,0 +1,126 @@
+"""Rows as entries of a bucket's log, and the calls of modules with the rows of a window when it closes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import Event, Window
+from muntin.columnar.arrays import IntArray
+from muntin_engine.core.changes import Key
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.evaluators.arrays.coding import expanded
+from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
+from muntin_engine.evaluators.arrays.fusing import by_key_and_start
+from muntin_engine.evaluators.arrays.lifting import NO_KEYS, python_values
+from muntin_engine.evaluators.arrays.row_lists import RowLists
+from muntin_engine.evaluators.arrays.stretch_table import LISTS, StretchTable
+from muntin_engine.evaluators.keyed.computation import WindowResults
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
+from muntin_engine.state.log import Entry
+
+MOST_OBJECTS: Final = 1 << 20
+"""About so many rows are Python objects at a time; a window has all of its own."""
+
+
+class RowEntries(FormEntries):
+    """Reads and writes rows as they came, and has modules compute windows of them.
+
+    Cost: nothing is done for a row, or a key, in Python before a window closes. Then the rows of the windows are sorted
+    once by window and time, become Python objects, and each module is called for each window.
+    """
+
+    def __init__(
+        self, query: EvaluatorQuery, values_of: Callable[[pa.ChunkedArray], list[Any]] = python_values
+    ) -> None:
+        """Read and write for the modules of a query.
+
+        Args:
+            query: The query.
+            values_of: Returns the values of an input column.
+        """
+        super().__init__(())
+        self._parts = {LISTS: None}
+        self._query, self._values_of = query, values_of
+        self._computed = WindowResults(query)
+
+    def results(self, ended: StretchTable) -> list[list[Any]]:
+        """Return the results of each module; of an operator, the list of rows of each window.
+
+        Where an operator says how long its rows last, these are events.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+            ModuleContractError: An operator's row starts before its window, and the query keeps it.
+        """
+        found: list[list[Any]] = [[] for _ in self._computed.computations]
+        ends = np.cumsum(ended.weight)
+        cuts = np.searchsorted(ends, np.arange(0, ends[-1], MOST_OBJECTS), "right").tolist()
+        for start, stop in pairwise([*dict.fromkeys(cuts), len(ended)]):
+            for place, more in enumerate(self._of_windows(ended.take(slice(start, stop)))):
+                found[place] += more
+        return found
+
+    def _of_windows(self, ended: StretchTable) -> Iterator[list[Any]]:
+        """Yield the results of each module for some windows."""
+        lists: RowLists = ended.parts[LISTS]
+        places = lists.places()
+        starts = lists.table.column("start").to_numpy()[places]
+        places = places[by_key_and_start(np.repeat(np.arange(len(ended)), ended.weight), starts)]
+        columns = lists.payload(places, self._values_of)
+        windows = list(map(Window, ended.low.tolist(), ended.high.tolist()))
+        bounds = list(pairwise([0, *np.cumsum(ended.weight).tolist()]))
+        keys, events, found = self._keys(ended), list[StoredEvent](), list[Any]()
+        for computation in self._computed.computations:
+            if computation.sees_events:
+                events = events or _events(lists, places, columns)
+                members = (events[start:stop] for start, stop in bounds)
+                found = list(map(computation.result_of_members, members, keys, windows))
+            else:
+                seen = computation.payloads(columns, len(places))
+                groups = (seen[start:stop] for start, stop in bounds)
+                if computation.is_choosy:
+                    groups = ([one for one in group if one is not SKIPPED] for group in groups)
+                found = list(map(computation.result_of_seen, groups, keys, windows))
+            yield list(map(self._stamped, found, keys, windows)) if self._query.is_operator else found
+
+    def _stamped(self, rows: list[Any], key: Key, window: Window) -> list[Any]:
+        """Return the rows of an operator: as events with the lifetimes that they get, where it says these itself."""
+        if not self._query.timestamps.is_set_by_module:
+            return [row.payload if isinstance(row, Event) else row for row in rows]
+        return [Event(row.start, row.end, row.value) for row in self._computed.stamper.rows(key, window, [rows])]
+
+    def _keys(self, ended: StretchTable) -> list[Key]:
+        """Return the key of each window."""
+        table = self.keys.take(ended.keys)
+        columns = [table.column(name).to_pylist() for name in table.column_names if name != NO_KEYS]
+        return list(zip(*columns, strict=True)) if columns else [()] * len(ended)
+
+    def _written(self, live: StretchTable, packed: Sequence[bytes]) -> Iterator[Entry]:
+        return super()._written(_divided(live), packed)
+
+
+def _events(lists: RowLists, places: IntArray, columns: Sequence[list[Any]]) -> list[StoredEvent]:
+    """Return rows as events, by their places."""
+    starts, ends = (times[places].tolist() for times in lists.times)
+    payloads = list(zip(*columns, strict=True)) if columns else [()] * len(places)
+    return list(map(stored_event, zip(range(len(places)), starts, ends, payloads, starts, ends, strict=True)))
+
+
+def _divided(live: StretchTable) -> StretchTable:
+    """Return stretches of so few rows that an entry may have any number of them."""
+    lists: RowLists = live.parts[LISTS]
+    most = max(1, int(live.weight.sum()) * ENTRY_BYTES // max(lists.nbytes, 1))
+    pieces = (live.weight + most - 1) // most
+    if not len(live) or pieces.max() == 1:
+        return live
+    owners, within = expanded(pieces)
+    counts = np.minimum(live.weight[owners] - within * most, most)
+    bare = replace(live, parts={}).take(owners)
+    return replace(bare, weight=counts, parts={LISTS: RowLists.of(lists.copied().table, counts)})
