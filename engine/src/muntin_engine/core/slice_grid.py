@@ -205,7 +205,7 @@ def share_slices(specifications: Sequence[RegularWindows]) -> bool:
 def output_watermark(grids: Sequence[Grid], watermark: int, *, at_end: bool) -> int:
     """Return the output watermark: no result of a window that is still open has a sync time below it.
 
-    Points at the ends of windows lie past the input's watermark, so theirs may too.
+    Points at the ends of windows lie past the input's watermark, so theirs may too; so may that of windows with gaps.
 
     Args:
         grids: Those of the query.
@@ -219,4 +219,4 @@ def output_watermark(grids: Sequence[Grid], watermark: int, *, at_end: bool) -> 
     if not EARLIEST < watermark < INFINITY:
         return watermark
     first = [grid.windows.window(grid.windows.first_open(watermark)) for grid in grids]
-    return min(window.end for window in first) if at_end else min(watermark, *(window.start for window in first))
+    return min(window.end if at_end else window.start for window in first)

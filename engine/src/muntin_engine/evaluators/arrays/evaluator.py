@@ -29,7 +29,6 @@ from muntin_engine.state.codec import Codec
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from muntin_engine.evaluators.arrays.entries import Entries
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
 
@@ -130,22 +129,14 @@ class ArrayEvaluator(Evaluator):
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.arrays.array_bucket import process
-        from muntin_engine.evaluators.arrays.processing import process_slices
+        from muntin_engine.evaluators.arrays.processing import form_entries, process_slices, state_entries
         from muntin_engine.evaluators.arrays.result_tables import form_table
         from muntin_engine.evaluators.revised.store import revised_query
 
         if not task.plan.is_revised:
-            return process_slices(task, bucket, cells, batch, self.entries)
+            return process_slices(task, bucket, cells, batch, form_entries if self.uses_forms else state_entries)
         query = revised_query(task.query, task.forms, task.codec, partial(form_table, task))
         return process(query, task, bucket, cells, batch, self.unreported)
-
-    def entries(self, task: TaskPayload) -> Entries:
-        """Return what reads and writes the partial states of a bucket."""
-        from muntin_engine.evaluators.arrays.entries import FormEntries
-        from muntin_engine.evaluators.arrays.processing import state_modules_of
-        from muntin_engine.evaluators.arrays.state_entries import StateEntries
-
-        return FormEntries(task.forms) if self.uses_forms else StateEntries(task.once(state_modules_of), task.grids)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""
@@ -236,11 +227,11 @@ class GroupedEvaluator(ArrayEvaluator):
             return lift_each(Fusing(gap), rows_to_lift(task, rows), holds_rows=True)
         return lift_rows(task.grids[0], None, rows_to_lift(task, rows))
 
-    def entries(self, task: TaskPayload) -> Entries:
-        """Return what reads and writes the rows of a bucket."""
-        from muntin_engine.evaluators.arrays.row_entries import RowEntries
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
+        """Evaluate a micro-batch of a bucket and write its state."""
+        from muntin_engine.evaluators.arrays.processing import process_slices, row_entries
 
-        return RowEntries(task.query)
+        return process_slices(task, bucket, cells, batch, row_entries)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import partial
 
 from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy
-from muntin_engine.evaluators.arrays.entries import Entries
+from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
 from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
 from muntin_engine.evaluators.arrays.grid_store import GridStore
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
+from muntin_engine.evaluators.arrays.row_entries import RowEntries
 from muntin_engine.evaluators.arrays.session_store import SessionStore
 from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
+from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.evaluators.arrays.state_modules import StateModules
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -59,6 +61,21 @@ def process_slices(
 def state_modules_of(task: TaskPayload) -> StateModules:
     """Return the modules of a query, which keep Python states."""
     return StateModules(task.query.bindings, task.codec, task.query.axis)
+
+
+def form_entries(task: TaskPayload) -> FormEntries:
+    """Return what reads and writes components of forms."""
+    return FormEntries(task.forms)
+
+
+def state_entries(task: TaskPayload) -> StateEntries:
+    """Return what reads and writes Python states."""
+    return StateEntries(task.once(state_modules_of), task.grids)
+
+
+def row_entries(task: TaskPayload) -> RowEntries:
+    """Return what reads and writes rows."""
+    return RowEntries(task.query)
 
 
 def _store_of(task: TaskPayload, entries: Callable[[TaskPayload], Entries]) -> GridStore | SessionStore:
