@@ -143,8 +143,10 @@ def adjusted(random: Random) -> Scenario:
 
 def paced(random: Random) -> Scenario:
     """Draw a policy that derives the watermark of each stream from its rows, none of which is late by it."""
-    query = query_of(random)
-    streams = _streams(random, query, random.choice((1, 1, 2, 3)))
+    number = random.choice((1, 1, 2, 3))
+    is_union = number > 1 or random.random() < 0.5
+    query = _of_union(query_of(random)) if is_union else query_of(random)
+    streams = _streams(random, query, number)
     delay, disorder = max(map(longest_delay, streams)), max(map(greatest_disorder, streams))
     policies = (
         bounded_delay(delay),
@@ -154,7 +156,7 @@ def paced(random: Random) -> Scenario:
         Outvoted(delay, of=3),
         *([ordered()] if not delay else []),
     )
-    sources: Any = ((),) * len(streams) if len(streams) > 1 or random.random() < 0.5 else ()
+    sources: Any = ((),) * number if is_union else ()
     return as_it_comes(random, replace(query, progress=random.choice(policies), sources=sources), *streams)
 
 
@@ -163,9 +165,12 @@ def united(random: Random) -> Scenario:
     window = random.choice((tumbling(10), hopping(9, 6), hopping(12, 5), snapshot(), session(4)))
     modules = random.choice([*COLUMNAR.values(), *MERGED.values()])
     lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "points"))
+    number = random.choice((1, 2, 3))
+    is_union = number > 1 or random.random() < 0.5
     query = Query(window, modules, lifetimes=lifetimes, changes=random.choice(CHANGES))
-    streams = _streams(random, query, random.choice((1, 2, 3)))
-    own = tuple(random.choice(CHANGES[:8]) for _ in streams) if len(streams) > 1 or random.random() < 0.5 else ()
+    query = _of_union(query) if is_union else query
+    streams = _streams(random, query, number)
+    own = tuple(random.choice(CHANGES[:8]) for _ in streams) if is_union else ()
     return as_it_comes(random, replace(query, sources=own), *streams)
 
 
@@ -239,6 +244,12 @@ def _with_keys(random: Random, query: Query, stream: Script) -> Scenario:
     if query.progress.by_key:
         stream = punctuated_by_key(random, stream, PARTS if query.keys > 1 else WHOLE)
     return as_it_comes(random, query, stream)
+
+
+def _of_union(query: Query) -> Query:
+    """Return a query of events that last: a union carries the ends of all its streams."""
+    lasting: dict[Lifetimes, Lifetimes] = {"points": "intervals", "retracted": "named", "samples": "named"}
+    return replace(query, lifetimes=lasting.get(query.lifetimes, query.lifetimes))
 
 
 def _streams(random: Random, query: Query, number: int) -> list[Script]:
