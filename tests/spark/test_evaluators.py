@@ -111,7 +111,7 @@ def test_all_evaluators_give_the_results_of_the_reference(spark: SparkSession, t
     asked, again = queries(stream), queries(whole)
     streamed = run_together({str(of): query for of, query in asked.items()}, tmp_path / "checkpoint")
     at_once = collect_together({str(of): query for of, query in again.items() if of[0] == "overlapping" and of[2]})
-    assert (len(streamed), len(at_once)) == (7, 3)
+    assert (len(streamed), len(at_once)) == (8, 4)
     for name, evaluator, is_point in asked:
         of = str((name, evaluator, is_point))
         wanted = expected(WINDOWS[name], batches, is_point=is_point)
