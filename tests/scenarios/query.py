@@ -285,7 +285,7 @@ class Query:
         columns |= {"source": ("source", pa.string())} if self.sources else {}
         if self.has_ids:
             columns |= {"id": ("id", self.ids), "new_end": ("new_end", pa.int64())}
-        if self._columns.end is not None:
+        if self.lifetimes in ("intervals", "named"):
             columns["end"] = ("end", pa.int64())
         if self.is_filtered:
             columns["kept"] = ("is_kept", PAYLOAD["is_kept"][1])
@@ -327,8 +327,6 @@ class Query:
         names = {"intervals": ("end",), "named": ("end", "id", "new_end"), "retracted": ("id", "new_end")}.get(
             self.lifetimes, ()
         )
-        if self.lifetimes == "points" and self.sources:  # points of a union have an end, as lifetimes may change
-            names = ("end",)
         roles: dict[str, Any] = {name: _named(name) for name in names}
         roles |= {"id": NamedColumn("id", str(self.ids))} if self.has_ids else {}
         return Columns(
