@@ -14,13 +14,15 @@ from muntin.schemas import describe
 from muntin.windows import HoppingWindows
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.window_grid import WindowGrid
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.entries import FormEntries
-from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.grid_store import grid_query
 from muntin_engine.evaluators.arrays.lifting import lift_rows
 from muntin_engine.evaluators.arrays.results import Closed, form_results
-from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
+from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -82,15 +84,12 @@ def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outc
     outcome = Outcome({}, Touched())
     form = BoundForm(LargestOnArrays(outcome.touched), "shapes.largest 1.0.0", (0,), (describe(float, "payload"),))
 
-    def store() -> GridStore:
-        return GridStore([grid], FormEntries([form]))
-
-    cells, kept = MemoryCells(), KeptStores()
-    bucket = SliceBucket([grid], store, cells, Codec(), Compatibility({}), kept, "bucket")
+    query, cells, kept = grid_query([grid], lambda: FormEntries([form]), at_end=False), MemoryCells(), KeptStores()
+    bucket = ArrayBucket(query, [ProgressTracker()], cells, Codec(), Compatibility({}), kept, "bucket")
     for arrival in rows.arrivals():
         blobs = [blob.blob for piece in pieces(arrival) for blob in lift_rows(grid, [form], rows_of(piece))]
         progress = replace(arrival.progress, horizon=arrival.progress.horizon + lead)
-        for closed in bucket.process(blobs, progress).output:
+        for closed in bucket.process(blobs, [InputReport(progress)]).outcome.output:
             outcome.answers.update(_answers(grid, form, closed))
     return outcome
 

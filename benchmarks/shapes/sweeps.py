@@ -22,8 +22,8 @@ from muntin.progress import Punctuated
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.arrays.array_bucket import BatchOutcome
 from muntin_engine.evaluators.arrays.grid_store import GridStore
-from muntin_engine.evaluators.arrays.slice_store import Taken
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.evaluators.batch import InputReport as Reported
 from muntin_engine.evaluators.joins.bucket import JoinBucket
@@ -110,7 +110,7 @@ def _states(source: SkewedSources) -> States:
     class Watched(GridStore):
         """A store that takes note of how many states it held."""
 
-        def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[StretchTable]:
+        def take(self, blobs: Iterable[bytes], first_legal: int) -> tuple[StretchTable | None, BatchOutcome]:
             taken = super().take(blobs, first_legal)
             whole = self._held.settle(-NEVER, NEVER)
             most.append(0 if whole is None else len(whole))

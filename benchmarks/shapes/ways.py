@@ -15,13 +15,15 @@ from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.entries import Entries
-from muntin_engine.evaluators.arrays.grid_store import GridStore
-from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
+from muntin_engine.evaluators.arrays.grid_store import GridStore, grid_query
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.evaluators.arrays.state_lifting import lift_states
 from muntin_engine.evaluators.arrays.state_modules import StateModules
+from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -84,13 +86,14 @@ def run_states(
     modules = StateModules([Binding(module, itemgetter(0))], codec)
     cells, kept = MemoryCells(), KeptStores()
 
-    def store() -> GridStore:
-        return make_store(grids, StateEntries(modules, grids))
+    def entries() -> StateEntries:
+        return StateEntries(modules, grids)
 
-    bucket = SliceBucket(grids, store, cells, codec, Compatibility({}), kept, "bucket")
+    query = grid_query(grids, entries, at_end=False)._replace(make_store=lambda: make_store(grids, entries()))
+    bucket = ArrayBucket(query, [ProgressTracker()], cells, codec, Compatibility({}), kept, "bucket")
     for arrival in arrivals:
         blobs = [blob.blob for blob in lift_states(modules, grids, rows_of(arrival))]
-        for closed in bucket.process(blobs, arrival.progress).output:
+        for closed in bucket.process(blobs, [InputReport(arrival.progress)]).outcome.output:
             numbers = ((closed.windows.low - windows.offset) // windows.hop).tolist()
             ((values,), keys) = closed.values or ((),), closed.keys.column("k0").to_pylist()
             each = zip(keys, numbers, map(values.__getitem__, closed.results.tolist()), strict=True)

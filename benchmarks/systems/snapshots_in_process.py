@@ -30,13 +30,12 @@ from muntin.schemas import describe
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
 from muntin_engine.evaluators.arrays.entries import FormEntries
-from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
 from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.results import Closed, form_results
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-from muntin_engine.evaluators.arrays.session_store import SessionStore
+from muntin_engine.evaluators.arrays.session_store import session_query
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.revised.store import revised_query
 from muntin_engine.exchange.bound_form import BoundForm
@@ -73,17 +72,16 @@ class _Bucket:
 
     def _fixed(self, batch: _FileBatch) -> Sequence[Closed]:
         blobs = [blob.blob for blob in lift_each(Fusing(1), batch.rows, self._forms)]
-        bucket = FusedBucket((), self._store, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
-        return bucket.process(blobs, batch.progress).output
+        return self._run(session_query(lambda: FormEntries(self._forms), at_end=False, is_cut=True), blobs, batch)
 
     def _revised(self, batch: _FileBatch) -> Sequence[Closed]:
         query = EvaluatorQuery(self._window, (Binding(ColumnarAverage(), itemgetter(0)),))
-        revised, trackers = revised_query(query, self._forms, Codec()), [ProgressTracker()]
-        bucket = ArrayBucket(revised, trackers, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
-        return bucket.process([to_blob(batch.revised)], [InputReport(batch.progress)]).outcome.output
+        return self._run(revised_query(query, self._forms, Codec()), [to_blob(batch.revised)], batch)
 
-    def _store(self) -> SessionStore:
-        return SessionStore(FormEntries(self._forms), at_end=False, is_cut=True)
+    def _run(self, query: ArrayQuery, blobs: Sequence[bytes], batch: _FileBatch) -> Sequence[Closed]:
+        trackers, nothing = [ProgressTracker()], Compatibility({})
+        bucket = ArrayBucket(query, trackers, self.cells, Codec(), nothing, self._kept, "bucket")
+        return bucket.process(blobs, [InputReport(batch.progress)]).outcome.output
 
 
 class SnapshotsInProcess(System):

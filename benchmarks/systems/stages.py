@@ -23,11 +23,10 @@ from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.entries import FormEntries
-from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.grid_store import grid_query
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
 from muntin_engine.evaluators.arrays.results import form_results
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.ordered.run import StreamBucket
@@ -88,16 +87,16 @@ class WindowStage:
             BoundForm(module, f"{module.name} {module.version}", (place,), (describe(float, column),))
             for place, (module, column) in enumerate(asked.values())
         ]
-        self._bucket: SliceBucket = SliceBucket(
-            [self._grid], self._store, MemoryCells(), Codec(), Compatibility({}), KeptStores(), "bucket"
-        )
+        query = grid_query([self._grid], lambda: FormEntries(self._forms), at_end=at_end)
+        cells, kept = MemoryCells(), KeptStores()
+        self._bucket = ArrayBucket(query, [ProgressTracker()], cells, Codec(), Compatibility({}), kept, "bucket")
 
     def take(self, events: Events) -> Events:
         """Return the results that a batch completes."""
         inputs = [events.columns[column] for _, column in self._asked.values()]
         rows = Rows(1, events.starts, events.ends, [pa.array(events.keys)], inputs)
         blobs = [blob.blob for blob in lift_rows(self._grid, self._forms, rows)]
-        output = self._bucket.process(blobs, events.progress).output
+        output = self._bucket.process(blobs, [InputReport(events.progress)]).outcome.output
         nothing = np.empty(0, np.int64)
         keys = np.concatenate([nothing, *(closed.keys.column("k0").to_numpy() for closed in output)])
         starts = np.concatenate([nothing, *(closed.windows.low for closed in output)])
@@ -109,9 +108,6 @@ class WindowStage:
         if self._at_end:
             return Events(keys, starts + self._size, starts + self._size + 1, columns, opened)
         return Events(keys, starts, starts + self._size, columns, opened - self._size)
-
-    def _store(self) -> GridStore:
-        return GridStore([self._grid], FormEntries(self._forms))
 
 
 class PairStage:

@@ -13,12 +13,14 @@ from muntin.schemas import describe
 from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, BatchOutcome
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
-from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.grid_store import grid_query
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
 from muntin_engine.evaluators.arrays.results import form_results
-from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -40,26 +42,27 @@ class OneBucket:
         self.cells = MemoryCells()
         self.grids = (SliceGrid.of(window),)
 
-    def take(self, keys: Any, at: Any, values: Any, upto: int) -> tuple[SliceResult, int]:
+    def take(self, keys: Any, at: Any, values: Any, upto: int) -> tuple[BatchOutcome, int]:
         """Return what a batch gives, and how many bytes it writes."""
         rows = Rows(1, at.astype(np.int64), None, [pa.array(keys)], [pa.array(values.astype(float))])
         blobs = [blob.blob for blob in lift_rows(self.grids[0], FORMS, rows)]
         before = dict(self.cells.cells)
-        bucket: SliceBucket = SliceBucket(
-            self.grids,
-            lambda: GridStore(self.grids, FormEntries(FORMS)),
+        bucket = ArrayBucket(
+            grid_query(self.grids, lambda: FormEntries(FORMS), at_end=False),
+            [ProgressTracker()],
             self.cells,
             Codec(),
             Compatibility({}),
             KeptStores(),
             0,
         )
-        result = bucket.process(blobs, Progress(upto, int(at.max()) + 1, int(at.max())))
+        progress = Progress(upto, int(at.max()) + 1, int(at.max()))
+        result = bucket.process(blobs, [InputReport(progress)]).outcome
         written = {name: data for name, data in self.cells.cells.items() if before.get(name) is not data}
         return result, sum(map(len, written.values()))
 
 
-def sums(result: SliceResult) -> Iterator[float]:
+def sums(result: BatchOutcome) -> Iterator[float]:
     for closed in result.output:
         yield from form_results(FORMS[0], 0, closed.windows).tolist()
 

@@ -5,30 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any
 
 import pytest
 
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.arrays.slice_store import SliceStore, Taken
 from muntin_engine.state import log as state_log
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.log import MOST_ALIKE, Entry, StateLog, StoredEntry
 
 
-class Sums(SliceStore[dict[int, int]]):
+class Sums:
     """A store that keeps a number per slice; an entry is padded to a number of bytes per slice."""
 
     def __init__(self, padding: int = 0, largest: int = 10**9) -> None:
         self.sums: dict[int, int] = {}
         self.padding = padding
         self.largest = largest
-
-    def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[dict[int, int]]:
-        raise NotImplementedError
-
-    def close(self, place: int, first: int, last: int) -> Sequence[Any]:
-        raise NotImplementedError
 
     def forget(self, first_live: int) -> None:
         self.sums = {number: total for number, total in self.sums.items() if number >= first_live}

@@ -89,6 +89,7 @@ LAYERS = (
             for_types=(
                 "muntin_engine.evaluators.batch",
                 "muntin_engine.evaluators.joins.key_state",
+                f"{ON_ARRAYS}.array_bucket",
                 f"{KEYED}.bucket",
                 "muntin_engine.exchange",
                 "pyarrow",

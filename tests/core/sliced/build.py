@@ -20,18 +20,22 @@ from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import Key, Progress
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery, BatchOutcome
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
-from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.grid_store import GridStore, grid_query
 from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.results import Closed
-from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.evaluators.arrays.state_lifting import lift_states
 from muntin_engine.evaluators.arrays.state_modules import StateModules
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.progress import InputsProgress, ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.log import Entry, StoredEntry
 
 
 class Members(IncrementalAggregate[int, list[int], tuple[int, ...]]):
@@ -157,8 +161,14 @@ class SlicedQuery:
 
         return cls(SliceGrid.shared(windows), StateModules(bindings, codec, values_of=unpacked), codec, inputs)
 
+    def entries(self) -> StateEntries:
+        return StateEntries(self.modules, self.grids)
+
     def store(self) -> GridStore:
-        return GridStore(self.grids, StateEntries(self.modules, self.grids))
+        return GridStore(self.grids, self.entries())
+
+    def in_buckets(self) -> ArrayQuery:
+        return grid_query(self.grids, self.entries, at_end=False)
 
     def lift(self, rows: Sequence[Row], buckets: int = 1) -> list[BucketBlob]:
         """Return what a task of the map side sends to buckets; a payload is a tuple if there are several inputs."""
@@ -226,21 +236,28 @@ class Feed:
         self.late += result.late
         self.accepted += result.accepted
 
-    def run(self, blobs: Sequence[bytes], arrived: Progress) -> SliceResult:
-        bucket = SliceBucket(
-            self.query.grids,
-            self.query.store,
+    def run(self, blobs: Sequence[bytes], arrived: Progress) -> BatchOutcome:
+        bucket = ArrayBucket(
+            self.query.in_buckets(),
+            [ProgressTracker()],
             self.cells,
             self.query.codec,
             self.compatibility,
             self.kept,
             "bucket",
         )
-        return bucket.process(blobs, arrived)
+        return bucket.process(blobs, [InputReport(arrived)]).outcome
 
     @property
     def entries(self) -> list[str]:
         return sorted(name for name in self.cells.cells if name != "metadata")
+
+
+def all_answers(query: SlicedQuery, entries: Sequence[Entry]) -> list[Answer]:
+    """Return the windows that an empty store makes of entries."""
+    store = query.store()
+    store.restore([StoredEntry(entry.data) for entry in entries], MemoryCells(), InputsProgress.start(1))
+    return list(answers(query, store.close(0, -NEVER, NEVER)))
 
 
 def expected(

@@ -15,7 +15,6 @@ from muntin_engine.core.evaluator_query import Binding, whole_payload
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.state_module import StateModule
 from muntin_engine.exchange.spreading import buckets_of
-from muntin_engine.state.log import StoredEntry
 from tests.core.sliced.build import (
     Answer,
     DeductingMembers,
@@ -24,6 +23,7 @@ from tests.core.sliced.build import (
     Row,
     SlicedQuery,
     Total,
+    all_answers,
     answers,
     blobs_of,
     sliced,
@@ -139,10 +139,10 @@ def test_a_query_may_read_no_column_at_all() -> None:
 
 def results(query: SlicedQuery, rows: Sequence[Row]) -> list[Answer]:
     """Return the results of a store that was read back."""
-    store, restored = query.store(), query.store()
-    (entry,) = store.write(store.take(blobs_of(query, rows), -NEVER).delta, -NEVER)  # type: ignore[arg-type]  # there is one
-    restored.restore(StoredEntry(entry.data))
-    return list(answers(query, restored.close(0, -NEVER, NEVER)))
+    store = query.store()
+    delta, _ = store.take(blobs_of(query, rows), -NEVER)
+    assert delta is not None
+    return all_answers(query, store.write(delta, -NEVER))
 
 
 def test_a_selector_of_one_column_costs_nothing_per_row() -> None:

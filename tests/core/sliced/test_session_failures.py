@@ -16,12 +16,14 @@ from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-from muntin_engine.evaluators.arrays.session_store import SessionStore
+from muntin_engine.evaluators.arrays.session_store import session_query
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.evaluators.arrays.state_modules import StateModules
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -66,11 +68,12 @@ class Sessions:
         """Return key, start, end and values of the sessions that a batch completes."""
         bindings = [Binding(module, itemgetter(0)) for module in self.modules]
 
-        def store() -> SessionStore:
-            return SessionStore(StateEntries(StateModules(bindings, Codec(), Axis.TICKS)), at_end=False)
+        def entries() -> StateEntries:
+            return StateEntries(StateModules(bindings, Codec(), Axis.TICKS))
 
         compatibility = Compatibility(identity_of(self.modules), self.modules)
-        bucket = FusedBucket((), store, self.cells, Codec(), compatibility, self.kept, "bucket")
+        query = session_query(entries, at_end=False, is_cut=False)
+        bucket = ArrayBucket(query, [ProgressTracker()], self.cells, Codec(), compatibility, self.kept, "bucket")
         lifted = Rows(
             1,
             np.array([tick for _, tick, _ in rows], np.int64),
@@ -79,7 +82,7 @@ class Sessions:
             [pa.array([payload for *_, payload in rows], pa.int64())],
         )
         blobs = [blob.blob for blob in lift_each(Fusing(GAP), lifted)]
-        result = bucket.process(blobs, Progress(watermark))
+        result = bucket.process(blobs, [InputReport(Progress(watermark))]).outcome
         return [
             row
             for closed in result.output

@@ -11,7 +11,8 @@ from muntin import EARLIEST, hopping
 from muntin.progress import ProgressPolicy, bounded_delay, bounded_disorder, punctuate_every
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.window_grid import grid_of, settled
-from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, BucketResult
+from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
@@ -30,27 +31,26 @@ class TrackedFeed(Feed):
         super().__init__(sliced(WINDOWS, Members()))
         self._policy, self._random = policy, random
 
-    def take(self, rows: Sequence[Row], said: Sequence[histories.Row]) -> SliceResult:
+    def take(self, rows: Sequence[Row], said: Sequence[histories.Row]) -> BucketResult:
         """Run a batch."""
         marks = [row.time for row in said if row.kind == "punctuate" and row.source is None]
         newest = max((row.tick for row in rows), default=EARLIEST)
         horizon = max((row.tick + 1 for row in rows), default=EARLIEST)
-        bucket = SliceBucket(
-            self.query.grids,
-            self.query.store,
+        bucket = ArrayBucket(
+            self.query.in_buckets(),
+            [ProgressTracker(self._policy, SOURCES, (WINDOWS,))],
             self.cells,
             self.query.codec,
             Compatibility({}),
             self._random.choice([self.kept, KeptStores()]),
             "bucket",
-            ProgressTracker(self._policy, SOURCES, (WINDOWS,)),
         )
         arrived = Progress(max(marks, default=EARLIEST), horizon, newest, clock_of([said]))
         observed = seen_by_tasks(self._policy, said, self._random)
-        result = bucket.process(blobs_of(self.query, rows, self._random), arrived, observed)
-        self.output += answers(self.query, result.output)
-        self.late += result.late
-        return result
+        found = bucket.process(blobs_of(self.query, rows, self._random), [InputReport(arrived, observed=observed)])
+        self.output += answers(self.query, found.outcome.output)
+        self.late += found.outcome.late
+        return found
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_its_windows_close_where_a_look_at_the_whole_history_says(policy: Progre
             first = grid.first_legal(grid.windows.first_open(watermark))
             legal += [row for row in rows if grid.slice_at(row.tick) >= first]
             watermark = settled([grid_of(WINDOWS)], then)
-            assert feed.take(rows, said).progress.watermark == watermark
+            assert feed.take(rows, said).now.least.watermark == watermark
         assert sorted(feed.output) == expected(WINDOWS, [Members()], legal, watermark)
         late += feed.late
     assert late

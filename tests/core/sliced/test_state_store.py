@@ -12,10 +12,12 @@ from muntin import EARLIEST, INFINITY, hopping, tumbling
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.errors import StateMismatchError
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.grid_store import GridStore
 from muntin_engine.evaluators.arrays.key_table import FEW_KEYS
-from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
 from muntin_engine.evaluators.arrays.stretch_table import STATE, Part, StretchTable
+from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.log import MOST_BYTES, StoredEntry
 from tests.core.sliced.build import (
@@ -26,7 +28,7 @@ from tests.core.sliced.build import (
     Row,
     SlicedQuery,
     Total,
-    answers,
+    all_answers,
     blobs_of,
     expected,
     sliced,
@@ -38,10 +40,7 @@ def restored(
 ) -> list[Answer]:
     """Return what a fresh store makes of what was written."""
     assert delta is not None
-    store = query.store()
-    for entry in writer.write(delta, first_live):
-        store.restore(StoredEntry(entry.data))
-    return list(answers(query, store.close(0, -NEVER, NEVER)))
+    return all_answers(query, writer.write(delta, first_live))
 
 
 def test_states_of_slices_are_not_changed_by_making_windows() -> None:
@@ -67,30 +66,33 @@ def test_what_a_batch_brought_is_written_without_what_is_late_or_dead() -> None:
     random = Random(1)
     for first_legal, first_live in [(-NEVER, -NEVER), (3, -NEVER), (3, 5), (5, 3), (0, 9), (9, 9)]:
         store = query.store()
-        taken = store.take(blobs_of(query, rows, random, 3), first_legal)
+        delta, taken = store.take(blobs_of(query, rows, random, 3), first_legal)
         legal = [row for row in rows if row.tick // 10 >= first_legal]
         live = [row for row in legal if row.tick // 10 >= first_live]
         assert (taken.accepted, taken.late) == (len(legal), len(rows) - len(legal))
-        assert sorted(restored(query, store, taken.delta, first_live)) == expected(
+        assert sorted(restored(query, store, delta, first_live)) == expected(
             hopping(30, 10), [Members()], live, INFINITY
         )
 
 
 def test_a_batch_of_which_nothing_is_merged_brings_nothing() -> None:
     query = sliced(hopping(3, 8), Members())
-    assert query.store().take([], 0).delta is None
-    late = query.store().take(blobs_of(query, [Row(("k",), 1, 1)]), 2)
-    assert (late.delta, late.accepted, late.late) == (None, 0, 1)
-    gap = query.store().take(blobs_of(query, [Row(("k",), 12, 1)]), 2)
-    assert (gap.delta, gap.accepted, gap.late) == (None, 1, 0)
-    assert query.store().take(blobs_of(query, [Row(("k",), 12, 1)]), -NEVER).delta is None
+    late, gap = Row(("k",), 1, 1), Row(("k",), 12, 1)
+    for rows, first_legal, counts in (
+        ([], 0, (0, 0)),
+        ([late], 2, (0, 1)),
+        ([gap], 2, (1, 0)),
+        ([gap], -NEVER, (1, 0)),
+    ):
+        delta, taken = query.store().take(blobs_of(query, rows), first_legal)
+        assert (delta, taken.accepted, taken.late) == (None, *counts)
 
 
 def test_a_delta_is_what_the_batch_brought_and_not_what_the_store_had() -> None:
     query = sliced(tumbling(10), Members())
     store = query.store()
     store.take(blobs_of(query, [Row(("k",), 1, 1)]), -NEVER)
-    delta = store.take(blobs_of(query, [Row(("k",), 2, 2)]), -NEVER).delta
+    delta, _ = store.take(blobs_of(query, [Row(("k",), 2, 2)]), -NEVER)
     store.close(0, -NEVER, 1)
     assert restored(query, store, delta) == [Answer(("k",), 0, ((2,),))]
 
@@ -103,14 +105,12 @@ def test_merged_entries_say_the_same() -> None:
     store = query.store()
     entries = []
     for start in range(0, 300, 20):
-        delta = store.take(blobs_of(query, rows[start : start + 20]), -NEVER).delta
+        delta, _ = store.take(blobs_of(query, rows[start : start + 20]), -NEVER)
         assert delta is not None
         entries += store.write(delta, -NEVER)
     (merged,) = store.compact([StoredEntry(entry.data) for entry in entries], 7)
     assert (merged.first, merged.last) == (7, 19)
-    other = query.store()
-    other.restore(StoredEntry(merged.data))
-    found = sorted(answers(query, other.close(0, -NEVER, NEVER)))
+    found = sorted(all_answers(query, [merged]))
     assert found == expected(windows, [Members(), Total()], [row for row in rows if row.tick >= 70], INFINITY)
 
 
@@ -118,7 +118,7 @@ def test_entries_are_of_a_few_megabytes_at_most() -> None:
     query = sliced(tumbling(10), Members())
     rows = [Row(("key" + "x" * 200, key), 10 * (key // 1000), key) for key in range(40_000)]
     store = query.store()
-    delta = store.take(blobs_of(query, rows), -NEVER).delta
+    delta, _ = store.take(blobs_of(query, rows), -NEVER)
     assert delta is not None
     written = store.write(delta, -NEVER)
     entries = store.compact([StoredEntry(entry.data) for entry in written], -NEVER)
@@ -142,9 +142,9 @@ def test_a_key_that_is_in_no_slice_any_more_is_forgotten() -> None:
 def test_another_query_is_refused() -> None:
     feed = Feed(sliced(tumbling(10), Members()))
     feed.batch([Row(("k",), 1, 1)])
-    bucket: Any = SliceBucket(
-        feed.query.grids,
-        feed.query.store,
+    bucket = ArrayBucket(
+        feed.query.in_buckets(),
+        [ProgressTracker()],
         feed.cells,
         feed.query.codec,
         Compatibility({"query": "x"}),
@@ -152,7 +152,7 @@ def test_another_query_is_refused() -> None:
         "b",
     )
     with pytest.raises(StateMismatchError):
-        bucket.process([], Progress())
+        bucket.process([], [InputReport(Progress())])
 
 
 def test_nothing_is_read_or_decided_before_the_first_punctuation() -> None:

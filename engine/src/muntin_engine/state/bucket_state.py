@@ -23,7 +23,7 @@ Store = TypeVar("Store")
 random_version: Final = partial(os.urandom, 16)
 """Makes a version of a state that was never used before."""
 
-LAYOUT: Final = 24
+LAYOUT: Final = 25
 """Version of the layout of the state in a checkpoint."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -114,8 +113,7 @@ class ArrayStore(ABC):
         """Give each key its new code."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayQuery:
+class ArrayQuery(NamedTuple):
     """A query as its buckets see it.
 
     Attributes:

@@ -29,6 +29,7 @@ from muntin_engine.state.codec import Codec
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
 
@@ -100,8 +101,8 @@ class ArrayEvaluator(Evaluator):
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield what becomes of good rows for each bucket that has any."""
+        from muntin_engine.evaluators.arrays.array_query import state_modules_of
         from muntin_engine.evaluators.arrays.lifting import lift_rows, rows_to_lift
-        from muntin_engine.evaluators.arrays.processing import state_modules_of
         from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
         from muntin_engine.evaluators.arrays.state_lifting import lift_states
         from muntin_engine.evaluators.revised.incoming import blobs_of
@@ -117,26 +118,27 @@ class ArrayEvaluator(Evaluator):
 
     def load(self) -> None:
         """Import what micro-batches need."""
-        import muntin_engine.evaluators.arrays.grid_store
-        import muntin_engine.evaluators.arrays.processing
-        import muntin_engine.evaluators.arrays.row_entries
+        import muntin_engine.evaluators.arrays.array_query
         import muntin_engine.evaluators.arrays.row_lifting
-        import muntin_engine.evaluators.arrays.session_store
-        import muntin_engine.evaluators.arrays.state_entries
         import muntin_engine.evaluators.arrays.state_lifting
         import muntin_engine.evaluators.revised.store  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.arrays.array_bucket import process
-        from muntin_engine.evaluators.arrays.processing import form_entries, process_slices, state_entries
+
+        return process(self.query(task), task, bucket, cells, batch, self.unreported)
+
+    def query(self, task: TaskPayload) -> ArrayQuery:
+        """Return a query as its buckets see it."""
+        from muntin_engine.evaluators.arrays.array_query import array_query, form_entries, state_entries
         from muntin_engine.evaluators.arrays.result_tables import form_table
         from muntin_engine.evaluators.revised.store import revised_query
 
-        if not task.plan.is_revised:
-            return process_slices(task, bucket, cells, batch, form_entries if self.uses_forms else state_entries)
-        query = revised_query(task.query, task.forms, task.codec, partial(form_table, task))
-        return process(query, task, bucket, cells, batch, self.unreported)
+        if task.plan.is_revised:
+            return revised_query(task.query, task.forms, task.codec, partial(form_table, task))
+        entries = partial(form_entries if self.uses_forms else state_entries, task)
+        return array_query(task.plan, task.grids, entries)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""
@@ -227,11 +229,11 @@ class GroupedEvaluator(ArrayEvaluator):
             return lift_each(Fusing(gap), rows_to_lift(task, rows), holds_rows=True)
         return lift_rows(task.grids[0], None, rows_to_lift(task, rows))
 
-    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
-        """Evaluate a micro-batch of a bucket and write its state."""
-        from muntin_engine.evaluators.arrays.processing import process_slices, row_entries
+    def query(self, task: TaskPayload) -> ArrayQuery:
+        """Return a query as its buckets see it."""
+        from muntin_engine.evaluators.arrays.array_query import array_query, row_entries
 
-        return process_slices(task, bucket, cells, batch, row_entries)
+        return array_query(task.plan, task.grids, partial(row_entries, task))
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""

@@ -16,19 +16,15 @@ from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.window_grid import grid_of, settled
-from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
+from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
+from muntin_engine.evaluators.arrays.array_query import array_query
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.column_arrays import column_of
-from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
-from muntin_engine.evaluators.arrays.fused_bucket import FusedBucket
-from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
 from muntin_engine.evaluators.arrays.row_entries import RowEntries
 from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-from muntin_engine.evaluators.arrays.session_store import SessionStore
-from muntin_engine.evaluators.arrays.slice_bucket import SliceBucket
-from muntin_engine.evaluators.arrays.slice_store import SliceStore
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.evaluators.arrays.state_lifting import lift_states
 from muntin_engine.evaluators.arrays.state_modules import StateModules
@@ -106,15 +102,8 @@ def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory
     if plan.is_revised:
         packed = partial(_packed, forms, codec)
         revised = revised_query(plan.evaluator_query(meters), forms, codec, packed)
-        bucket = ArrayBucket(
-            revised, [ProgressTracker()], cells, codec, plan_compatibility(plan), KeptStores(), "bucket"
-        )
-        return ArraysInMemory(
-            plan,
-            lambda key, row: [_table_blob(plan, key, row)],
-            lambda blobs, arrived: bucket.process(blobs, [InputReport(arrived)]).outcome.output,
-            partial(_rows, forms, codec),
-        )
+        run = _runner(plan, revised, cells, codec)
+        return ArraysInMemory(plan, lambda key, row: [_table_blob(plan, key, row)], run, partial(_rows, forms, codec))
 
     def lift_one(key: Key, row: InputChange) -> Iterator[bytes]:
         columns = (column_of(module.known[0], [value]) for module, value in zip(plan.modules, row.payload, strict=True))
@@ -123,7 +112,7 @@ def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory
             lift_rows(grids[0], forms, rows) if plan.gap is None else lift_each(Fusing(plan.gap), rows, forms)
         )
 
-    run = _runner(plan, lambda: _store(plan, FormEntries(forms)), cells, codec)
+    run = _runner(plan, array_query(plan, grids, lambda: FormEntries(forms)), cells, codec)
     return ArraysInMemory(plan, lift_one, run, partial(_rows, forms, codec))
 
 
@@ -137,7 +126,7 @@ def grouped_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
             return _bytes(lift_each(Fusing(plan.gap), rows, holds_rows=True))
         return _bytes(lift_rows(grids[0], None, rows))
 
-    run = _runner(plan, lambda: _store(plan, RowEntries(query, _unpacked(codec))), cells, codec)
+    run = _runner(plan, array_query(plan, grids, lambda: RowEntries(query, _unpacked(codec))), cells, codec)
     return ArraysInMemory(plan, lift_row, run, partial(_value_rows, is_operator=plan.is_operator))
 
 
@@ -152,7 +141,7 @@ def sliced_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
         rows = _packed_row(plan, key, row, codec)
         return _bytes(lift_states(modules, grids, rows) if plan.gap is None else lift_each(Fusing(plan.gap), rows))
 
-    run = _runner(plan, lambda: _store(plan, StateEntries(modules, grids)), cells, codec)
+    run = _runner(plan, array_query(plan, grids, lambda: StateEntries(modules, grids)), cells, codec)
     return ArraysInMemory(plan, lift_one, run, partial(_value_rows, is_operator=plan.is_operator))
 
 
@@ -162,8 +151,6 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     assert join is not None, "the planner gives it joins alone"
     columns, on, unpack = join.columns, join.on, codec.unpack
     condition = None if on is None else lambda *both: on(*(unpack(packed) for (packed,) in both))
-    trackers = [ProgressTracker(), ProgressTracker()]
-    bucket = ArrayBucket(pair_query(condition), trackers, cells, codec, plan_compatibility(plan))
 
     def lift_row(key: Key, row: InputChange) -> Iterator[bytes]:
         packed = [pa.array([codec.pack(list(part))], pa.binary()) for part in (canonical(key), row.payload)]
@@ -178,12 +165,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
             values = tuple(both[column.side][column.place] for column in columns)
             yield ResultRow(tuple(unpack(key)), Window(*extent), values)
 
-    return ArraysInMemory(
-        plan,
-        lift_row,
-        lambda blobs, arrived: bucket.process(blobs, [InputReport(arrived)] * 2).outcome.output,
-        rows_of,
-    )
+    return ArraysInMemory(plan, lift_row, _runner(plan, pair_query(condition), cells, codec), rows_of)
 
 
 def grids_of(plan: Plan) -> Sequence[Grid]:
@@ -193,17 +175,10 @@ def grids_of(plan: Plan) -> Sequence[Grid]:
     return tuple(map(RangeGrid.of, plan.steps))
 
 
-def _runner(plan: Plan, store: Callable[[], SliceStore[Any]], cells: Cells, codec: Codec) -> Callable[..., Any]:
-    kind: type[SliceBucket] = SliceBucket if plan.gap is None else FusedBucket
-    bucket = kind(grids_of(plan), store, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
-    return lambda blobs, arrived: bucket.process(blobs, arrived).output
-
-
-def _store(plan: Plan, entries: Entries) -> GridStore | SessionStore:
-    if plan.gap is None:
-        return GridStore(grids_of(plan), entries)
-    at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
-    return SessionStore(entries, at_end=at_end, is_cut=plan.is_cut_at_edges)
+def _runner(plan: Plan, query: ArrayQuery, cells: Cells, codec: Codec) -> Callable[..., Sequence[Closed]]:
+    trackers = [ProgressTracker() for _ in plan.inputs]
+    bucket = ArrayBucket(query, trackers, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
+    return lambda blobs, arrived: bucket.process(blobs, [InputReport(arrived)] * len(trackers)).outcome.output
 
 
 def _bytes(blobs: Iterable[BucketBlob]) -> Iterator[bytes]:
