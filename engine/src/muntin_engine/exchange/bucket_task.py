@@ -203,7 +203,7 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     rows came from, so a query over slices has the first kind alone; rows with ids are lifted where they are admitted.
     """
     sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
-    is_lifted = BY_NAME[task.plan.choice.evaluator].lifts_rows and not task.plan.is_revised
+    is_lifted = BY_NAME[task.plan.choice.evaluator].makes_blobs and not task.plan.is_revised
     late = () if is_lifted else sources
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 

@@ -217,7 +217,7 @@ class Plan:
         """The windows at whose ends alone output changes, so that progress need not be known any finer.
 
         A row is then late if a window that it belongs to, or one before it, is complete; not if it merely lies behind
-        the watermark. None if output may change elsewhere, and none with several inputs: their rows meet at any tick.
+        the watermark. Empty if output may change elsewhere, and with several inputs: their rows meet at any tick.
         """
         if len(self.inputs) > 1 or self.why_no_steps is not None:
             return ()

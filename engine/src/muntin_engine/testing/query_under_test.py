@@ -150,7 +150,7 @@ class QueryUnderTest:
             QueryError: The evaluator cannot run it.
         """
         chosen = BY_NAME[evaluator]
-        has_ids = self._is_revised if chosen.lifts_rows else self.has_ids and chosen.takes_revisions
+        has_ids = self._is_revised if chosen.makes_blobs else self.has_ids and chosen.takes_revisions
         reads = () if self.rows is None else self.rows.reads
         inputs, of_rows = len(self.inputs), ("order", *reads) if self.has_order else ()
         columns = Columns(

@@ -1,1 +1,1 @@
-"""The machine over arrays: batches of stretches, the windows they are made into, and the state of a bucket."""
+"""Evaluation on arrays: rows as stretches of a key's axis, their stores, and the windows that are made of them."""

@@ -65,7 +65,10 @@ def without_form(plan: Plan) -> str | None:
 
 
 def without_combine(plan: Plan) -> str | None:
-    """Return that rows have several slices, or that a module cannot merge states; those of snapshots never are."""
+    """Return that rows have several slices, or that a module cannot merge states; None if all can.
+
+    States of snapshots are never merged. So of these it says why forms cannot do it either.
+    """
     if plan.is_cut_at_edges:
         return without_inverse(plan) or plan.why_no_steps
     if plan.gap is None and plan.input.lifetimes != "point":

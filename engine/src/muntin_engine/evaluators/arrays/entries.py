@@ -39,7 +39,9 @@ class Decoded(NamedTuple):
 
 
 class Entries(ABC):
-    """Reads and writes what a bucket holds, whatever it is made of.
+    """The kind of values that a bucket holds: how they are read, written and merged, and what a window has of them.
+
+    Python states and rows become results here, by calls of the modules; components become results with the table.
 
     Attributes:
         keys: The keys of the bucket.

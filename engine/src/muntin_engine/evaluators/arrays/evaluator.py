@@ -42,7 +42,7 @@ class ArrayEvaluator(Evaluator):
     """
 
     takes_several_windows = True
-    lifts_rows = True
+    makes_blobs = True
     unreported: ClassVar[frozenset[str]] = frozenset({"keys_held", "events_held"})
 
     def why_not(self, plan: Plan) -> str | None:

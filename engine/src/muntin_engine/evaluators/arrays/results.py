@@ -21,7 +21,7 @@ class Closed(NamedTuple):
 
     Attributes:
         place: The specification of the query that they are of.
-        windows: They, from their starts to their ends in ticks, with their merged states.
+        windows: From start to end in ticks, with merged values; pairs of a join and corrections have the same form.
         keys: A row of keys for each.
         values: The results of modules that keep Python states, module by module; None of forms.
         of: The place of each window's result among these; None where each window has the one at its own.

@@ -89,7 +89,9 @@ class SessionStore(ArrayStore):
         if first != last:
             self._held.forget(last)
         state.log.forget(self.first_start)
-        if delta is not None:
+        if (
+            delta is not None
+        ):  # fused after all that was held, so it is as it was: `combine` changes its first state alone
             state.log.append(self._entries.write(delta.where(self._held.hold(delta))))
         state.log.tidy(self, self._entries.size_of(len(self._held)), self._whole)
         self._memory = state.log.size

@@ -27,7 +27,7 @@ class PairEvaluator(Evaluator):
     advantage = "pairs of events whose ends stay are final at once"
     takes_inputs = range(2, 3)
     takes_windows = False
-    lifts_rows = True
+    makes_blobs = True
     unreported = frozenset({"windows_closed", "windows_open", "windows_revisable", "keys_held", "retractions"})
 
     def why_not(self, plan: Plan) -> str | None:

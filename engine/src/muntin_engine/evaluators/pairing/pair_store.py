@@ -63,7 +63,10 @@ class PairStore(ArrayStore):
             (mark,) = decoded.packed
             sides[mark[0]].append(decoded.batch)
         added, pairs, rows = list[tuple[int, StretchTable]](), list[Closed](), sum(len(some.batch) for some in arrived)
-        for side in (1, 0):
+        for side in (
+            1,
+            0,
+        ):  # the right events meet the old left ones, then the left events meet all: each pair comes once
             if sides[side]:
                 every = concat(sides[side])
                 legal = every.where(every.low >= before.inputs[side].watermark)
