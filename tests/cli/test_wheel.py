@@ -7,6 +7,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,8 @@ def test_a_wheel_of_the_command_has_the_template(tmp_path: Path, is_from_sdist: 
     project = ROOT / "cli"
     if is_from_sdist:
         with tarfile.open(build(project, "sdist", tmp_path)) as sdist:
-            sdist.extractall(tmp_path, filter="data")
+            safely: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # older 3.11 have no filters
+            sdist.extractall(tmp_path, **safely)
         (project,) = (path for path in tmp_path.iterdir() if path.is_dir())
     with zipfile.ZipFile(build(project, "wheel", tmp_path)) as wheel:
         packed = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("muntin_cli/template/")}

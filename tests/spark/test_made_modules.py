@@ -71,12 +71,12 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
         "groups": module(grouping_by("stats.count"), "kind"),
         "top": module(top_n(grouping_by(skipping_nulls("stats.sum")), 1), "kind", "value"),
     }
-    general = {
+    grouped = {
         "texts": module(TEXTS, "kind", "value"),
         "known": module(from_array_function(lambda values: values.count(), **COUNT), "value"),
     }
     columnar = {"both": module(all_of(mean="stats.average", most="stats.max"), "value")}
-    calls = {"sliced": sliced, "general": general, "columnar": columnar}
+    calls = {"sliced": sliced, "grouped": grouped, "columnar": columnar}
     queries = {name: windowed.aggregate(**modules) for name, modules in calls.items()}
     assert [query.plan.choice.evaluator for query in queries.values()] == list(queries)
     found = run_together(queries, tmp_path / "checkpoint")
@@ -94,7 +94,7 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
             "top": [{"group": "a", "result": -1.0}],
         },
     ]
-    assert rows_of(found["general"]) == [
+    assert rows_of(found["grouped"]) == [
         {"texts": "a2.0 aNone b4.0 b8.0", "known": 3},
         {"texts": "a-1.0 cNone", "known": 1},
     ]

@@ -45,7 +45,7 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     heard: Queue[BatchMetrics] = Queue()
     listener = MetricsListener(heard.put)
     stream = seconds(spark, tmp_path / "stream", [[1, 14], [15]]).withWatermark("at", "0 seconds")
-    query = events(stream, at="at", delay="5 seconds", buckets=2).window(tumbling("10 seconds"))
+    query = events(stream, at="at", delay="5 seconds", buckets=2).window(tumbling("10 seconds"), evaluator="general")
     spark.streams.addListener(listener)
     try:
         results = query.aggregate(m=module(Members, "x")).named("seconds").results()

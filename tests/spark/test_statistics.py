@@ -85,7 +85,7 @@ def test_values_of_one_time_follow_one_another_by_the_order_of_the_query(spark: 
         best[f"{name} runs"] = next(line.split()[1] for line in query.explain().splitlines() if "evaluator" in line)
     assert best == {
         "ordered": [5.0, 3.0],
-        "ordered runs": "general:",
+        "ordered runs": "grouped:",
         "plain": [5.0, 4.0],
         "plain runs": "sliced:",
     }
