@@ -108,7 +108,12 @@ def test_a_system_says_which_windows_it_has() -> None:
     questions: dict[Question, set[str]] = {
         Question("average", Together()): {"muntin one pass", "muntin one by one"},
         Question("readings", Tilt("beats")): {"muntin", "muntin in process", "pandas"},
-        Question("average", Snapshot(30)): {"muntin columnar", "muntin grouped", "muntin general", "columnar snapshots"},
+        Question("average", Snapshot(30)): {
+            "muntin columnar",
+            "muntin grouped",
+            "muntin general",
+            "columnar snapshots",
+        },
         Question("pairs", Band(20)): {"muntin", "spark sql"},
         **{Question("bids", Nexmark(query)): {"muntin", "spark sql"} for query in (0, 5, 8)},
     }
