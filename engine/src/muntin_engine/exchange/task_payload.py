@@ -223,8 +223,7 @@ class TaskPayload(MakesOnce):
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
         """The slices of the query, or its ranges of windows; none if windows close elsewhere than at their ends."""
-        steps = self.plan.steps
-        return SliceGrid.shared(steps) if self.plan.input.is_point and steps else tuple(map(RangeGrid.of, steps))
+        return grids_of(self.plan)
 
     @cached_property
     def window_grids(self) -> tuple[TickGrid, ...]:
@@ -266,6 +265,12 @@ class TaskPayload(MakesOnce):
     def time_type(self) -> pa.DataType:
         """The type of times in the results."""
         return self.results.field(self.plan.lifetime_column).type.field("start").type
+
+
+def grids_of(plan: Plan) -> tuple[Grid, ...]:
+    """Return the slices of a query, or its ranges of windows."""
+    steps = plan.steps
+    return SliceGrid.shared(steps) if plan.input.is_point and steps else tuple(map(RangeGrid.of, steps))
 
 
 _MASK: Final = 0xFFFFFFFF

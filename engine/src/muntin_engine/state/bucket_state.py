@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from muntin import EARLIEST, INFINITY
@@ -19,9 +18,6 @@ from muntin_engine.state.log import StateLog, StoredEntry
 from muntin_engine.state.query_identity import QueryIdentity
 
 Store = TypeVar("Store")
-
-random_version: Final = partial(os.urandom, 16)
-"""Makes a version of a state that was never used before."""
 
 LAYOUT: Final = 25
 """Version of the layout of the state in a checkpoint."""
@@ -187,7 +183,6 @@ class BucketState:
         compatibility: Compatibility,
         kept: KeptStores | None = None,
         name: Hashable = None,
-        make_version: Callable[[], bytes] = random_version,
     ) -> None:
         """Read the metadata.
 
@@ -198,7 +193,6 @@ class BucketState:
                 versions that its modules go on from.
             kept: Where this process keeps stores between batches; None to keep none.
             name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
-            make_version: Makes a version of the state that was never used before.
 
         Raises:
             StateMismatchError: Another query wrote the state.
@@ -207,7 +201,6 @@ class BucketState:
         self._codec = codec
         self._kept = kept
         self._name = name
-        self._make_version = make_version
         self.metadata = BucketMetadata.from_bytes(cells.get(METADATA), compatibility, codec)
         self.log = StateLog(cells, self.metadata.log, self.metadata.schema_versions)
 
@@ -223,7 +216,7 @@ class BucketState:
         """
         if self._kept is None:
             return True
-        self.metadata.version = self._make_version()
+        self.metadata.version = os.urandom(16)
         return self._kept.put(self._name, self.metadata.version, store, size)
 
     def write(self) -> int:

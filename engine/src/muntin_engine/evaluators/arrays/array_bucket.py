@@ -17,7 +17,7 @@ from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated, InputReport
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import InputsProgress, ProgressTracker
-from muntin_engine.state.bucket_state import NEVER, BucketState, random_version
+from muntin_engine.state.bucket_state import NEVER, BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -145,7 +145,6 @@ class ArrayBucket:
         compatibility: Compatibility,
         kept: KeptStores | None = None,
         name: Hashable = None,
-        make_version: Callable[[], bytes] = random_version,
     ) -> None:
         """Open a bucket.
 
@@ -157,10 +156,9 @@ class ArrayBucket:
             compatibility: What the state depends on.
             kept: Where this process keeps stores between batches; None to keep none.
             name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
-            make_version: Makes a version that was never used before.
         """
         self._query, self._trackers, self._cells = query, trackers, cells
-        self._state = partial(BucketState, cells, codec, compatibility, kept, name, make_version)
+        self._state = partial(BucketState, cells, codec, compatibility, kept, name)
 
     def process(self, blobs: Sequence[bytes], reports: Sequence[InputReport]) -> BucketResult:
         """Take in a micro-batch.

@@ -14,7 +14,7 @@ from muntin import INFINITY, Event, TimestampPolicy, Window
 from muntin.columnar.results import python_values
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
-from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
 from muntin_engine.evaluators.arrays.array_query import array_query
@@ -34,6 +34,7 @@ from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.evaluators.revised.store import revised_query
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.exchange.shuffle import to_blob
+from muntin_engine.exchange.task_payload import grids_of
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.progress import ProgressTracker
@@ -166,13 +167,6 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
             yield ResultRow(tuple(unpack(key)), Window(*extent), values)
 
     return ArraysInMemory(plan, lift_row, _runner(plan, pair_query(condition), cells, codec), rows_of)
-
-
-def grids_of(plan: Plan) -> Sequence[Grid]:
-    """Return the slices of a query, or its ranges of windows."""
-    if plan.input.lifetimes == "point" and plan.steps:
-        return SliceGrid.shared(plan.steps)
-    return tuple(map(RangeGrid.of, plan.steps))
 
 
 def _runner(plan: Plan, query: ArrayQuery, cells: Cells, codec: Codec) -> Callable[..., Sequence[Closed]]:

@@ -8,7 +8,7 @@ the log's entries and the soonest timer: a batch without rows and due timers rea
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -25,7 +25,7 @@ from muntin_engine.evaluators.keyed.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.progress import InputsProgress, Observation, ProgressTracker
 from muntin_engine.progress.tracker import seen_to
-from muntin_engine.state.bucket_state import BucketMetadata, BucketState, Due, KeyTimer, random_version
+from muntin_engine.state.bucket_state import BucketMetadata, BucketState, Due, KeyTimer
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -266,7 +266,6 @@ class KeyedBucket:
         trackers: Sequence[ProgressTracker] = (),
         kept: KeptStores | None = None,
         name: Hashable = None,
-        make_version: Callable[[], bytes] = random_version,
     ) -> None:
         """Open a bucket.
 
@@ -280,13 +279,12 @@ class KeyedBucket:
                 watermark itself.
             kept: The cache of this process for key stores, between batches; None for no cache.
             name: Identifies the bucket in that cache; of a tuple, the first part identifies the query.
-            make_version: Returns a version for the state that was never used before.
         """
         first, *_ = query.sides
         compatibility = Compatibility(identity, [binding.module for binding in first.bindings], (), [first.window])
         self._query, self._codec, self._most_patterns = query, codec, first.most_patterns
         self._trackers = trackers or [ProgressTracker() for _ in query.sides]
-        self._state = partial(BucketState, cells, codec, compatibility, kept, name, make_version)
+        self._state = partial(BucketState, cells, codec, compatibility, kept, name)
 
     def process(
         self,
