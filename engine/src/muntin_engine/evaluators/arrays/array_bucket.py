@@ -90,14 +90,14 @@ class ArrayStore(ABC):
         """
 
     @property
-    @abstractmethod
     def held(self) -> HeldState:
-        """The sizes of what is held; its bytes are those that lie beside the log."""
+        """The sizes of what is held, where it is counted; its bytes are those that lie beside the log."""
+        return HeldState()
 
     @property
-    @abstractmethod
     def memory(self) -> int:
-        """About how many bytes it takes in memory."""
+        """About how many bytes it takes in memory, where that is more than its log has."""
+        return 0
 
     @property
     def first_start(self) -> int:
@@ -185,7 +185,7 @@ class ArrayBucket:
             outcome = store.evaluate(blobs, before, now, state)
             metadata.serial, metadata.held = store.serial, store.held
             metadata.timer = NEVER._replace(output_watermark=store.first_start)
-            state.keep(store, store.memory)
+            state.keep(store, max(store.memory, state.log.size))
         held = metadata.held._replace(bytes=metadata.held.bytes + state.write())
         return BucketResult(outcome, before, now, metadata.timer.output_watermark, held)
 

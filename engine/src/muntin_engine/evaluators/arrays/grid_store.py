@@ -14,7 +14,7 @@ from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import BucketState
-from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.cells import Cells
 from muntin_engine.state.log import Entry, StoredEntry
 
 
@@ -45,7 +45,6 @@ class GridStore(ArrayStore):
         """Make an empty store for the slices, or ranges, of a query."""
         self._grids, self._entries = grids, entries
         self._held = HeldPartials(grids, entries.merge_alike)
-        self._memory = 0
 
     def restore(self, entries: Iterable[StoredEntry], cells: Cells, at: InputsProgress) -> None:
         """Merge entries, without what has ended but shares an entry with what lives."""
@@ -69,7 +68,6 @@ class GridStore(ArrayStore):
         if delta is not None:
             state.log.append(self.write(delta, first_live))
             state.log.compact(self, first_live)
-        self._memory = state.log.size
         return outcome._replace(output=output, windows_closed=sum(closed.window_count() for closed in output))
 
     def take(self, blobs: Iterable[bytes], first_legal: int) -> tuple[StretchTable | None, BatchOutcome]:
@@ -112,16 +110,6 @@ class GridStore(ArrayStore):
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, upgraded and in as few as possible, without slices below a first one."""
         return self.write(self._entries.merge_alike([self._entries.read(entry) for entry in entries]), first_live)
-
-    @property
-    def held(self) -> HeldState:
-        """Nothing lies beside the log, and events are not counted."""
-        return HeldState()
-
-    @property
-    def memory(self) -> int:
-        """About how many bytes it takes: as many as its entries."""
-        return self._memory
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""

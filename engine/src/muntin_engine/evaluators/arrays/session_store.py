@@ -16,7 +16,7 @@ from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat
 from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import BucketState
-from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.cells import Cells
 from muntin_engine.state.log import Entry, StoredEntry
 
 
@@ -62,7 +62,6 @@ class SessionStore(ArrayStore):
         """
         self._entries, self._at_end, self._is_cut = entries, at_end, is_cut
         self._held = HeldEvents() if is_cut else HeldSessions(self._fuse)
-        self._memory = 0
 
     def restore(self, entries: Iterable[StoredEntry], cells: Cells, at: InputsProgress) -> None:
         """Merge entries, without what has ended but shares an entry with what lives."""
@@ -94,7 +93,6 @@ class SessionStore(ArrayStore):
         ):  # fused after all that was held, so it is as it was: `combine` changes its first state alone
             state.log.append(self._entries.write(delta.where(self._held.hold(delta))))
         state.log.tidy(self, self._entries.size_of(len(self._held)), self._whole)
-        self._memory = state.log.size
         return BatchOutcome(output, accepted, keys, late, windows_closed=sum(map(Closed.window_count, output)))
 
     @property
@@ -108,16 +106,6 @@ class SessionStore(ArrayStore):
         read = [self._entries.read(entry) for entry in entries]
         merged = concat(read) if self._is_cut else self._fuse(read)
         return self._entries.write(merged.where(self._held.hold(merged)))
-
-    @property
-    def held(self) -> HeldState:
-        """Nothing lies beside the log, and events are not counted."""
-        return HeldState()
-
-    @property
-    def memory(self) -> int:
-        """About how many bytes it takes: as many as its entries."""
-        return self._memory
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
