@@ -56,7 +56,7 @@ def on_its_axis(drawn: Scenario) -> Scenario:
     for window, origin, scale in SCALES.values():
         if isinstance(drawn.query, Query) and drawn.query.first == window:
             streams = tuple(spread(stream, origin, scale) for stream in drawn.scripts)
-            if drawn.query.lifetimes == "points":
+            if drawn.query.lifetimes in ("points", "retracted"):
                 streams = tuple(Script(tuple(lasting(stream.steps, 1))) for stream in streams)
             return replace(drawn, streams=streams)
     return drawn

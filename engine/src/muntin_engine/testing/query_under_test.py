@@ -20,6 +20,7 @@ from muntin.testing import Batch, Computation, KeyedChange, KeyPunctuation, Scri
 from muntin.testing.fitting import misfit
 from muntin.testing.row_reference import value_read
 from muntin.windows.specification import Unwindowed
+from muntin_engine.core.evaluator_query import waits_for_ends
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
@@ -150,7 +151,9 @@ class QueryUnderTest:
             QueryError: The evaluator cannot run it.
         """
         chosen = BY_NAME[evaluator]
-        has_ids = self._is_revised if chosen.makes_blobs else self.has_ids and chosen.takes_revisions
+        has_ids = self.has_ids and chosen.takes_revisions
+        if chosen.makes_blobs:  # it may do without ids, unless a result waits for ends that these let move
+            has_ids = self._is_revised or (self.has_ids and self._waits_for_ends)
         reads = () if self.rows is None else self.rows.reads
         inputs, of_rows = len(self.inputs), ("order", *reads) if self.has_order else ()
         columns = Columns(
@@ -198,6 +201,11 @@ class QueryUnderTest:
             order = None if self.query.order is None else self.query.order(step.change.event.payload)
             places[_named(step.change)] = ([] if order is None else [order], self.ids[step.change.id])
         return {name: place for place, name in enumerate(sorted(places, key=lambda name: places[name]))}
+
+    @cached_property
+    def _waits_for_ends(self) -> bool:
+        modules = [computation.module for computation in self.query.computations]
+        return waits_for_ends(modules, self.query.clip, self.query.timestamps, event_ends_move=True)
 
     @cached_property
     def _is_revised(self) -> bool:
