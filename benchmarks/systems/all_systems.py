@@ -10,8 +10,7 @@ from benchmarks.systems.hot_key import HotKeyInProcess
 from benchmarks.systems.in_pandas import InPandas
 from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole, OpenWindow
 from benchmarks.systems.muntin_columnar import MuntinColumnar
-from benchmarks.systems.muntin_general import MuntinGeneral
-from benchmarks.systems.muntin_grouped import MuntinGrouped
+from benchmarks.systems.muntin_general import MuntinGeneral, MuntinGrouped
 from benchmarks.systems.muntin_in_order import MuntinInOrder
 from benchmarks.systems.muntin_sliced import MuntinSliced
 from benchmarks.systems.muntin_streams import MuntinStreams

@@ -16,7 +16,7 @@ from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import Grid, RangeGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
-from muntin_engine.evaluators.arrays.coding import compress, encode, first_places, number, product
+from muntin_engine.evaluators.arrays.coding import Codes, compress, encode, first_places, number, product
 from muntin_engine.evaluators.arrays.failing import failing_row
 from muntin_engine.evaluators.arrays.row_lists import RowLists
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, Part, StretchTable
@@ -57,6 +57,11 @@ class Rows:
         keys, inputs = ([column.filter(pa.array(is_wanted)) for column in some] for some in (self.keys, self.inputs))
         ends = None if self.ends is None else self.ends[is_wanted]
         return Rows(self.buckets, self.starts[is_wanted], ends, keys, inputs)
+
+    def buckets_of(self, keyed: Codes) -> IntArray:
+        """Return the bucket of each distinct key, given the codes of the rows' keys."""
+        first = pa.array(keyed.first)
+        return buckets_of([key.take(first) for key in self.keys], keyed.size, self.buckets)
 
 
 def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:
@@ -111,8 +116,7 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     Cost: a few passes over the rows, and no sorting of them.
     """
     keyed = encode(rows.keys, len(rows))
-    first = pa.array(keyed.first)
-    bucket_of_key = buckets_of([key.take(first) for key in rows.keys], keyed.size, rows.buckets)
+    bucket_of_key = rows.buckets_of(keyed)
     order = np.argsort(bucket_of_key, kind="stable")
     sizes = np.bincount(bucket_of_key)
     ends = np.concatenate([[0], np.cumsum(sizes)])

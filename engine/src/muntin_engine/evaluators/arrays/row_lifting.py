@@ -23,7 +23,6 @@ from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Part, Str
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
-from muntin_engine.exchange.spreading import buckets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,7 @@ def lift_each(
     if not len(rows):
         return
     keyed, weight = encode(rows.keys, len(rows)), np.ones(len(rows), np.int8)
-    first = pa.array(keyed.first)
-    of_row = buckets_of([key.take(first) for key in rows.keys], keyed.size, rows.buckets)[keyed.codes]
+    of_row = rows.buckets_of(keyed)[keyed.codes]
     order = stable_order(of_row, rows.buckets)
     parts: Mapping[Part, Values]
     if holds_rows:

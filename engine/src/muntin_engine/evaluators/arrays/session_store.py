@@ -88,9 +88,8 @@ class SessionStore(ArrayStore):
         if first != last:
             self._held.forget(last)
         state.log.forget(self.first_start)
-        if (
-            delta is not None
-        ):  # fused after all that was held, so it is as it was: `combine` changes its first state alone
+        if delta is not None:
+            # it was fused after all that was held, so it is as it was: `combine` changes its first state alone
             state.log.append(self._entries.write(delta.where(self._held.hold(delta))))
         state.log.tidy(self, self._entries.size_of(len(self._held)), self._whole)
         return BatchOutcome(output, accepted, keys, late, windows_closed=sum(map(Closed.window_count, output)))

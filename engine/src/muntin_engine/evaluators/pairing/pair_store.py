@@ -48,7 +48,7 @@ class PairStore(ArrayStore):
     def restore(self, entries: Sequence[StoredEntry], cells: Cells, at: InputsProgress) -> None:
         """Take the events of a log, without what the watermarks of the two sides have passed."""
         del cells
-        for side, rows in self._read(entries):
+        for side, rows in self._by_side(entries):
             self._sides[side].add(rows)
         self._forget(watermarks_of(at))
 
@@ -63,10 +63,8 @@ class PairStore(ArrayStore):
             (mark,) = decoded.packed
             sides[mark[0]].append(decoded.batch)
         added, pairs, rows = list[tuple[int, StretchTable]](), list[Closed](), sum(len(some.batch) for some in arrived)
-        for side in (
-            1,
-            0,
-        ):  # the right events meet the old left ones, then the left events meet all: each pair comes once
+        # the right events meet the old left ones, then the left events meet all: each pair comes once
+        for side in (1, 0):
             if sides[side]:
                 every = concat(sides[side])
                 legal = every.where(every.low >= before.inputs[side].watermark)
@@ -86,11 +84,7 @@ class PairStore(ArrayStore):
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say as one for each side, without events that end before a tick."""
-        sides: list[list[StretchTable]] = [[], []]
-        for side, rows in self._read(entries):
-            sides[side].append(rows)
-        some = [(side, concat(rows)) for side, rows in enumerate(sides) if rows]
-        return self._written(some, (first_live - 1, first_live - 1))
+        return self._written(self._by_side(entries), (first_live - 1, first_live - 1))
 
     @property
     def held(self) -> HeldState:
@@ -111,10 +105,13 @@ class PairStore(ArrayStore):
         for kept in self._sides:
             kept.renumber(places)
 
-    def _read(self, entries: Iterable[StoredEntry]) -> Iterator[tuple[int, StretchTable]]:
+    def _by_side(self, entries: Iterable[StoredEntry]) -> list[tuple[int, StretchTable]]:
+        """Return the events of entries, those of each side as one."""
+        sides: list[list[StretchTable]] = [[], []]
         for entry in entries:
             found = self._entries.decoded(entry)
-            yield found.packed[0][0], found.batch
+            sides[found.packed[0][0]].append(found.batch)
+        return [(side, concat(rows)) for side, rows in enumerate(sides) if rows]
 
     def _met(self, side: int, rows: StretchTable) -> Iterator[Closed]:
         """Yield the pairs of new rows of a side with the kept events of the other one."""
