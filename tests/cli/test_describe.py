@@ -41,10 +41,12 @@ evaluation, for final results and level=0.5, way='strict'
   calendar, any        grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
   count_by_end, any    general    a constant for each window that it is a member of                    count_by_end(10) is cut by each key's own events
   count_by_start, any  general    a constant for each window that it is a member of                    count_by_start(10) is cut by each key's own events
-  cumulate, any        general    a constant for each window that it is a member of                    cumulate('1 hour', '10 minutes') is no regular grid
+  cumulate, points     grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
+  cumulate, lifetimes  general    a constant for each window that it is a member of                    cumulate('1 hour', '10 minutes') keeps a running state of points alone, and events last
   global_windows, any  general    a constant for each window that it is a member of                    global_windows() is no regular grid
   hopping, any         grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
-  landmark, any        general    a constant for each window that it is a member of                    landmark('1 hour') is no regular grid
+  landmark, points     grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
+  landmark, lifetimes  general    a constant for each window that it is a member of                    landmark('1 hour') keeps a running state of points alone, and events last
   session, any         grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
   snapshot, any        grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
   trailing, any        general    a constant for each window that it is a member of                    trailing('1 hour') is cut by each key's own events
@@ -79,11 +81,13 @@ def test_the_planner_says_how_each_kind_of_window_is_evaluated(
         ("calendar", "lifetimes", "grouped"),
         ("count_by_end", "any", "general"),
         ("count_by_start", "any", "general"),
-        ("cumulate", "any", "general"),
+        ("cumulate", "points", "sliced"),
+        ("cumulate", "lifetimes", "general"),
         ("global_windows", "any", "general"),
         ("hopping", "points", "sliced"),
         ("hopping", "lifetimes", "grouped"),
-        ("landmark", "any", "general"),
+        ("landmark", "points", "sliced"),
+        ("landmark", "lifetimes", "general"),
         ("session", "any", "sliced"),
         ("snapshot", "any", "grouped"),
         ("trailing", "any", "general"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, hopping, landmark
+from muntin import EARLIEST, cumulate, hopping, landmark
 from muntin.windows import WindowSpecification
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.registry import BY_NAME
@@ -64,3 +64,11 @@ def test_from_its_events_a_state_is_built_anew_in_each_micro_batch_that_closes_a
 ) -> None:
     module = counted(RunningTotal, window, "general")
     assert (module.added, module.removed, module.built) == (additions, 0, ROWS // AT_ONCE)
+
+
+@pytest.mark.parametrize("window", [landmark(AT_ONCE), cumulate(10 * AT_ONCE, AT_ONCE)])
+def test_windows_that_grow_carry_one_state(window: WindowSpecification) -> None:
+    """A row is added once; each slice is merged into the window that it makes, and into what is carried."""
+    module = counted(Merged, window, "sliced")
+    assert module.added == ROWS
+    assert module.combined < 1.2 * ROWS

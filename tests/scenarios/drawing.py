@@ -7,7 +7,17 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
-from muntin import ClipPolicy, EmitPolicy, TimestampPolicy, hopping, session, snapshot, tumbling
+from muntin import (
+    ClipPolicy,
+    EmitPolicy,
+    TimestampPolicy,
+    cumulate,
+    hopping,
+    landmark,
+    session,
+    snapshot,
+    tumbling,
+)
 from muntin.rows import batch, between, delta, elapsed, last, marker, on_row
 from muntin.testing import Script
 from muntin.windows import CalendarWindows, WindowKind, WindowSpecification
@@ -104,6 +114,18 @@ def on_grids(random: Random) -> Scenario:
     return scenario_of(random, _merging(random, window, modules, lifetimes, emit), nulls=0.2)
 
 
+def growing(random: Random) -> Scenario:
+    """Draw windows that grow from a start, over points: what came before is one running state."""
+    window: Any = random.choice(
+        (landmark(5, -7), landmark(3, 20), cumulate(12, 4, 1), cumulate(3, 1), cumulate(40, 5), cumulate(6, 6))
+    )
+    if random.random() < 0.3:
+        shape = random.choice(list(ANY))
+        clip = random.choice(list(ClipPolicy)) if any(m.is_time_sensitive for m in ANY[shape]) else ClipPolicy.NONE
+        return scenario_of(random, Query(window, ANY[shape], clip, _stamped(random, shape), lifetimes="points"))
+    return scenario_of(random, _merging(random, window, random.choice((COLUMNAR, MERGED)), "points"), nulls=0.2)
+
+
 def on_calendars(random: Random) -> Scenario:
     """Draw calendar windows, where days are skipped, shown twice, or of 23 and 25 hours."""
     scales: dict[str, tuple[Any, str, int]] = random.choice((SLICED, SLICED, SCALES))
@@ -162,7 +184,7 @@ def of_members(random: Random) -> Scenario:
 
 def upgraded(random: Random) -> Scenario:
     """Draw what keeps states, in modules that are upgraded again and again."""
-    found = random.choice((on_grids, of_sessions, of_snapshots, of_members, cutting))(random)
+    found = random.choice((on_grids, growing, of_sessions, of_snapshots, of_members, cutting))(random)
     return replace(found, mishaps=replace(found.mishaps, cuts=0.5, upgrades=0.6))
 
 
@@ -220,7 +242,7 @@ def _row_windows(random: Random) -> Any:
 
 _DRAWN: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
-    *(on_grids, on_calendars, of_sessions, of_snapshots, of_members, upgraded),
+    *(on_grids, growing, on_calendars, of_sessions, of_snapshots, of_members, upgraded),
     *(early, paced, by_key, corrected, adjusted, united, shedding, joined, joined_eagerly, paired, forgetting, hostile),
 )
 FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {drawn.__name__: drawn for drawn in _DRAWN}

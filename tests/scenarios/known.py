@@ -12,7 +12,7 @@ from muntin.progress import Punctuated
 from muntin.testing import Batch, KeyedChange, reference
 from muntin.testing.batches import matches
 from muntin.testing.stream_history import StreamHistory
-from muntin.windows import CalendarWindows, HoppingWindows, WindowSpecification
+from muntin.windows import CalendarWindows, CumulateWindows, HoppingWindows, LandmarkWindows, WindowSpecification
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.testing.meaning import progress_of
@@ -213,6 +213,9 @@ def joined(named: Sequence[tuple[Hashable, Event[Any]]]) -> list[tuple[Hashable,
 
 def last_end(window: WindowSpecification, tick: int) -> int:
     """Return the last end of a window that a watermark has reached, if events are members of what they overlap."""
+    if isinstance(window, CumulateWindows | LandmarkWindows):
+        start = window.offset if isinstance(window, CumulateWindows) else window.since
+        return tick if tick in (EARLIEST, INFINITY) else tick - (tick - start) % window.step
     if tick in (EARLIEST, INFINITY) or window.reach:
         return tick
     if isinstance(window, CalendarWindows):

@@ -9,7 +9,18 @@ from math import isqrt
 from typing import Any, ClassVar
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin.windows import CountWindows, Periods, PeriodWindows, SnapshotWindows, Stretches, WindowContext, WindowKind
+from muntin.windows import (
+    CountWindows,
+    CumulateWindows,
+    GrowingSteps,
+    LandmarkWindows,
+    Periods,
+    PeriodWindows,
+    SnapshotWindows,
+    Stretches,
+    WindowContext,
+    WindowKind,
+)
 
 
 @dataclass(frozen=True)
@@ -247,8 +258,27 @@ class Mutable(Growing):
     periods = Unhashable()
 
 
-HOSTILE_GRIDS: list[WindowKind] = [Unpunctual(), Miscounting(), Shifted(), Numberless(), Anew(), Mutable(), Sharp()]
-"""Kinds whose grids of periods or edges make other windows, or count ticks into others; all else is right."""
+@dataclass(frozen=True, slots=True)
+class Restarting(CumulateWindows):
+    """Says that its windows start anew twice as often as they do."""
+
+    def growing(self) -> GrowingSteps:
+        return GrowingSteps(self.step, self.offset, self.size // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Early(LandmarkWindows):
+    """Says that its windows grow from a step before the landmark."""
+
+    def growing(self) -> GrowingSteps:
+        return GrowingSteps(self.step, self.since - self.step)
+
+
+HOSTILE_GRIDS: list[WindowKind] = [
+    *(Unpunctual(), Miscounting(), Shifted(), Numberless(), Anew(), Mutable(), Sharp()),
+    *(Restarting(12, 3), Early(4, 20)),
+]
+"""Kinds whose grids of periods, steps or edges make other windows, or count ticks into others; all else is right."""
 
 HOSTILE_KINDS: dict[str, WindowKind] = {
     "test_windows_ascend_in_start_and_in_end": Crowded(),

@@ -10,8 +10,8 @@ from typing import TypeAlias, TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import Periods
-from muntin.windows.regular import RegularWindows
-from muntin_engine.core.window_grid import NEVER, TickGrid, WholeNumber, WindowGrid, grid_of
+from muntin.windows.regular import GrowingSteps, RegularWindows
+from muntin_engine.core.window_grid import NEVER, GrowingGrid, TickGrid, WholeNumber, WindowGrid, grid_of
 
 T = TypeVar("T", bound=WholeNumber)
 
@@ -64,7 +64,7 @@ class SliceGrid:
         """Return the slices of several specifications, which are the same for all of them.
 
         All must count ticks, or equal periods: see `share_slices`. A cycle is the greatest common divisor of the hops,
-        so each specification has as many slices in every window.
+        so each specification has as many slices in every window. Windows that grow share theirs with no others.
 
         Example:
             >>> from muntin.windows import HoppingWindows
@@ -72,6 +72,8 @@ class SliceGrid:
             >>> short.cuts, short.slices, long.slices, long.shift - short.shift
             ((0, 2), 2, 3, 1)
         """
+        if isinstance(specifications[0], GrowingSteps):
+            return (GrowingSlices.of(specifications[0]),)
         cycle = gcd(*(some.hop for some in specifications))
         edges = [(some.offset, some.offset + some.size) for some in specifications]
         cuts = tuple(sorted({edge % cycle for both in edges for edge in both}))
@@ -83,6 +85,16 @@ class SliceGrid:
             cls(grid_of(some), some.hop // cycle * len(cuts), stop - start, start, cycle, cuts)
             for some, (start, stop) in zip(specifications, bounds, strict=True)
         )
+
+    @property
+    def grows(self) -> bool:
+        """True if windows share a start and grow slice by slice: see `GrowingSlices`."""
+        return False
+
+    @property
+    def first(self) -> int:
+        """The first slice of all: none before it is in a window."""
+        return -NEVER
 
     @property
     def periods(self) -> Periods | None:
@@ -108,9 +120,14 @@ class SliceGrid:
         bounds = [cycle * self.cycle + self.cuts[place] for cycle, place in places]
         return Window(*(bounds if self.periods is None else map(self.periods.begins, bounds)))
 
+    def windows_between(self, slices: T) -> tuple[T, T]:
+        """Return the first and the last window that a slice is part of; the last is less where it lies in a gap."""
+        return self.runs.first_ending_after(slices), self.runs.last_starting_before(slices + 1)
+
     def windows_of(self, number: int) -> range:
         """Return the windows that a slice is part of; none if it lies in a gap between windows."""
-        return range(self.runs.first_ending_after(number), self.runs.last_starting_before(number + 1) + 1)
+        first, last = self.windows_between(number)
+        return range(first, last + 1)
 
     def start_of(self, window: int) -> int:
         """Return the slice that a window starts with."""
@@ -126,6 +143,57 @@ class SliceGrid:
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window; those before it can be forgotten."""
         return self.start_of(first_open)
+
+
+@dataclass(frozen=True)
+class GrowingSlices(SliceGrid):
+    """Windows that share a start and grow: each has one slice more than the one before, which has its number.
+
+    What slices have that lie before the first open window is all in the same windows. So it is carried: merged into one
+    state for each key, which takes the place of the first slice that windows lack.
+
+    Example:
+        >>> from muntin import cumulate, landmark
+        >>> day, ever = (GrowingSlices.of(some.growing()) for some in (cumulate(24, 6), landmark(6)))
+        >>> day.slices_at(13), day.windows_of(2), day.first_live(6), ever.first_live(6)
+        (2, range(2, 4), 4, 0)
+    """
+
+    windows: GrowingGrid
+
+    @classmethod
+    def of(cls, windows: RegularWindows) -> GrowingSlices:
+        """Return the slices of windows that grow."""
+        grid = grid_of(windows)
+        assert isinstance(grid, GrowingGrid)
+        return cls(grid, stride=1, slices=1, cycle=grid.hop)
+
+    @property
+    def grows(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def first(self) -> int:
+        """The first slice after the landmark, or a slice before all others."""
+        return -NEVER if self.windows.period is not None else 0
+
+    def slices_at(self, ticks: T) -> T:
+        """Return the slices of ticks, which have the numbers of the windows that end with them."""
+        return self.windows.first_ending_after(ticks)
+
+    def extent(self, number: int) -> Window:
+        """Return a slice's extent."""
+        start = self.windows.start(number)
+        return Window(start, start + self.windows.size)
+
+    def windows_between(self, slices: T) -> tuple[T, T]:
+        """Return the first and the last window that a slice is part of."""
+        return slices, self.windows.last_of(slices)
+
+    def first_live(self, first_open: int) -> int:
+        """Return the first slice that is part of an open window."""
+        return first_open if abs(first_open) >= NEVER else self.windows.first_of(first_open)
 
 
 def _cuts_up_to(ticks: T, cuts: Sequence[int], cycle: int) -> T:

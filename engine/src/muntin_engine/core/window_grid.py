@@ -11,7 +11,7 @@ from typing import Final, Protocol, Self, TypeAlias, TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import Periods
-from muntin.windows.regular import RegularWindows
+from muntin.windows.regular import GrowingSteps, RegularWindows
 
 NEVER: Final = 2**62
 """A slice, or a window, that lies after all others."""
@@ -24,11 +24,13 @@ class WholeNumber(Protocol):
 
     def __add__(self, other: Self | int, /) -> Self: ...
 
-    def __sub__(self, other: int, /) -> Self: ...
+    def __sub__(self, other: Self | int, /) -> Self: ...
 
     def __mul__(self, other: int, /) -> Self: ...
 
     def __floordiv__(self, other: int, /) -> Self: ...
+
+    def __mod__(self, other: int, /) -> Self: ...
 
 
 T = TypeVar("T", bound=WholeNumber)
@@ -96,10 +98,14 @@ class WindowGrid:
         """Return the start of a window."""
         return number * self.hop + self.offset
 
+    def extent_start(self, start: T) -> T:
+        """Return the start of the extent of a window that starts at a tick."""
+        return start
+
     def window(self, number: int) -> Window:
         """Return the extent of a window."""
         start = self.start(number)
-        return Window(start, start + self.size)
+        return Window(self.extent_start(start), start + self.size)
 
     def next_start(self, tick: int) -> int:
         """Return the start of the first window that ends after a tick; the tick itself at either end of the axis."""
@@ -120,6 +126,50 @@ class WindowGrid:
     def first_unbegun(self, horizon: int) -> int:
         """Return the number of the first window that does not start before a horizon; `-NEVER` if none does."""
         return -NEVER if horizon <= EARLIEST else (horizon - self.offset - 1) // self.hop + 1
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingGrid(WindowGrid):
+    """Windows that share a start and grow by a step: numbered, and told from each other, by their last steps.
+
+    Attributes:
+        period: After how many ticks the next ones start; None if all start at the offset, window 0 being the first.
+
+    Example:
+        >>> day = GrowingGrid(size=6, hop=6, period=24)
+        >>> day.window(5), day.last_of(5), day.first_of(5), day.first_unbegun(25)
+        (Window(start=24, end=36), 7, 4, 8)
+    """
+
+    period: int | None = None
+
+    @property
+    def counted(self) -> GrowingGrid:
+        """Itself."""
+        return self
+
+    def extent_start(self, start: T) -> T:
+        """Return the start of the period, or the landmark."""
+        behind = start - self.offset
+        return start - (behind if self.period is None else behind - behind // self.period * self.period)
+
+    def window(self, number: int) -> Window:
+        """Return the extent of a window; of the first one where there are none yet."""
+        return WindowGrid.window(self, number if self.period is not None else max(0, number))
+
+    def first_of(self, number: T) -> T:
+        """Return the first of the windows that share their start with one; window 0 if all do."""
+        return number * 0 if self.period is None else number - number % (self.period // self.hop)
+
+    def last_of(self, number: T) -> T:
+        """Return the last of the windows that share their start with one; one after all others if there is none."""
+        first = self.first_of(number)
+        return first + ((NEVER if self.period is None else self.period // self.hop) - 1)
+
+    def first_unbegun(self, horizon: int) -> int:
+        """Return the number of the first window that is not there before a horizon; `-NEVER` if none is."""
+        found = WindowGrid.first_unbegun(self, horizon)
+        return found if self.period is None or found == -NEVER else self.last_of(found - 1) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +230,8 @@ TickGrid: TypeAlias = WindowGrid | PeriodGrid
 
 def grid_of(windows: RegularWindows) -> TickGrid:
     """Return the windows of a specification."""
+    if isinstance(windows, GrowingSteps):
+        return GrowingGrid(windows.size, windows.hop, windows.offset, windows.period)
     counted = WindowGrid.of(windows)
     return counted if windows.periods is None else PeriodGrid(counted, windows.periods)
 

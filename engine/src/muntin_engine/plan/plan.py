@@ -221,7 +221,7 @@ class Plan:
         """
         if len(self.inputs) > 1 or self.why_no_steps is not None:
             return ()
-        return tuple(grid for window in self.windows if (grid := window.grid()) is not None)
+        return tuple(steps for window in self.windows if (steps := window.grid() or window.growing()) is not None)
 
     @property
     def why_no_steps(self) -> str | None:
@@ -236,9 +236,20 @@ class Plan:
                 return f"{self.spell_window(window)} is cut by each key's own events"
             if 0 < window.reach <= window.holds_past:
                 return "events are members of windows that they do not overlap, by the window's reach"
-            if window.grid() is None:
-                return f"{self.spell_window(window)} is no regular grid"
+            if window.grid() is None and (why_not := self._why_not_growing(window)) is not None:
+                return f"{self.spell_window(window)} {why_not}"
         return None
+
+    def _why_not_growing(self, window: WindowSpecification) -> str | None:
+        """Return why windows are not made by carrying one running state; None if they are."""
+        if window.growing() is None:
+            return "is no regular grid"
+        if self.named_windows:
+            return "carries a running state for each key, and other windows share slices"
+        if any(given.columns.id is not None for given in self.inputs):
+            return "is no regular grid, and events have ids, so they may be revised"
+        are_points = all(given.is_point for given in self.inputs)
+        return None if are_points else "keeps a running state of points alone, and events last"
 
     @property
     def gap(self) -> int | None:

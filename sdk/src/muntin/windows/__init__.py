@@ -9,7 +9,7 @@ from muntin.windows.count import CountWindows
 from muntin.windows.growing import CumulateWindows, GlobalWindows, LandmarkWindows
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
-from muntin.windows.regular import Periods, PeriodWindows
+from muntin.windows.regular import GrowingSteps, Periods, PeriodWindows
 from muntin.windows.scheduled import ScheduledWindows
 from muntin.windows.session import SessionWindows
 from muntin.windows.snapshot import SnapshotWindows
@@ -22,6 +22,7 @@ __all__ = [
     "CountWindows",
     "CumulateWindows",
     "GlobalWindows",
+    "GrowingSteps",
     "HoppingWindows",
     "LandmarkWindows",
     "PeriodWindows",

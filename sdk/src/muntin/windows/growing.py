@@ -11,6 +11,7 @@ from muntin.axis import EARLIEST, INFINITY, Axis, Duration, TimeLength, instant,
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
 from muntin.windows.kind import WindowKind
+from muntin.windows.regular import GrowingSteps
 from muntin.windows.stretches import Stretches
 
 
@@ -54,6 +55,10 @@ class CumulateWindows(WindowKind):
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
         return _steps(self.step, self.offset, start, end)
+
+    def growing(self) -> GrowingSteps:
+        """Return the steps."""
+        return GrowingSteps(self.step, self.offset, self.size)
 
     def extent_start(self, start: int) -> int:
         """Return the start of the period."""
@@ -110,6 +115,10 @@ class LandmarkWindows(WindowKind):
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
         return _steps(self.step, self.since, max(start, self.since), end)
+
+    def growing(self) -> GrowingSteps:
+        """Return the steps."""
+        return GrowingSteps(self.step, self.since)
 
     def extent_start(self, start: int) -> int:
         """Return the landmark."""

@@ -34,8 +34,8 @@ class WindowKind(WindowSpecification):
     7. *Forgetting.* The stretches that are kept and what is `carried` cut as all stretches do, from the frontier on.
     8. *Change.* `affected_stretch` covers each window that a change adds or takes away.
     9. *Plain data.* `to_dict` and `from_dict` are inverse, and what is carried is plain data.
-    10. *Shortcuts.* `grid` and `fuses_within`, where they are not None, and `cuts_at_edges`, where it is True, make the
-        same windows and members.
+    10. *Shortcuts.* `grid`, `growing` and `fuses_within`, where they are not None, and `cuts_at_edges`, where it is
+        True, make the same windows and members.
     11. *Duality.* `members` returns an event for exactly the windows that `windows_of` yields for it.
     12. *Context.* The windows of an event depend on no more than `context` says.
 

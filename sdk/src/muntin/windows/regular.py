@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
+from muntin.axis import INFINITY
+
 
 class Periods(ABC):
     """Stretches that cover the whole axis one after the other: period `n` is `[begins(n), begins(n + 1))`.
@@ -67,6 +69,43 @@ class PeriodWindows:
     size: int
     hop: int
     offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingSteps:
+    """The steps in which windows that share a start grow: what `growing()` returns.
+
+    Attributes:
+        size: By how much each window is longer than the one before.
+        offset: Where windows start.
+        period: After how long the next ones start; None if all start at the offset, and nothing before it counts.
+    """
+
+    size: int
+    offset: int = 0
+    period: int | None = None
+
+    @property
+    def hop(self) -> int:
+        """The step: one window ends in each."""
+        return self.size
+
+    @property
+    def periods(self) -> None:
+        """None: steps are counted in ticks."""
+        return None
+
+    def around(self, tick: int) -> tuple[int, int]:
+        """Return where the windows start that a tick is in, and where the last of them ends.
+
+        Example:
+            >>> GrowingSteps(6, period=24).around(30), GrowingSteps(6, offset=5).around(30)[0]
+            ((24, 48), 5)
+        """
+        if self.period is None:
+            return self.offset, INFINITY
+        start = (tick - self.offset) // self.period * self.period + self.offset
+        return start, start + self.period
 
 
 class RegularWindows(Protocol):

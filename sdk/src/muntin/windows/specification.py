@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from muntin.axis import INFINITY, Axis, DecimalLength, ticks
 from muntin.errors import WindowError
 from muntin.versions import continues
-from muntin.windows.regular import RegularWindows
+from muntin.windows.regular import GrowingSteps, RegularWindows
 
 
 class WindowContext(StrEnum):
@@ -69,6 +69,15 @@ class WindowSpecification(ABC):
 
         A grid of ticks is a `HoppingWindows`. Windows that have a number of stretches each, whatever the lengths of
         these, are `PeriodWindows`. Messages name a kind without a grid, and `explain()` says so.
+        """
+        return None
+
+    def growing(self) -> GrowingSteps | None:
+        """Return steps, if windows share a start and grow by them, up to a period or without an end.
+
+        That is: `cut` yields the steps, an event of one tick counts from there to the end of its period, and
+        `extent_start` is the start of the period. One running state per key is then enough. None, the default, if
+        windows are others.
         """
         return None
 

@@ -47,7 +47,7 @@ class _Runs(NamedTuple):
 
     Attributes:
         batch: The stretches, from the first window to the last one.
-        slices: The slice of each; None where they are no points.
+        slices: The slice of each; None where they are no points, and where windows grow.
         grid: What they lie on.
     """
 
@@ -74,7 +74,8 @@ def close_windows(grid: Grid, held: StretchTable, first: int, last: int) -> Iter
     """
     low, high, slices = held.low, held.high, None
     if isinstance(grid, SliceGrid):
-        low, high, slices = grid.runs.first_ending_after(low), grid.runs.last_starting_before(low + 1), low
+        low, high = grid.windows_between(low)
+        slices = None if grid.grows else held.low
     low, high = np.maximum(low, first), np.minimum(high, last - 1)
     runs, is_in = _Runs(held.moved(low, high), slices, grid), low <= high
     if not is_in.all():
@@ -120,7 +121,8 @@ def _of_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
     keys, places = distinct(batch.keys)
     shares = int((batch.high - batch.low + 1).sum())
     rows = count
-    if isinstance(runs.grid, SliceGrid) and not all(values.is_summed for values in batch.parts.values()):
+    is_scanned = runs.slices is not None and not all(values.is_summed for values in batch.parts.values())
+    if is_scanned and isinstance(runs.grid, SliceGrid):
         rows = (count - 1) * runs.grid.stride + runs.grid.slices
     cells = rows * len(keys)
     expands = shares == len(batch) or cells > _EXPANDING * shares

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from muntin import Merge
 from muntin.modules import SupportsDeduct
+from muntin.windows.regular import GrowingSteps
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.contract import (
@@ -95,6 +96,8 @@ class ArrayEvaluator(Evaluator):
             return f"{kept}; a batch writes only the events that it changed"
         if plan.is_cut_at_edges:
             return f"a partial state per event until the watermark passes its end; {sizes}; a batch writes only its own"
+        if plan.window.growing() is not None:
+            return f"a partial state per key, of all that came before, and one per slice after it; {sizes}"
         unit = "slice" if plan.input.lifetimes == "point" else "range of windows"
         of = "open session" if plan.gap is not None else f"{unit} of the open windows"
         return f"a partial state per key and {of}; {sizes}; a batch writes only its own partial states"
@@ -182,8 +185,10 @@ class SlicedEvaluator(ArrayEvaluator):
         """Say how it computes a module, and why so."""
         if plan.gap is not None:
             return "adds a session's rows of a batch in one call, and combines its states where sessions touch"
-        grid = plan.window.grid()
-        if grid is not None and grid.hop >= grid.size:
+        (grid, *_) = plan.steps
+        if isinstance(grid, GrowingSteps):
+            return "its states are combined per slice, and into one state for each key that windows grow from"
+        if grid.hop >= grid.size:
             return "its states are combined per slice, each window has slices of its own"
         if isinstance(module.module, SupportsDeduct):
             return "its states are combined per slice; a window deducts the slices that leave it"
@@ -198,7 +203,10 @@ class GroupedEvaluator(ArrayEvaluator):
 
     def lacks(self, plan: Plan) -> str | None:
         """Return that a module has less to do elsewhere, as its state slides; only here several windows share rows."""
-        overlap = any(grid.hop < grid.size for grid in plan.steps) or plan.input.lifetimes != "point"
+        overlap = (
+            any(grid.hop < grid.size or isinstance(grid, GrowingSteps) for grid in plan.steps)
+            or plan.input.lifetimes != "point"
+        )
         overlap = plan.is_cut_at_edges or (plan.gap is None and overlap)
         if overlap and not plan.named_windows and all(module.slides for module in plan.modules):
             return f"{plan.modules[0].label} slides from window to window"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.slice_grid import Grid, output_watermark
+from muntin_engine.core.slice_grid import Grid, SliceGrid, output_watermark
+from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.entries import Entries
-from muntin_engine.evaluators.arrays.held_partials import HeldPartials, in_windows
+from muntin_engine.evaluators.arrays.held_partials import HeldPartials, carried, in_windows
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable
@@ -45,13 +46,15 @@ class GridStore(ArrayStore):
         """Make an empty store for the slices, or ranges, of a query."""
         self._grids, self._entries = grids, entries
         self._held = HeldPartials(grids, entries.merge_alike)
+        self._grows = any(isinstance(grid, SliceGrid) and grid.grows for grid in grids)
+        self._opened: Sequence[int] = [-NEVER]
 
     def restore(self, entries: Iterable[StoredEntry], cells: Cells, at: InputsProgress) -> None:
         """Merge entries, without what has ended but shares an entry with what lives."""
         del cells
         for entry in entries:
             self._held.add(self._entries.read(entry))
-        self._held.forget(self._first_live(_first_open(self._grids, at)))
+        self._forget(_first_open(self._grids, at))
 
     def evaluate(
         self, blobs: Sequence[bytes], before: InputsProgress, now: InputsProgress, state: BucketState
@@ -62,11 +65,12 @@ class GridStore(ArrayStore):
         delta, outcome = self.take(blobs, first_legal)
         output = list(self._completed(opened, after, now.least.horizon))
         first_live = self._first_live(after)
-        if after != opened:
-            self._held.forget(first_live)
         state.log.forget(first_live)
         if delta is not None:
             state.log.append(self.write(delta, first_live))
+        if after != opened:
+            self._forget(after)
+        if delta is not None:
             state.log.compact(self, first_live)
         return outcome._replace(output=output, windows_closed=sum(closed.window_count() for closed in output))
 
@@ -109,7 +113,10 @@ class GridStore(ArrayStore):
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, upgraded and in as few as possible, without slices below a first one."""
-        return self.write(self._entries.merge_alike([self._entries.read(entry) for entry in entries]), first_live)
+        read = [self._entries.read(entry).alive(first_live) for entry in entries]
+        if self._grows:
+            read = [carried(piece, self._opened[0]) for piece in read]
+        return self._entries.write(self._entries.merge_alike(read))
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
@@ -119,6 +126,13 @@ class GridStore(ArrayStore):
         """Give each key its new code."""
         self._held.renumber(places)
         self._entries.renumber(places)
+
+    def _forget(self, opened: Sequence[int]) -> None:
+        """Drop what no open window needs, and carry what lies before the first one where windows grow."""
+        self._opened = opened
+        self._held.forget(self._first_live(opened))
+        if self._grows:
+            self._held.carry(opened[0])
 
     def _completed(self, opened: Sequence[int], after: Sequence[int], horizon: int) -> Iterator[Closed]:
         """Yield the windows that were open and are not, of each specification."""

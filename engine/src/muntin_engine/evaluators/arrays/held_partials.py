@@ -90,6 +90,15 @@ class HeldPartials:
         alive = [_alive(piece, first_live) for piece in self._pieces]
         self._pieces = [piece for piece in alive if len(piece)]
 
+    def carry(self, first_open: int) -> None:
+        """Merge what lies before the first open window, where windows grow: see `GrowingSlices`."""
+        past, rest = (
+            [part for piece in self._pieces if len(part := _between(piece, *ends))]
+            for ends in ((-NEVER, first_open), (first_open, NEVER))
+        )
+        if past:
+            self._pieces = [self._merge([carried(piece, first_open) for piece in past]), *rest]
+
     @property
     def rows(self) -> int:
         """The number of rows that they are made of."""
@@ -110,11 +119,17 @@ class HeldPartials:
         self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
 
 
+def carried(slices: StretchTable, first_open: int) -> StretchTable:
+    """Return slices of windows that grow, those before the first open window in the place of the first it lacks."""
+    low: IntArray = np.maximum(slices.low, first_open)
+    return slices.moved(low, low)
+
+
 def in_ticks(windows: TickGrid, numbers: IntArray) -> tuple[IntArray, IntArray]:
     """Return the starts and the ends of windows by their numbers."""
     starts = windows.counted.start(numbers)
     ends = starts + windows.counted.size
-    return ticks_of(windows.periods, starts), ticks_of(windows.periods, ends)
+    return ticks_of(windows.periods, windows.counted.extent_start(starts)), ticks_of(windows.periods, ends)
 
 
 def in_windows(grids: Sequence[Grid], slices: IntArray) -> BoolArray:
@@ -122,7 +137,7 @@ def in_windows(grids: Sequence[Grid], slices: IntArray) -> BoolArray:
     is_in: BoolArray = np.full(len(slices), not all(isinstance(grid, SliceGrid) for grid in grids))
     for grid in grids:
         if isinstance(grid, SliceGrid):
-            is_in |= (slices - grid.shift) % grid.stride < grid.slices
+            is_in |= ((slices - grid.shift) % grid.stride < grid.slices) & (slices >= grid.first)
     return is_in
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from muntin_engine.evaluators.arrays.state_module import State, StateModule
 
 
-def slide(module: StateModule) -> TwoStacks:
-    """Return the cheapest way for a module."""
+def slide(module: StateModule, *, grows: bool = False) -> TwoStacks:
+    """Return the cheapest way for a module, given whether all states leave together."""
+    if grows:
+        return Growing(module)
     return Deducting(module) if module.can_deduct else TwoStacks(module)
 
 
@@ -86,3 +88,29 @@ class Deducting(TwoStacks):
         self._newer, self._sum, self._deducted = [], None, 0
         for state in left:
             self.push(state)
+
+
+class Growing(TwoStacks):
+    """The same where all that is in leaves together: one merged state is enough.
+
+    Cost: two of `combine` and one of `create_state` for the second state that comes, one of `combine` for each more.
+    """
+
+    _count = 0
+
+    def push(self, state: State) -> None:
+        """Append a state. It must stay as it is."""
+        self._count += 1
+        if self._count == 1:
+            self._sum = state
+        else:
+            self._sum = (self._module.merged if self._count == 2 else self._module.combine)(self._sum, state)
+
+    def pop(self, count: int) -> None:
+        """Remove all states."""
+        assert count == self._count, f"{count} of {self._count} leave"
+        self._sum, self._count = None, 0
+
+    def state(self) -> State:
+        """Return the merged state of those that are in, at least one. It is not the caller's to change."""
+        return self._sum

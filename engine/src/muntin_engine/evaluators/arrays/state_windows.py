@@ -59,10 +59,14 @@ class StateWindows:
     def coming(self, first: int, last: int) -> tuple[int, int]:
         """Return the first of the slices that come into some windows and were in none before, and the one after them.
 
+        Where windows grow, what comes in is what was carried up to the first of them, and what follows.
+
         Args:
             first: The first window, or `-NEVER`.
             last: The window after the last one, or `NEVER`.
         """
+        if self.grid.grows:
+            return first, last
         low, self._came_below = max(self.grid.first_live(first), self._came_below), self.grid.first_legal(last)
         return low, self._came_below
 
@@ -79,13 +83,14 @@ class StateWindows:
         """
         runs, extent = self.grid.runs, self.grid.windows.window
         coming = coming.where(in_windows([self.grid], coming.low))
-        if self.grid.slices == 1:
+        if self.grid.slices == 1 and not self.grid.grows:
             firsts = runs.first_ending_after(coming.low)
             at = whereabouts(self._table, coming.keys, lambda place: extent(int(firsts[place])))
             return WindowRuns(coming.keys, firsts, firsts + 1, self._modules.results(coming, at))
         present = len(self._keys)
         keys, slices = (np.concatenate(some) for some in ((self._keys, coming.keys), (self._slices, coming.low)))
-        comes, leaves = runs.first_ending_after(slices), runs.last_starting_before(slices + 1) + 1
+        comes, at_last = self.grid.windows_between(slices)
+        leaves = at_last + 1
         steps = steps_of(keys, np.maximum(comes, first), leaves, present, first, last)
         order = by_key_and_start(coming.keys, coming.low)
         at = whereabouts(self._table, steps.keys, lambda place: extent(int(steps.firsts[place])))
@@ -95,7 +100,7 @@ class StateWindows:
                 RUNNING.many(module.label, RUNNING.locate)
                 states = coming.parts[Part(place, STATE)].objects[order].tolist()
                 values.append(self._slide(module, queues, states, steps))
-        stays = leaves > last
+        stays = (leaves > last) & (not self.grid.grows)
         self._keys, self._slices = keys[stays], slices[stays]
         alive = set(self._keys.tolist())
         self._queues = [{key: queue for key, queue in some.items() if key in alive} for some in self._queues]
@@ -119,7 +124,7 @@ class StateWindows:
         ):
             queue = queues.get(key)
             if queue is None:
-                queue = queues[key] = slide(module)
+                queue = queues[key] = slide(module, grows=self.grid.grows)
             if leaving:
                 queue.pop(leaving)
             for _ in range(coming):

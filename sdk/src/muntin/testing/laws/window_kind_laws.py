@@ -19,7 +19,7 @@ from muntin.testing.window_meaning import members_defined
 from muntin.windows import Periods, Stretches, WindowContext, WindowKind
 from muntin.windows.extent import Window
 from muntin.windows.kind import next_frontier
-from muntin.windows.regular import RegularWindows
+from muntin.windows.regular import GrowingSteps, RegularWindows
 
 MOST_WINDOWS: Final = 20_000
 """A cut with more windows than this is taken for one that never ends."""
@@ -306,10 +306,25 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             if window.start >= until or window.end <= since:
                 raise trial.broken(f"affected_stretch({first}, {last}) is {(since, until)}, and {window} comes or goes")
 
-    @law("let grid, fuses_within and cuts_at_edges say what makes the same windows and members, or nothing")
+    @law("let grid, growing, fuses_within and cuts_at_edges say what makes the same windows and members, or nothing")
     def test_a_shortcut_makes_the_same_windows(self, trial: WindowKindTrial) -> None:
-        """A grid, a gap within which events fuse, or edges make the windows that `cut` makes, with the same members."""
+        """A grid, steps, a gap within which events fuse, or edges make the windows of `cut`, with the same members."""
         history = trial.history()
+        steps: GrowingSteps | None = trial.ask("growing")
+        if steps is not None:
+            points = [(start, start + 1) for start, _ in history]
+            starts = {start: steps.around(start) for start, _ in points}
+            wanted = [(start, end) for start, (since, end) in starts.items() if since <= start]
+            counted = sorted(set(trial.members(points)))
+            trial.expect(counted == sorted(wanted), lambda: f"events count on {counted}, not on {wanted}")
+            grown = [
+                Window(steps.around(step.start)[0], step.end)
+                for step in trial.windows_on(steps)
+                if any(start < step.end and end > step.start for start, end in wanted)
+            ]
+            windows = [window for window in trial.with_members(points) if window.start < trial.last]
+            extents = [Window(trial.ask("extent_start", window.start), window.end) for window in windows]
+            trial.expect_equal("of the steps", grown, "windows", extents)
         grid, gap = trial.ask("grid"), trial.ask("fuses_within")
         stretches, windows = trial.members(history), trial.with_members(history)
         if gap is not None:
