@@ -1,0 +1,207 @@
+"""A query fed batch by batch, as tasks and a bucket run it: rows in, results and refusals out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from muntin import INFINITY, Aggregate, IncrementalAggregate, Module, tumbling
+from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.exchange.distribute import distribute
+from muntin_engine.exchange.shuffle import collect, from_blob
+from muntin_engine.state.cells import MemoryCells
+from tests.scenarios.query import Query
+from tests.scenarios.running import extent, mark, plain
+
+Row = dict[str, Any]
+
+
+def row(id: object, start: int, end: int | None = None, value: Any = 0, key: Any = "k") -> Row:
+    """Return an insertion; without an end it lasts until it is revised."""
+    return {"change": "insert", "id": id, "start": start, "end": end, "payload": value, "key": key}
+
+
+def at(start: int, value: Any = 1, key: Any = "k") -> Row:
+    """Return a point."""
+    return row(start, start, start + 1, value, key)
+
+
+def revision(id: object, start: int, end: int | None, new_end: int, value: Any = None, key: Any = "k") -> Row:
+    """Return a revision of an end, or a retraction."""
+    end = None if end == INFINITY else end
+    return row(id, start, end, value, key) | {"change": "revise", "new_end": new_end}
+
+
+@dataclass
+class Result:
+    """The output of a micro-batch.
+
+    Attributes:
+        rows: The changes of the output.
+        refused: The rows of the side outputs.
+        counts: The metrics.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def told(self) -> list[str]:
+        """The changes as text, `+[0,10) 3`: inserted, retracted with a minus, shortened with a tilde."""
+        return list(map(_spelled, self.rows))
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why rows were refused."""
+        return [one["reason"] for one in self.refused]
+
+    @property
+    def late_by(self) -> list[int | None]:
+        """By how much the late rows are late."""
+        return [one["late_by"] for one in self.refused if one["reason"] == "late"]
+
+    @property
+    def messages(self) -> list[str]:
+        """Why rows were refused, in a sentence."""
+        return [one["message"] for one in self.refused]
+
+
+class Feed:
+    """A query in one bucket, which has its state in cells, and decoded in the process."""
+
+    def __init__(self, query: Query, evaluator: str | None = None, cells: MemoryCells | None = None) -> None:
+        """Open a query.
+
+        Args:
+            query: The query.
+            evaluator: The name of the evaluator; None if the planner chooses.
+            cells: The state that it goes on with.
+        """
+        self.query, self.plan = query, query.plan(evaluator, buckets=1)
+        self.cells = MemoryCells() if cells is None else cells
+        self.task = query.task(self.plan)
+
+    def batch(
+        self,
+        *rows: Row,
+        watermark: int | None = None,
+        clock: int | None = None,
+        signals: Iterable[str] = (),
+        of_keys: Mapping[Any, int] | None = None,
+    ) -> Result:
+        """Run a micro-batch.
+
+        Args:
+            rows: The rows.
+            watermark: A watermark of the input.
+            clock: A reading of the clock.
+            signals: The signals that are given.
+            of_keys: The watermarks of single keys.
+        """
+        given = [*rows]
+        given += [mark(watermark, 0)] if watermark is not None else []
+        given += [mark(clock, None) | {"change": "clock"}] if clock is not None else []
+        given += [mark(0, None) | {"change": "signal", "signal": name} for name in signals]
+        for key, time in (of_keys or {}).items():
+            given.append({**mark(min(time, INFINITY - 1), None), "change": "punctuate_key", "key": key})
+        sent = [one for batch in distribute(self.task, [self.query.projected(given)]) for one in batch.to_pylist()]
+        result = Result()
+        for blob in run_bucket(self.task, 0, self.cells, collect(sent, 1)):
+            if blob.data is None:
+                result.counts[blob.stream] += blob.rows
+            elif blob.stream == "results":
+                result.rows += from_blob(blob.data).to_pylist()
+            else:
+                result.counts[blob.stream] += blob.rows
+                result.refused += from_blob(blob.data).to_pylist()
+        return result
+
+    def restart(self) -> None:
+        """Go on in new processes, which have the cells alone."""
+        self.task = replace(self.task, worker=replace(self.task.worker, kept_bytes=0))
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing but metadata is left."""
+        return list(self.cells.cells) == ["metadata"]
+
+    @property
+    def bytes(self) -> int:
+        """The size of the state."""
+        return sum(map(len, self.cells.cells.values()))
+
+
+def _spelled(given: Mapping[str, Any]) -> str:
+    start, end = extent(given.get("lifetime") or given["window"])
+    sign = {"insert": "+", "retract": "-", "revise": "~"}[given.get("change", "insert")]
+    until = f"{end}->{given['new_end']}" if sign == "~" else f"{end}"
+    named = {"key", "window", "lifetime", "change", "event_id", "new_end"}
+    values = [plain(value) for name, value in given.items() if name not in named]
+    return " ".join([f"{sign}[{start},{until})", *map(str, values)]).replace(str(INFINITY), "inf")
+
+
+def query(window: Any = None, *modules: Module, **policies: Any) -> Query:
+    """Return a query whose events have ids, unless `lifetimes` says otherwise."""
+    return Query(window or tumbling(10), modules or (Members(),), **policies)
+
+
+class Total(Aggregate[int, int]):
+    name, version = "test.total", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return sum(payloads)
+
+
+class Members(Aggregate[int, list[int]]):
+    name, version = "test.members", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> list[int]:
+        return sorted(payloads)
+
+
+class RunningTotal(IncrementalAggregate[int, int, int]):
+    """Counts its calls, and the payloads that it is given."""
+
+    name, version = "test.running_total", "2.1.0"
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+
+    def create_state(self) -> int:
+        self.calls["create_state"] += 1
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        self.calls["added"] += len(payloads)
+        return state + sum(payloads)
+
+    def remove_events(self, state: int, payloads: Sequence[int]) -> int:
+        self.calls["removed"] += len(payloads)
+        return state - sum(payloads)
+
+    def compute_result(self, state: int) -> int:
+        self.calls["compute_result"] += 1
+        return state
+
+
+class Merged(RunningTotal):
+    """The same over slices."""
+
+    name = "test.merged_total"
+
+    def combine(self, state: int, other: int) -> int:
+        self.calls["combine"] += 1
+        return state + other
+
+
+class Deducted(Merged):
+    """The same with `deduct`."""
+
+    name = "test.deducted_total"
+
+    def deduct(self, state: int, other: int) -> int:
+        self.calls["deduct"] += 1
+        return state - other
