@@ -31,7 +31,7 @@ def upgraded(feed: Feed | None, evaluator: str, *modules: Module) -> Feed:
 
 
 def started(evaluator: str, *keys: str, module: Module | None = None) -> Feed:
-    """Return a query whose open window has a state of 1 and 2 for each key, in one batch where rows are merged first."""
+    """Return a query whose open window has a state of 1 and 2 for each key; where rows are merged, at once."""
     feed = upgraded(None, evaluator, module or First())
     for values in ((1,), (2,)) if evaluator == "general" else ((1, 2),):
         feed.batch(*(at(value, value, key) for key in keys for value in values))
