@@ -79,9 +79,9 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             where they have no value: from the first on, and below the second. Null is no bound, and None no column.
         new_end: The new end in a revision.
         signal: The name of a signal.
-        rows: A condition, as text or as a column, that the rows of the stream meet. Others are as if they were not in
-            the DataFrame, punctuation too, as with `df.where(...)`. Queries of `one_pass` share a DataFrame, and may
-            take different rows of it. `EventStream.where` tests events instead.
+        rows: A condition, as text or as a column. The stream ignores rows that do not match, punctuation too, as with
+            `df.where(...)`. Queries of `one_pass` share a DataFrame, and may take different rows of it.
+            `EventStream.where` tests events instead.
         delay: Short for `progress=bounded_delay(delay)`.
         progress: The policy that advances the watermark, such as `bounded_delay("10 minutes")` or
             `bounded_disorder(rows=100)`. Punctuation rows advance it under every policy.

@@ -56,7 +56,7 @@ class Watch:
         return is_active
 
     def leave(self) -> None:
-        """Note that nobody looks any more."""
+        """Stop watching."""
         self.status = f"{self._query.name or 'the query'} goes on; nobody watches it any more"
 
     def _status(self, is_active: bool) -> str:
