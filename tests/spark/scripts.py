@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from muntin import EARLIEST, INFINITY, ClipPolicy, Module, TimestampPolicy
+from muntin import EARLIEST, INFINITY, ClipPolicy, Event, Module, TimestampPolicy
 from muntin.changes import Insertion
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery, evaluate
 from muntin.windows import WindowKind
@@ -50,6 +50,8 @@ class Case:
     clip: str = "none"
     timestamps: str = "align"
     emit: str = "final"
+    evaluator: str = "auto"
+    are_points: bool = False
 
     @property
     def reference(self) -> WindowedQuery:
@@ -59,7 +61,11 @@ class Case:
     def query(self, rows: DataFrame, buckets: int = 4) -> Query:
         """Return the query over the rows of a script."""
         stream = events(rows, **COLUMNS, buckets=buckets)
-        windowed = stream.window(self.window, clip=self.clip, timestamps=self.timestamps, emit=self.emit)
+        if self.are_points:
+            inserted = rows.where("change not in ('revise', 'retract')")
+            stream = events(inserted, key="key", at="start", change="change", buckets=buckets)
+        options: dict[str, Any] = {"clip": self.clip, "timestamps": self.timestamps, "emit": self.emit}
+        windowed = stream.window(self.window, evaluator=self.evaluator, **options)
         if self.modules[0].is_operator:
             return windowed.apply(module(self.modules[0], "payload"))
         return windowed.aggregate(**{f"m{place}": module(cls, "payload") for place, cls in enumerate(self.modules)})
@@ -93,9 +99,20 @@ def _row(step: KeyedChange) -> dict[str, Any]:
 def expected(case: Case, script: Script) -> Counter[Row]:
     """Return the rows that must stand at the end of a script, according to the reference evaluator."""
     found: Counter[Row] = Counter()
-    for key, table in script.history().items():
-        for out in evaluate(case.reference, table.values(), script.last_watermark(), _horizon(case, script)):
-            found[_named(key, out.window.start, out.window.end, out.start, out.end, out.value, case)] += 1
+    for key, history in _histories(case, script).items():
+        for out in evaluate(case.reference, history, script.last_watermark(), _horizon(case, script)):
+            found[_named(key, out.window.start, out.window.end, out.start, out.end, out.value)] += 1
+    return found
+
+
+def _histories(case: Case, script: Script) -> dict[Hashable, list[Event[Any]]]:
+    """Return the events of each key at the end of a script; those of points are where the inserted ones start."""
+    if not case.are_points:
+        return {key: list(table.values()) for key, table in script.history().items()}
+    found: dict[Hashable, list[Event[Any]]] = defaultdict(list)
+    for step in script.changes():
+        if isinstance(step.change, Insertion):
+            found[step.key].append(Event.point(step.change.event.start, step.change.event.payload))
     return found
 
 
@@ -118,15 +135,15 @@ def _seen(case: Case, row: dict[str, Any]) -> Row:
     lifetime = row.get("lifetime", window)
     is_operator = case.modules[0].is_operator
     value = row["value"] if is_operator else tuple(row[f"m{place}"] for place in range(len(case.modules)))
-    return _named(row["key"], window["start"], window["end"], lifetime["start"], lifetime["end"], value, case)
+    return _named(row["key"], window["start"], window["end"], lifetime["start"], lifetime["end"], value)
 
 
-def _named(key: Any, start: int, end: int | None, since: int, until: int | None, value: Any, case: Case) -> Row:
-    return key, start, _finite(end), since, _finite(until), freeze(_comparable(value))
+def _named(key: Any, start: int | None, end: int | None, since: int | None, until: int | None, value: Any) -> Row:
+    return key, *map(_finite, (start, end, since, until)), freeze(_comparable(value))
 
 
 def _finite(tick: int | None) -> int | None:
-    return None if tick == INFINITY else tick
+    return None if tick in (EARLIEST, INFINITY) else tick
 
 
 def _comparable(value: Any) -> Any:

@@ -1,9 +1,11 @@
-"""`muntin-stats` against Spark SQL's own functions, and sums that their columns cannot hold."""
+"""Windows and statistics that Spark has too, on the same rows: its answers are a second opinion of the meaning."""
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from functools import reduce
+from random import Random
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -12,11 +14,104 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import tumbling
+from muntin import calendar, cumulate, landmark, session, tumbling
 from muntin.rows import last
 from muntin_adapters.combinators import all_of, grouping_by
 from muntin_engine import events, module
-from tests.spark.running import collect
+from tests.spark.running import collect, collect_together, setting
+
+SECOND = 1_000_000
+
+
+def test_sessions_are_those_of_spark(spark: SparkSession) -> None:
+    """Some rows are exactly the gap of ten seconds apart, some a microsecond more."""
+    random, given = Random(5), []
+    steps = (0, 1, 4 * SECOND, 10 * SECOND - 1, 10 * SECOND, 10 * SECOND + 1, 25 * SECOND)
+    for key in ("a", "b", "c", None):
+        at = random.randrange(100) * SECOND
+        for _ in range(60):
+            at += random.choice(steps)
+            given.append((key, at, random.choice((1, 5, 10, 20)), random.randrange(-9, 10) / 4))
+    random.shuffle(given)
+    rows = spark.createDataFrame(given, "key string, at long, gap long, x double").selectExpr(
+        "key", "timestamp_micros(at) AS ts", "timestamp_micros(at + gap * 1000000) AS until", "gap", "x"
+    )
+    points = events(rows, key="key", at="ts", buckets=2).window(session("10 seconds"))
+    lasting = events(rows, key="key", start="ts", end="until", buckets=2).window(session())
+    calls = {"n": module("stats.count", "x"), "total": module("stats.sum", "x"), "mean": module("stats.average", "x")}
+    aggregates = (F.count("x"), F.sum("x"), F.avg("x"))
+    own = F.concat(F.col("gap").cast("string"), F.lit(" seconds"))
+    for stream, gap in ((points, F.lit("10 seconds")), (lasting, own)):
+        of_spark = rows.groupBy("key", F.session_window("ts", gap).alias("window")).agg(*aggregates).collect()
+        found = stream.aggregate(**calls).results().collect()
+        assert sorted(map(str, map(tuple, found))) == sorted(map(str, map(tuple, of_spark)))
+        assert 40 < len(found) < 200
+
+
+# Midnight is skipped or comes twice, or a whole day is, and one goes by half an hour.
+ZONES = {
+    "Europe/Berlin": ("day", "year"),
+    "America/Sao_Paulo": ("day", "week"),
+    "Pacific/Apia": ("day", "month"),
+    "Australia/Lord_Howe": ("week", "quarter"),
+    "Africa/Cairo": ("day", "month"),
+}
+
+
+def test_days_to_years_are_those_of_date_trunc(spark: SparkSession) -> None:
+    random = Random(3)
+    seconds = [(random.randrange(1_230_000_000, 1_420_000_000),) for _ in range(400)]  # 2009 to 2014
+    rows = spark.createDataFrame(seconds, "second LONG").selectExpr("second * 1000000 AS at")
+    stream = events(rows, at="at", unit="us", buckets=1)
+    queries = {
+        f"{unit} {zone}": stream.window(calendar(unit, zone=zone)).aggregate(n=module("stats.count"))
+        for zone, units in ZONES.items()
+        for unit in units
+    }
+    found = collect_together(queries)
+    for zone, units in ZONES.items():
+        with setting(spark, "spark.sql.session.timeZone", zone):
+            starts = [F.unix_micros(F.date_trunc(unit, F.timestamp_micros("at"))).alias(unit) for unit in units]
+            truncated = rows.select(*starts).collect()
+        for unit in units:
+            counted = {row["window"]["start"]: row["n"] for row in found[f"{unit} {zone}"]}
+            assert len(counted) > 5
+            assert counted == Counter(row[unit] for row in truncated)
+
+
+def test_growing_windows_have_the_rows_that_sql_says(spark: SparkSession) -> None:
+    random = Random(8)
+    given = [(random.choice("abc"), random.randrange(600)) for _ in range(40)]
+    rows = spark.createDataFrame(given, "key STRING, at LONG")
+    rows.createOrReplaceTempView("growing_rows")
+    stream = events(rows, key="key", at="at", buckets=2)
+    windows = {"cumulate": stream.window(cumulate(60, 20, 10))}
+    windows["landmark"] = stream.window(landmark(30), forget_keys_after=50)
+    found = collect_together({name: window.aggregate(n=module("stats.count")) for name, window in windows.items()})
+    latest = max(at for _, at in given)
+    wanted = {
+        "cumulate": """
+            SELECT key, first, first + length, COUNT(*) FROM
+            (SELECT *, FLOOR((at - 10) / 60) * 60 + 10 AS first, EXPLODE(ARRAY(20, 40, 60)) AS length FROM growing_rows)
+            WHERE at < first + length GROUP BY key, first, length""",
+        "landmark": f"""
+            WITH marked AS (
+                SELECT key, at, IF(at - LAG(at) OVER (PARTITION BY key ORDER BY at) > 50, 1, 0) AS is_first
+                FROM growing_rows
+            ), lives AS (SELECT key, at, SUM(is_first) OVER (PARTITION BY key ORDER BY at) AS life FROM marked
+            ), spans AS (SELECT key, life, MAX(at) + 51 AS over_at FROM lives GROUP BY key, life
+            ), steps AS (
+                SELECT key, life, step.tick, LEAST(step.tick, over_at) AS until
+                FROM spans, (SELECT id AS tick FROM RANGE(30, {latest + 31}, 30)) AS step
+                WHERE step.tick - 30 < over_at
+            )
+            SELECT steps.key, 0, until, COUNT(*) FROM steps JOIN lives USING (key, life)
+            WHERE at < until GROUP BY steps.key, life, steps.tick, until""",
+    }
+    for name, query in wanted.items():
+        told = [(row["key"], row["window"]["start"], row["window"]["end"], row["n"]) for row in found[name]]
+        assert sorted(told) == sorted(map(tuple, spark.sql(query).collect())), name
+        assert len(told) > 9
 
 
 def test_statistics_are_those_of_spark(spark: SparkSession) -> None:
