@@ -20,17 +20,17 @@ class Listing(Sketch):
 
 def test_a_row_that_slides_costs_something_in_each_micro_batch_that_closes_windows_of_it() -> None:
     slides = "a constant in each micro-batch that closes windows that it is a member of, however many these are"
-    assert line("row", planned(Count), window=hopping(9, 3)) == slides
+    assert line("row", planned(Count), window=hopping(99, 3)) == slides
     of_each = "a constant for each window that it is a member of"
     assert line("row", planned(Members), window=hopping(9, 3), wanted="general") == of_each
-    told = line("module", planned(Count), window=hopping(9, 3))
+    told = line("module", planned(Count), window=hopping(99, 3))
     assert told.endswith("a micro-batch closes, and is built anew in the next one")
 
 
 @pytest.mark.parametrize("window", [landmark(9), global_windows()], ids=str)
 def test_windows_that_no_event_leaves_keep_all(window: Any) -> None:
     assert line("state", planned(Count), window=window).startswith("all events, as none ever leaves its windows, in")
-    assert line("state", planned(Count), window=hopping(9, 3)).startswith("the events of open windows, in")
+    assert line("state", planned(Count), window=hopping(99, 3)).startswith("the events of open windows, in")
 
 
 @pytest.mark.parametrize("module", [Whole, Sketch, Average, ApproximateMedian], ids=lambda module: module.name)

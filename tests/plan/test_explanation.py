@@ -223,7 +223,7 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
         (Sketch, {"wanted": "general"}, "evaluator", "general: asked for"),
         (Sketch, {"window": snapshot()}, "evaluator", "grouped: snapshot() is cut by each key's own events"),
         (Count, {"window": snapshot()}, "evaluator", "general: show.count 1.0.0 slides from window to window"),
-        (Count, {"window": hopping(9, 3)}, "evaluator", "general: show.count 1.0.0 slides from window to window"),
+        (Count, {"window": hopping(99, 3)}, "evaluator", "general: show.count 1.0.0 slides from window to window"),
         (Members, {"window": hopping(9, 3)}, "evaluator", "grouped: show.members 1.0.0 has no combine"),
         (Members, {"window": snapshot(), **LENGTHS}, "row", "a constant for each window that it is a member of, when"),
         (Members, {"window": session(9)}, "state", "the rows of open windows, in columns as they came; a batch"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from muntin import Merge
 from muntin.modules import SupportsDeduct
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
+
+
+MOST_HOPS: Final = 32
+"""Windows of points that are up to so many hops long are computed from all their rows, also for modules whose state
+could slide: at so many hops that takes half the time of sliding or less, as an event in an index costs more."""
 
 
 class ArrayEvaluator(Evaluator):
@@ -202,13 +207,15 @@ class GroupedEvaluator(ArrayEvaluator):
     advantage = "its rows wait in columns until their windows close"
 
     def lacks(self, plan: Plan) -> str | None:
-        """Return that a module has less to do elsewhere, as its state slides; only here several windows share rows."""
-        overlap = (
-            any(grid.hop < grid.size or isinstance(grid, GrowingSteps) for grid in plan.steps)
-            or plan.input.lifetimes != "point"
+        """Return that a module has less to do elsewhere, where its state slides through windows that share many rows.
+
+        Only here several windows share rows.
+        """
+        are_long = plan.input.lifetimes != "point" or any(
+            isinstance(grid, GrowingSteps) or grid.size > MOST_HOPS * grid.hop for grid in plan.steps
         )
-        overlap = plan.is_cut_at_edges or (plan.gap is None and overlap)
-        if overlap and not plan.named_windows and all(module.slides for module in plan.modules):
+        share_many = plan.is_cut_at_edges or (plan.gap is None and are_long)
+        if share_many and not plan.named_windows and all(module.slides for module in plan.modules):
             return f"{plan.modules[0].label} slides from window to window"
         return None
 

@@ -9,9 +9,7 @@ from muntin_engine.core.changes import Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
-from muntin_engine.evaluators.general.assignment.assigner import GridAssigner
 from muntin_engine.evaluators.general.closing import Closing, Emission, FinalEmission
-from muntin_engine.evaluators.general.few_events import FewEvents, takes_few_events
 from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
@@ -51,12 +49,7 @@ class GeneralRun(KeyedRun):
         self.is_signalled = self.emission.is_signalled
         self._affected = AffectedWindows(query, results.computations) if self.emission.follows_windows else None
         self._extent = results.extent
-        (intake,) = self.intakes
-        before, now = intake.before, intake.now
-        self._few: FewEvents | None = None
-        new = self._future_keys
-        if isinstance(new, GridAssigner) and isinstance(self.emission, FinalEmission) and takes_few_events(query, new):
-            self._few = FewEvents(self, new.copy(), self.emission, before, now)
+        (now,) = self.now
         max_event_time = now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
         visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else now.horizon
@@ -84,19 +77,6 @@ class GeneralRun(KeyedRun):
         """Return the timer of a key, given the progress with the key's own watermark."""
         return self.closing.timer(state, now[0])
 
-    def process_key(self, store: KeyStore[KeyState], name: bytes, work: Work) -> list[OutputChange]:
-        """Evaluate a key, with its indexes unless it has a few events alone."""
-        output, few = None, self._few
-        if few is not None and not self.is_ahead(work):
-            output = few.process(store, name, work.key, work.rows)
-        if output is None:
-            output = super().process_key(store, name, work)
-        else:
-            self.result.accepted += len(work.rows)
-        if output and (extent := self._extent) is not None:
-            output = [change._replace(window=extent(change.window)) for change in output]
-        return output
-
     def evaluate(
         self,
         key: Key,
@@ -116,6 +96,8 @@ class GeneralRun(KeyedRun):
                 self.closing.leave_out(state, affected, since.watermark)
         output = self.emission.emit(key, state, affected, since, until)
         self.result.windows_closed += self.closing.close(state, until.watermark)
+        if output and (extent := self._extent) is not None:
+            output = [change._replace(window=extent(change.window)) for change in output]
         return output
 
     def why_unstorable(self, key: Key, state: KeyState) -> StateError | None:

@@ -222,18 +222,10 @@ class FinalEmission(Emission):
         """Return the rows of the windows that close; none was emitted that could change."""
         if not (steps := self._closing.steps(state, before, now)):
             return []
-        output = self.rows_of(key, steps, state.serial)
-        state.serial += len(output)
-        return output
-
-    def rows_of(self, key: object, steps: Iterable[SweptWindow], serial: int) -> list[OutputChange]:
-        """Return the rows of the windows of a sweep, numbered after a serial number."""
         output: list[OutputChange] = []
         for step, rows in self._results.rows(key, steps):
             self.windows_closed += 1
-            for row in rows:
-                serial += 1
-                output.append(OutputChange(OutputKind.INSERT, serial, step.window, *row))
+            output += [OutputChange(OutputKind.INSERT, state.next_serial(), step.window, *row) for row in rows]
         return output
 
 

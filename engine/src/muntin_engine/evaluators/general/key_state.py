@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, Final, Self
 
-from muntin import EARLIEST, EarlyEmission, EmitPolicy, Window
+from muntin import EarlyEmission, EmitPolicy, Window
 from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
@@ -16,7 +15,7 @@ from muntin_engine.evaluators.general.window_entry import TriggerState, WindowEn
 from muntin_engine.evaluators.general.window_index import WindowIndex, by_window
 from muntin_engine.evaluators.keyed.computation import SweptWindow, sweep
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
-from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents, payloads_of
+from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 
@@ -40,10 +39,6 @@ _STORED_WINDOW: Final = 40
 
 _NO_WINDOWS: Final = WindowIndex()
 """The windows of keys of a query whose output is final, which keep none."""
-
-FEW_EVENTS_PARTS: Final = 6
-"""The number of parts of a record of a few events: the frontier, the last serial number if it is the first record, the
-starts, the ends, the width and the values of events. Other records have more."""
 
 
 def assigner_of(kind: WindowKind) -> Assigner:
@@ -150,13 +145,10 @@ class KeyState(KeyEvents):
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
-        """Return the state that `to_data` wrote, with the differences after it, and records of a few events."""
-        has_few = any(len(record) == FEW_EVENTS_PARTS for record in stored)
-        if has_few:
-            stored = _numbered(stored, serializer.schema_version)
+        """Return the state that `to_data` wrote, with the differences after it."""
         state = cls(query)
         state.assigner.restore(stored[-1][3])
-        state.restore(query, [record[4] for record in stored], is_ordered=len(stored) == 1 and not has_few)
+        state.restore(query, [record[4] for record in stored], is_ordered=len(stored) == 1)
         state.assigner.add(state.events)
         for windows, packed, schema_version, *_ in stored:
             if not windows:
@@ -169,35 +161,6 @@ class KeyState(KeyEvents):
                     window, WindowEntry(size, states, rows, TriggerState(*trigger_state) if trigger_state else None)
                 )
         return state
-
-
-def _numbered(stored: Sequence[list[Any]], schema_version: object) -> list[list[Any]]:
-    """Return records in the form of `to_data`; a few events have got serial numbers."""
-    found, first = list[list[Any]](), stored[0]
-    serial = first[1] if len(first) == FEW_EVENTS_PARTS else first[-1][0]
-    for record in stored:
-        if len(record) == FEW_EVENTS_PARTS:
-            frontier, _, *columns = record
-            ids = range(serial + 1, serial + 1 + len(columns[0]))
-            serial += len(ids)
-            events = [serial, [[]], ids, [], *columns, [], EARLIEST]
-            found.append([[], [], schema_version, [frontier], events])
-        else:
-            serial = record[-1][0]
-            found.append(record)
-    return found
-
-
-def few_events(stored: Sequence[list[Any]]) -> tuple[int, list[list[Any]]]:
-    """Return the last serial number of a key, and the starts, the ends and the payloads of its events.
-
-    Args:
-        stored: As for `KeyState.from_data`, of a key that keeps insertions without ids and nothing else.
-    """
-    parts = [record[1:] if len(record) == FEW_EVENTS_PARTS else (record[-1][0], *record[-1][4:8]) for record in stored]
-    serials, starts, ends, widths, values = zip(*parts, strict=True)
-    payloads = map(payloads_of, values, widths, map(len, starts))
-    return max(serials), [list(chain(*column)) for column in (starts, ends, payloads)]
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:

@@ -231,12 +231,6 @@ class KeyedRun(ABC):
         named = ((name, tuple(self.codec.unpack(name))) for name, _ in store.items())
         return [name for name, key in named if now.watermark_of(key) > before.watermark_of(key)]
 
-    def is_ahead(self, work: Work) -> bool:
-        """Return True if a key has a watermark of its own that its state does not say."""
-        if self._patterns is None:
-            return work.key_watermark > EARLIEST
-        return max(work.key_watermark, *self._by_patterns(work.key)) > EARLIEST
-
     def _by_patterns(self, key: Key) -> tuple[int, int]:
         """Return the watermark that patterns gave a key before the batch, and the one that they give it after it."""
         assert self._patterns is not None, "patterns have been told"

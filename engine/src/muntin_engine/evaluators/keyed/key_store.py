@@ -106,11 +106,6 @@ class StoredKey(Generic[StateT]):
     decoded: int = 0
 
     @property
-    def has_few_events(self) -> bool:
-        """True if it keeps a few events and nothing else."""
-        return bool(self.records[0].events) and self.size < LARGE
-
-    @property
     def memory(self) -> int:
         """Its memory in bytes, roughly."""
         return self.size + _OBJECTS + _RECORD * (len(self.records) - 1) + self.decoded
@@ -199,32 +194,6 @@ class KeyStore(Generic[StateT]):
         if stored.size >= LARGE:
             state.track()
         return state
-
-    def find(self, name: bytes) -> StoredKey[StateT] | None:
-        """Return a key as it is stored; None if it has no state."""
-        return self._keys.get(name)
-
-    def append(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> bool:
-        """Append a record of some more events to a key that has a few events alone; True if it had no state before."""
-        key = self._keys.get(name)
-        size = len(data) + _HEAD
-        record = Record(self.number, events if key is None else None, data)
-        if key is None:
-            self._keys[name] = StoredKey(timer, [record], size)
-            self.memory += _OBJECTS + size
-        else:
-            timer = key.timer = KeyTimer(*map(min, key.timer, timer))
-            key.records.append(record)
-            key.size += size
-            self.memory += _RECORD + size
-        self.size += size
-        self._written[name] = timer, record
-        return key is None
-
-    def replace(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> None:
-        """Replace the records of a key by a whole one of some events, and nothing else."""
-        self._take(name)
-        self._set(name, StoredKey(timer, [Record(self.number, events, data)], len(data) + _HEAD))
 
     def put(self, name: bytes, timer: KeyTimer, state: StateT, serializer: StateSerializer, key: object) -> None:
         """Append changes to a key's records if there is room, or else replace them all. A large key stays decoded.
