@@ -34,7 +34,7 @@ from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
 from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.results import Closed, form_results
-from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.arrays.session_store import session_query
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.revised.store import revised_query
@@ -71,7 +71,7 @@ class _Bucket:
             yield table_of(keys.column("k0").to_numpy(), windows.low, np.asarray(values))
 
     def _fixed(self, batch: _FileBatch) -> Sequence[Closed]:
-        blobs = [blob.blob for blob in lift_each(Fusing(1), batch.rows, self._forms)]
+        blobs = [blob.blob for blob in lift_each(1, batch.rows, self._forms)]
         return self._run(session_query(lambda: FormEntries(self._forms), at_end=False, is_cut=True), blobs, batch)
 
     def _revised(self, batch: _FileBatch) -> Sequence[Closed]:

@@ -26,7 +26,7 @@ from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.grid_store import grid_query
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
 from muntin_engine.evaluators.arrays.results import form_results
-from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.ordered.run import StreamBucket
@@ -174,7 +174,7 @@ class OperatorStage:
 def _blob(side: int, events: Events) -> bytes:
     keys = [pa.array(events.keys)]
     rows = Rows(1, events.starts, events.ends, keys, list(events.columns.values()))
-    (found,) = lift_each(Fusing(1), rows, packed=[bytes([side])])
+    (found,) = lift_each(1, rows, packed=[bytes([side])])
     return found.blob
 
 

@@ -11,7 +11,7 @@ from muntin import EARLIEST
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.lifting import Rows
-from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.pairing.pair_store import pair_query
 from muntin_engine.progress import ProgressTracker
@@ -27,7 +27,7 @@ def blob(changes: Sequence[tuple[Key, Sequence[InputChange]]], side: int) -> byt
     keys = pa.array([key for key, _ in rows], pa.string())
     payload = pa.array([row.payload[0] for _, row in rows], pa.int64())
     lifted = Rows(1, starts, ends, [keys], [payload])
-    (found,) = lift_each(Fusing(1), lifted, packed=[bytes([side])])
+    (found,) = lift_each(1, lifted, packed=[bytes([side])])
     return found.blob
 
 
@@ -54,7 +54,7 @@ def test_a_side_of_which_the_join_has_no_column_keeps_its_rows() -> None:
     cells, trackers = MemoryCells(), [ProgressTracker(), ProgressTracker()]
     starts, keys = np.array([0, 0, 10]), pa.array(["a", "a", "b"])
     lifted = Rows(1, starts, starts + 4, [keys], [])
-    (bare,) = lift_each(Fusing(1), lifted, packed=[bytes([1])])
+    (bare,) = lift_each(1, lifted, packed=[bytes([1])])
     for at in (EARLIEST, 4):  # a new process reads what the one before wrote
         bucket = ArrayBucket(pair_query(), trackers, cells, Codec(), Compatibility({"query": "a"}, []))
         result = bucket.process([bare.blob] if at == EARLIEST else [], [InputReport(Progress(at))] * 2)

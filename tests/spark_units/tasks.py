@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -108,7 +109,10 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         "columns": (InputColumns(changed.pop("inputs", types), changed.pop("has_changes", False)),),
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
     }
-    return TaskPayload(plan=Plan(**(parts | dict(plan or {}))), keys=keys, **(settings | changed))
+    made = Plan(**(parts | dict(plan or {})))
+    arrays = BY_NAME[made.choice.evaluator].arrays(made)
+    made = replace(made, choice=replace(made.choice, arrays=arrays))
+    return TaskPayload(plan=made, keys=keys, **(settings | changed))
 
 
 def rows(**columns: Any) -> pa.RecordBatch:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.plan.choice import ArrayPlan
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -72,6 +73,11 @@ class Evaluator(ABC):
     @abstractmethod
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query; None if it can."""
+
+    def arrays(self, plan: Plan) -> ArrayPlan | None:
+        """Return the parts of a query that it can run, if it works on arrays of stretches."""
+        del plan
+        return None
 
     @abstractmethod
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:

@@ -23,6 +23,7 @@ from muntin_engine.exchange.side_output import SideOutputRow, side_output_row, s
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, skipped_metric
 from muntin_engine.plan import Input
+from muntin_engine.plan.choice import Admission
 from muntin_engine.progress import Observation
 from muntin_engine.state.cells import Cells, CheckedCells, Origin
 from muntin_engine.workers.watchdog import overseen
@@ -203,8 +204,9 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     rows came from, so a query over slices has the first kind alone; rows with ids are lifted where they are admitted.
     """
     sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
-    is_lifted = BY_NAME[task.plan.choice.evaluator].makes_blobs and not task.plan.is_revised
-    late = () if is_lifted else sources
+    choice = task.plan.choice
+    has_ids = choice.arrays is not None and choice.arrays.admission is Admission.IDENTIFIED
+    late = sources if has_ids or not BY_NAME[choice.evaluator].makes_blobs else ()
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 
 

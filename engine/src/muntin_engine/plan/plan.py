@@ -17,7 +17,7 @@ from muntin.windows.regular import RegularWindows
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
-from muntin_engine.plan.choice import OPEN, Choice
+from muntin_engine.plan.choice import OPEN, ArrayPlan, Choice
 from muntin_engine.plan.code import CodeInUse
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
@@ -252,49 +252,28 @@ class Plan:
         return None if are_points else "keeps a running state of points alone, and events last"
 
     @property
-    def gap(self) -> int | None:
-        """For how long after its last tick an event counts, where that makes the windows: of sessions, or snapshots."""
-        if self.named_windows or len(self.inputs) > 1:
-            return None
-        return 1 if self.is_cut_at_edges else self.window.fuses_within()
-
-    @property
-    def is_cut_at_edges(self) -> bool:
-        """True if windows are the snapshots of one specification."""
-        return not self.named_windows and len(self.inputs) == 1 and self.window.cuts_at_edges()
-
-    @property
-    def is_spanned(self) -> bool:
-        """True if each member of a window lasts as long as it, as modules see it: of snapshots that clip."""
-        return self.is_cut_at_edges and self.clip is ClipPolicy.FULL
-
-    @property
-    def is_revised(self) -> bool:
-        """True if events have ids, and windows are snapshots or lie on a grid: those may be evaluated on arrays."""
-        if self.named_windows or len(self.inputs) > 1 or self.input.columns.id is None or self.input.has_samples:
-            return False
-        return self.is_cut_at_edges or self.why_no_grid is None
-
-    @property
     def why_no_lifting(self) -> str | None:
         """The reason why rows may not be made partial states where they are, whatever the windows; None if they may."""
+        if self.early is None and self.emit is not EmitPolicy.FINAL:
+            return self.why_results_change
+        return self.why_keys_differ or self.why_ends_move
+
+    @property
+    def why_results_change(self) -> str:
+        """The reason why output is corrected, where results are not final."""
+        return f"emit={str(self.emit)!r} emits results that may change"
+
+    @property
+    def why_ends_move(self) -> str | None:
+        """The reason why events may end elsewhere than their rows say; None if they do not."""
         (given,) = self.inputs
-        if self.why_not_on_arrays is not None:
-            return self.why_not_on_arrays
         if given.columns.id is not None:
             return "events have ids, so they may be revised"
         return "samples last until the next one of their key" if given.has_samples else None
 
     @property
-    def why_not_on_arrays(self) -> str | None:
-        """The reason why all keys cannot be evaluated at once; None if they can.
-
-        Results are final; or speculative, or eager, where events have ids and windows lie on a grid.
-        """
-        is_on_grid = self.is_revised and not self.is_cut_at_edges and self.contract is not OutputContract.TIME_BOUND
-        is_corrected = self.emit in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER) and is_on_grid
-        if self.early is None and self.emit is not EmitPolicy.FINAL and not is_corrected:
-            return f"emit={str(self.emit)!r} emits results that may change"
+    def why_keys_differ(self) -> str | None:
+        """The reason why windows of one key close at other times than those of another; None if they do not."""
         (given,) = self.inputs
         if self.forget_keys_after is not None:
             return "keys are forgotten, so where a window ends depends on all events of its key"
@@ -303,6 +282,12 @@ class Plan:
         if given.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
             return f"late={str(given.late)!r} takes late rows in"
         return None
+
+    @property
+    def arrays(self) -> ArrayPlan:
+        """The parts of the query, which an evaluator on arrays runs."""
+        assert self.choice.arrays is not None, f"{self.choice.evaluator} works on no arrays"
+        return self.choice.arrays
 
     @property
     def forms(self) -> tuple[Form, ...]:

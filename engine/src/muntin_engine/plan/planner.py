@@ -87,7 +87,7 @@ def _choose(plan: Plan) -> Choice:
             f"several windows of a query share its slices, and this one has none: {reason}\n"
             "  run a query for each window, and union their results; each then decides by itself which rows are late"
         )
-    return Choice(evaluator.name, reason, evaluator.uses_forms)
+    return Choice(evaluator.name, reason, evaluator.uses_forms, evaluator.arrays(plan))
 
 
 def _asked_for(plan: Plan, name: str) -> tuple[Evaluator, str]:

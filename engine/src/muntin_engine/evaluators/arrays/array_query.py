@@ -1,57 +1,100 @@
-"""A query on arrays, as its buckets see it: where its stretches lie, and what these hold."""
+"""A query on arrays, put together from the parts that the plan chose: its map side, and its buckets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import Grid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
+from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
 from muntin_engine.evaluators.arrays.grid_store import grid_query
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows, python_values
+from muntin_engine.evaluators.arrays.result_tables import form_table
 from muntin_engine.evaluators.arrays.row_entries import RowEntries
+from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.arrays.session_store import session_query
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
+from muntin_engine.evaluators.arrays.state_lifting import lift_states
 from muntin_engine.evaluators.arrays.state_modules import StateModules
+from muntin_engine.evaluators.revised.store import ResultsOf, revised_query
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.plan.choice import Admission, Geometry, Held
 from muntin_engine.plan.plan import Plan
+from muntin_engine.state.codec import Codec
 
 
-def array_query(plan: Plan, grids: Sequence[Grid], make_entries: Callable[[], Entries]) -> ArrayQuery:
-    """Return a query of final results, whose windows lie on grids, are sessions, or are cut by events.
+@dataclass(frozen=True)
+class ArrayWork:
+    """What evaluation on arrays needs of a query.
 
-    Args:
-        plan: The query.
+    Attributes:
+        plan: The plan, whose `arrays` are the parts.
+        query: The same in the terms of evaluators.
+        forms: The forms of its modules, if it computes with them.
         grids: Its slices, or ranges of windows; none of sessions and snapshots.
-        make_entries: Makes what reads and writes its partial states, for an empty store.
+        codec: Writes states.
+        results_of: Returns the results of windows as columns that can be stored.
+        values_of: Returns the values of an input column.
     """
-    at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
-    if plan.gap is None:
-        query = grid_query(grids, make_entries, at_end=at_end)
-    else:
-        query = session_query(make_entries, at_end=at_end, is_cut=plan.is_cut_at_edges)
-    if plan.contract is OutputContract.UNRESTRICTED:  # a later result may lie anywhere, until all are there
-        query = query._replace(
-            output_watermark=lambda found: INFINITY if found.now.least.watermark == INFINITY else EARLIEST
-        )
-    return query
+
+    plan: Plan
+    query: EvaluatorQuery
+    forms: Sequence[BoundForm]
+    grids: Sequence[Grid]
+    codec: Codec
+    results_of: ResultsOf
+    values_of: Callable[[pa.ChunkedArray], list[Any]] = python_values
+
+    @cached_property
+    def state_modules(self) -> StateModules:
+        """The modules, which keep Python states."""
+        return StateModules(self.query.bindings, self.codec, self.query.axis, self.values_of)
+
+    def lift(self, rows: Rows) -> Iterator[BucketBlob]:
+        """Yield what becomes of good rows without ids for each bucket that has any."""
+        parts = self.plan.arrays
+        forms = self.forms if parts.held is Held.COMPONENTS else None
+        if not parts.is_on_grid:
+            return lift_each(parts.gap, rows, forms, holds_rows=parts.held is Held.ROWS)
+        if parts.held is Held.STATES:
+            return lift_states(self.state_modules, self.grids, rows)
+        return lift_rows(self.grids[0], forms, rows)
+
+    def entries(self) -> Entries:
+        """Return what reads and writes the values of stretches, for an empty store."""
+        match self.plan.arrays.held:
+            case Held.COMPONENTS:
+                return FormEntries(self.forms)
+            case Held.STATES:
+                return StateEntries(self.state_modules, self.grids)
+            case Held.ROWS:
+                return RowEntries(self.query, self.values_of)
+
+    def in_buckets(self) -> ArrayQuery:
+        """Return the query as its buckets see it."""
+        parts, at_end = self.plan.arrays, self.plan.timestamps is TimestampPolicy.POINT_AT_END
+        if parts.admission is Admission.IDENTIFIED:
+            return revised_query(self.query, self.forms, self.codec, self.results_of)
+        if parts.is_on_grid:
+            query = grid_query(self.grids, self.entries, at_end=at_end)
+        else:
+            query = session_query(self.entries, at_end=at_end, is_cut=parts.geometry is Geometry.SNAPSHOTS)
+        if self.plan.contract is OutputContract.UNRESTRICTED:  # a later result may lie anywhere, until all are there
+            query = query._replace(
+                output_watermark=lambda found: INFINITY if found.now.least.watermark == INFINITY else EARLIEST
+            )
+        return query
 
 
-def state_modules_of(task: TaskPayload) -> StateModules:
-    """Return the modules of a query, which keep Python states."""
-    return StateModules(task.query.bindings, task.codec, task.query.axis)
-
-
-def form_entries(task: TaskPayload) -> FormEntries:
-    """Return what reads and writes components of forms."""
-    return FormEntries(task.forms)
-
-
-def state_entries(task: TaskPayload) -> StateEntries:
-    """Return what reads and writes Python states."""
-    return StateEntries(task.once(state_modules_of), task.grids)
-
-
-def row_entries(task: TaskPayload) -> RowEntries:
-    """Return what reads and writes rows."""
-    return RowEntries(task.query)
+def work_of(task: TaskPayload) -> ArrayWork:
+    """Return what evaluation on arrays needs of a query as it travels."""
+    return ArrayWork(task.plan, task.query, task.forms, task.grids, task.codec, partial(form_table, task))

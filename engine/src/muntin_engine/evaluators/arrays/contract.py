@@ -1,82 +1,36 @@
-"""What can be evaluated on arrays, and why something cannot."""
+"""The queries that can be evaluated on arrays, and the reasons why others cannot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeAlias
 
-from muntin import Component, Merge
+from muntin import ClipPolicy, Component, EmitPolicy, Merge, OutputContract
 from muntin.modules import SupportsCombine
+from muntin.windows.regular import GrowingSteps
 from muntin_engine.core.slice_grid import share_slices
+from muntin_engine.plan.choice import Admission, ArrayPlan, Geometry, Held
 from muntin_engine.plan.plan import Plan
 
+MOST_HOPS: Final = 32
+"""Windows of points that are up to so many hops long are computed from all their rows, also for modules whose state
+could slide: at so many hops that takes half the time of sliding or less, as an event in an index costs more."""
 
-def whatever_forbids_slices(plan: Plan) -> Iterator[str]:
-    """Yield why rows cannot be merged into slices, or ranges of windows."""
-    if plan.why_no_steps is not None:
-        yield plan.why_no_steps
-    if plan.input.lifetimes != "point":
-        if plan.named_windows:
-            yield "events have lifetimes, so they belong to another range of each window"
-        yield from _whatever_forbids_ranges(plan)
-    if not share_slices(plan.steps):
-        yield "the windows are made of different pieces, such as hours, days of a time zone and months"
-    yield from whatever_forbids_lifting(plan)
+Demand: TypeAlias = Callable[[Plan], str | None]
+"""Returns what a query lacks for a combination of parts, None if nothing; its docstring says what is demanded."""
 
 
-def _whatever_forbids_ranges(plan: Plan) -> Iterator[str]:
-    grids = [window.grid() for window in plan.windows]
-    periods = [grid.periods for grid in grids if grid is not None and grid.size == 1]
-    if any(some is not None and some.some_are_empty for some in periods):
-        yield f"events have lifetimes, and a range of {plan.window.title} cannot leave out the empty ones"
+class Combination(NamedTuple):
+    """What a combination of parts can do.
 
-
-def why_not_revised(plan: Plan) -> str | None:
-    """Return why windows that `Plan.is_revised` tells of cannot be evaluated on arrays; None if they can."""
-    why_not = plan.why_not_on_arrays or next(whatever_forbids_lifting(plan), None) or needs_events(plan)
-    if plan.is_cut_at_edges:
-        return why_not or without_form(plan) or without_inverse(plan)
-    return why_not or next(_whatever_forbids_ranges(plan), None) or without_form(plan)
-
-
-def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
-    """Yield why rows cannot become partial states, whatever the windows."""
-    if plan.early is not None:
-        yield "a trigger watches each window by itself"
-    if plan.keeps_late_rows and not plan.is_revised:
-        yield "late rows are wanted, and partial states have no rows in them"
-    if any(given.most_held is not None for given in plan.inputs):
-        yield "shedding counts the events that a key holds, and partial states have no events in them"
-
-
-def needs_events(plan: Plan) -> str | None:
-    """Return that a module needs more of events than a partial state has; None if none does."""
-    for module in plan.modules:
-        if module.module.is_time_sensitive and not (plan.is_spanned and module.form is not None):
-            return f"{module.label} sees events and the window"
-        if module.module.reads_order:
-            return f"{module.label} reads the order of events, and the rows of a partial state come in any"
-    return None
-
-
-def without_form(plan: Plan) -> str | None:
-    """Return that a module has no columnar form; None if all have one."""
-    label = next((module.label for module in plan.modules if module.form is None), None)
-    return None if label is None else f"{label} has no columnar form for its input"
-
-
-def without_combine(plan: Plan) -> str | None:
-    """Return that rows have several slices, or that a module cannot merge states; None if all can.
-
-    States of snapshots are never merged. So of these it says why forms cannot do it either.
+    Attributes:
+        demands: What it demands of the modules of a query.
+        emits: The emissions that it is capable of.
     """
-    if plan.is_cut_at_edges:
-        return without_inverse(plan) or plan.why_no_steps
-    if plan.gap is None and plan.input.lifetimes != "point":
-        return "events have lifetimes, so a row may lie in several slices"
-    for module in plan.modules:
-        if not (module.module.is_incremental and isinstance(module.module, SupportsCombine)):
-            return f"{module.label} has no combine"
-    return None
+
+    demands: tuple[Demand, ...]
+    emits: tuple[EmitPolicy, ...] = (EmitPolicy.FINAL,)
 
 
 def can_be_subtracted(component: Component) -> bool:
@@ -84,11 +38,142 @@ def can_be_subtracted(component: Component) -> bool:
     return component.is_exact or (component.merge in (Merge.ADD, Merge.COUNT) and component.has_inverse)
 
 
+def without_form(plan: Plan) -> str | None:
+    """All modules have a columnar form."""
+    label = next((module.label for module in plan.modules if module.form is None), None)
+    return None if label is None else f"{label} has no columnar form for its input"
+
+
 def without_inverse(plan: Plan) -> str | None:
-    """Return that what a form keeps cannot be subtracted where an event ends; None if all of it can."""
+    """All that forms keep can be subtracted."""
     for module in plan.modules:
         for name, part in (module.form.components() if module.form is not None else {}).items():
             if not can_be_subtracted(part):
                 kept = f"{name} ({part.merge} {part.dtype})"
                 return f"{module.label} keeps {kept}, which cannot be subtracted where an event of a snapshot ends"
     return None
+
+
+def without_combine(plan: Plan) -> str | None:
+    """All modules define `combine`."""
+    for module in plan.modules:
+        if not (module.module.is_incremental and isinstance(module.module, SupportsCombine)):
+            return f"{module.label} has no combine"
+    return None
+
+
+def sees_times(plan: Plan) -> str | None:
+    """No module reads times."""
+    sensitive = (module.label for module in plan.modules if module.module.is_time_sensitive)
+    return next((f"{label} sees events and the window" for label in sensitive), None)
+
+
+def sees_other_times(plan: Plan) -> str | None:
+    """No module reads times, unless it has a form and `clip="full"` makes members fill their window."""
+    members_fill_window = plan.clip is ClipPolicy.FULL
+    some = [module for module in plan.modules if not (members_fill_window and module.form is not None)]
+    return sees_times(replace(plan, modules=tuple(some)))
+
+
+def reads_order(plan: Plan) -> str | None:
+    """No module reads the order of events."""
+    readers = (module.label for module in plan.modules if module.module.reads_order)
+    return next(
+        (f"{label} reads the order of events, and the rows of a partial state come in any" for label in readers), None
+    )
+
+
+def slides(plan: Plan) -> str | None:
+    """A module cannot slide from window to window, unless several specifications share rows."""
+    if not plan.named_windows and all(module.slides for module in plan.modules):
+        return f"{plan.modules[0].label} slides from window to window"
+    return None
+
+
+def slides_far(plan: Plan) -> str | None:
+    """A module cannot slide from window to window, unless windows are at most 32 hops or specifications share rows."""
+    are_long = any(isinstance(grid, GrowingSteps) or grid.size > MOST_HOPS * grid.hop for grid in plan.steps)
+    return slides(plan) if are_long else None
+
+
+def has_empty_periods(plan: Plan) -> str | None:
+    """No calendar has empty periods."""
+    grids = [window.grid() for window in plan.windows]
+    periods = [grid.periods for grid in grids if grid is not None and grid.size == 1]
+    if any(some is not None and some.some_are_empty for some in periods):
+        return f"events have lifetimes, and a range of {plan.window.title} cannot leave out the empty ones"
+    return None
+
+
+_MERGED: Final[tuple[Demand, ...]] = (sees_times, reads_order)
+_FORMS: Final[tuple[Demand, ...]] = (*_MERGED, without_form)
+_SUMS: Final[tuple[Demand, ...]] = (sees_other_times, reads_order, without_form, without_inverse)
+_ANY_EMISSION: Final = (EmitPolicy.FINAL, EmitPolicy.SPECULATIVE, EmitPolicy.EAGER)
+
+COMBINATIONS: Final[Mapping[tuple[Geometry, Admission, Held], Combination]] = {
+    (Geometry.SLICES, Admission.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
+    (Geometry.SLICES, Admission.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
+    (Geometry.SLICES, Admission.INSERTIONS, Held.ROWS): Combination((slides_far,)),
+    (Geometry.RANGES, Admission.INSERTIONS, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS)),
+    (Geometry.RANGES, Admission.INSERTIONS, Held.ROWS): Combination((has_empty_periods, slides)),
+    (Geometry.RANGES, Admission.IDENTIFIED, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS), _ANY_EMISSION),
+    (Geometry.SESSIONS, Admission.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
+    (Geometry.SESSIONS, Admission.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
+    (Geometry.SESSIONS, Admission.INSERTIONS, Held.ROWS): Combination(()),
+    (Geometry.SNAPSHOTS, Admission.INSERTIONS, Held.COMPONENTS): Combination(_SUMS),
+    (Geometry.SNAPSHOTS, Admission.INSERTIONS, Held.ROWS): Combination((slides,)),
+    (Geometry.SNAPSHOTS, Admission.IDENTIFIED, Held.COMPONENTS): Combination(_SUMS),
+}
+"""The combinations of parts that there are."""
+
+
+def choose(plan: Plan, held: Held) -> ArrayPlan | str:
+    """Return the parts that a query is made of on arrays, given what stretches hold; or why there are none."""
+    has_ids = plan.input.columns.id is not None
+    if (windows := _geometry(plan)) is None:
+        return str(plan.why_no_grid)
+    admission = Admission.IDENTIFIED if has_ids and not plan.input.has_samples else Admission.INSERTIONS
+    parts = ArrayPlan(windows[0], admission, held, windows[1])
+    return next(_whatever_forbids(plan, parts), parts)
+
+
+def _geometry(plan: Plan) -> tuple[Geometry, int] | None:
+    """Return the geometry of the windows of a query, and for how long after its last tick an event counts there."""
+    if not plan.named_windows:
+        if plan.window.cuts_at_edges():
+            return Geometry.SNAPSHOTS, 1
+        if (gap := plan.window.fuses_within()) is not None:
+            return Geometry.SESSIONS, gap
+    if plan.why_no_grid is not None:
+        return None
+    are_slices = plan.input.is_point and plan.input.columns.id is None
+    return Geometry.SLICES if are_slices else Geometry.RANGES, 1
+
+
+def _whatever_forbids(plan: Plan, parts: ArrayPlan) -> Iterator[str]:
+    """Yield why some parts cannot evaluate a query."""
+    found = COMBINATIONS.get((parts.geometry, parts.admission, parts.held))
+    if found is None and parts.held is not Held.COMPONENTS:  # what components lack says more
+        yield from _whatever_forbids(plan, replace(parts, held=Held.COMPONENTS))
+    emits = (EmitPolicy.FINAL,) if found is None or plan.contract is OutputContract.TIME_BOUND else found.emits
+    if plan.early is None and plan.emit not in emits:
+        yield plan.why_results_change
+    if plan.why_keys_differ is not None:
+        yield plan.why_keys_differ
+    has_ids = parts.admission is Admission.IDENTIFIED and (found is None or bool(plan.named_windows))
+    if (has_ids or parts.admission is Admission.INSERTIONS) and plan.why_ends_move is not None:
+        yield plan.why_ends_move
+    if parts.geometry is Geometry.RANGES and plan.named_windows:
+        yield "events have lifetimes, so they belong to another range of each window"
+    if parts.is_on_grid and not share_slices(plan.steps):
+        yield "the windows are made of different pieces, such as hours, days of a time zone and months"
+    if plan.early is not None:
+        yield "a trigger watches each window by itself"
+    if plan.keeps_late_rows and parts.admission is Admission.INSERTIONS:
+        yield "late rows are wanted, and partial states have no rows in them"
+    if plan.input.most_held is not None:
+        yield "shedding counts the events that a key holds, and partial states have no events in them"
+    if found is None:
+        yield f"{parts.geometry} of {parts.admission} do not hold {parts.held}"
+    else:
+        yield from (why_not for demand in found.demands if (why_not := demand(plan)) is not None)

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from muntin import Merge
 from muntin.modules import SupportsDeduct
 from muntin.windows.regular import GrowingSteps
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
-from muntin_engine.evaluators.arrays.contract import (
-    can_be_subtracted,
-    needs_events,
-    whatever_forbids_lifting,
-    whatever_forbids_slices,
-    why_not_revised,
-    without_combine,
-    without_form,
-    without_inverse,
-)
+from muntin_engine.evaluators.arrays.contract import can_be_subtracted, choose
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
+from muntin_engine.plan.choice import Admission, ArrayPlan, Geometry, Held
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -30,14 +21,8 @@ from muntin_engine.state.codec import Codec
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
-
-
-MOST_HOPS: Final = 32
-"""Windows of points that are up to so many hops long are computed from all their rows, also for modules whose state
-could slide: at so many hops that takes half the time of sliding or less, as an event in an index costs more."""
 
 
 class ArrayEvaluator(Evaluator):
@@ -47,42 +32,37 @@ class ArrayEvaluator(Evaluator):
     partial state holds is the one difference between the evaluators: components of forms, Python states, or rows.
     """
 
+    held: ClassVar[Held]
     takes_several_windows = True
     makes_blobs = True
     unreported: ClassVar[frozenset[str]] = frozenset({"keys_held", "events_held"})
 
     def why_not(self, plan: Plan) -> str | None:
-        """Return why it cannot run a query; None if it can. Events with ids are for forms alone."""
-        if plan.is_revised:
-            return why_not_revised(plan) or (None if self.uses_forms else plan.why_no_lifting)
-        if plan.gap is None:
-            why_not = next(whatever_forbids_slices(plan), None)
-        else:
-            why_not = plan.why_no_lifting or next(whatever_forbids_lifting(plan), None)
-        return why_not or self.lacks(plan)
+        """Return why it cannot run a query; None if it can."""
+        found = choose(plan, self.held)
+        return found if isinstance(found, str) else None
 
-    def lacks(self, plan: Plan) -> str | None:
-        """Return why partial states of a query cannot be merged, where its windows allow that; None if they can."""
-        if (why_not := needs_events(plan)) is not None:
-            return why_not
-        if self.uses_forms:
-            return without_form(plan) or (without_inverse(plan) if plan.is_cut_at_edges else None)
-        return without_combine(plan)
+    def arrays(self, plan: Plan) -> ArrayPlan:
+        """Return the parts of a query that it can run."""
+        found = choose(plan, self.held)
+        assert not isinstance(found, str), found
+        return found
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
-        is_cut = plan.is_cut_at_edges
-        if plan.is_revised:
+        geometry = plan.arrays.geometry
+        if plan.arrays.admission is Admission.IDENTIFIED:
             merged = "its event is merged once into the range of windows that it overlaps"
             sorted_in = "its start and its end are sorted among those of its key"
-            return f"admitted by the sorted ids of its bucket; {sorted_in if is_cut else merged}"
-        if plan.gap is not None:
-            if not self.uses_forms:
-                return "crosses the shuffle as it is, and is added there to the state of its session"
-            after = "; its start and its end are sorted among those of its key after it"
-            return f"lifted before the shuffle{after if is_cut else ', and fused with its session after it'}"
+            return f"admitted by the sorted ids of its bucket; {merged if plan.arrays.is_on_grid else sorted_in}"
+        if geometry is Geometry.SNAPSHOTS:
+            return "lifted before the shuffle; its start and its end are sorted among those of its key after it"
+        if geometry is Geometry.SESSIONS:
+            if self.uses_forms:
+                return "lifted before the shuffle, and fused with its session after it"
+            return "crosses the shuffle as it is, and is added there to the state of its session"
         unit = "the range of windows that it overlaps"
-        if plan.input.lifetimes == "point":
+        if geometry is Geometry.SLICES:
             slices = SliceGrid.shared(plan.steps)[0]
             length = plan.spell_length if slices.periods is None else slices.periods.spell
             cycle, count = length(slices.cycle), len(slices.cuts)
@@ -91,68 +71,51 @@ class ArrayEvaluator(Evaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
-        sizes = plan.sizes_of_states
-        if plan.is_revised:
+        sizes, parts = plan.sizes_of_states, plan.arrays
+        if parts.admission is Admission.IDENTIFIED:
             emitted = " and the last output of each window that may change," if plan.emission.may_retract else ""
             kept = f"an event until the watermark passes its end,{emitted}"
             kept = f"{kept} and the rows that wait for others of their event"
-            if not plan.is_cut_at_edges:
+            if parts.is_on_grid:
                 kept = f"{kept}; from then on a partial state per key and range of the open windows; {sizes}"
             return f"{kept}; a batch writes only the events that it changed"
-        if plan.is_cut_at_edges:
-            return f"a partial state per event until the watermark passes its end; {sizes}; a batch writes only its own"
         if plan.window.growing() is not None:
             return f"a partial state per key, of all that came before, and one per slice after it; {sizes}"
-        unit = "slice" if plan.input.lifetimes == "point" else "range of windows"
-        of = "open session" if plan.gap is not None else f"{unit} of the open windows"
-        return f"a partial state per key and {of}; {sizes}; a batch writes only its own partial states"
+        kept = {
+            Geometry.SLICES: "key and slice of the open windows",
+            Geometry.RANGES: "key and range of windows of the open windows",
+            Geometry.SESSIONS: "key and open session",
+            Geometry.SNAPSHOTS: "event until the watermark passes its end",
+        }[parts.geometry]
+        own = "" if parts.geometry is Geometry.SNAPSHOTS else " partial states"
+        return f"a partial state per {kept}; {sizes}; a batch writes only its own{own}"
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield what becomes of good rows for each bucket that has any."""
-        from muntin_engine.evaluators.arrays.array_query import state_modules_of
-        from muntin_engine.evaluators.arrays.lifting import lift_rows, rows_to_lift
-        from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-        from muntin_engine.evaluators.arrays.state_lifting import lift_states
+        from muntin_engine.evaluators.arrays.array_query import work_of
+        from muntin_engine.evaluators.arrays.lifting import rows_to_lift
         from muntin_engine.evaluators.revised.incoming import blobs_of
 
-        if task.plan.is_revised:
+        if task.plan.arrays.admission is Admission.IDENTIFIED:
             return blobs_of(task, rows)
-        good = rows_to_lift(task, rows)
-        if (gap := task.plan.gap) is not None:
-            return lift_each(Fusing(gap), good, task.forms if self.uses_forms else None)
-        if self.uses_forms:
-            return lift_rows(task.grids[0], task.forms, good)
-        return lift_states(task.once(state_modules_of), task.grids, good)
+        return task.once(work_of).lift(rows_to_lift(task, rows))
 
     def load(self) -> None:
         """Import what micro-batches need."""
-        import muntin_engine.evaluators.arrays.array_query
-        import muntin_engine.evaluators.arrays.row_lifting
-        import muntin_engine.evaluators.arrays.state_lifting
-        import muntin_engine.evaluators.revised.store  # noqa: F401
+        import muntin_engine.evaluators.arrays.array_query  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.arrays.array_bucket import process
+        from muntin_engine.evaluators.arrays.array_query import work_of
 
-        return process(self.query(task), task, bucket, cells, batch, self.unreported)
-
-    def query(self, task: TaskPayload) -> ArrayQuery:
-        """Return a query as its buckets see it."""
-        from muntin_engine.evaluators.arrays.array_query import array_query, form_entries, state_entries
-        from muntin_engine.evaluators.arrays.result_tables import form_table
-        from muntin_engine.evaluators.revised.store import revised_query
-
-        if task.plan.is_revised:
-            return revised_query(task.query, task.forms, task.codec, partial(form_table, task))
-        entries = partial(form_entries if self.uses_forms else state_entries, task)
-        return array_query(task.plan, task.grids, entries)
+        return process(task.once(work_of).in_buckets(), task, bucket, cells, batch, self.unreported)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""
-        from muntin_engine.evaluators.arrays.in_memory import columnar_in_memory, sliced_in_memory
+        from muntin_engine.evaluators.arrays.in_memory import windows_in_memory
 
-        return (columnar_in_memory if self.uses_forms else sliced_in_memory)(plan, cells, codec)
+        return windows_in_memory(plan, cells, codec)
 
 
 class ColumnarEvaluator(ArrayEvaluator):
@@ -160,6 +123,7 @@ class ColumnarEvaluator(ArrayEvaluator):
 
     name = "columnar"
     advantage = "all modules have a columnar form"
+    held = Held.COMPONENTS
     uses_forms = True
     takes_revisions = True
 
@@ -169,13 +133,13 @@ class ColumnarEvaluator(ArrayEvaluator):
         kept = ", ".join(f"{name} ({part.merge} {part.dtype})" for name, part in components.items())
         if any(part.merge is Merge.COLLECT for part in components.values()):
             return f"keeps {kept}; each window sorts all its values"
-        if plan.is_cut_at_edges:
+        if plan.arrays.geometry is Geometry.SNAPSHOTS:
             return f"keeps {kept}; added where an event starts, and subtracted where it ends"
-        if plan.gap is not None:
+        if plan.arrays.geometry is Geometry.SESSIONS:
             return f"keeps {kept}; what is near each other is fused"
         if all(map(can_be_subtracted, components.values())):
             return f"keeps {kept}; added where its first window starts, and subtracted after its last one"
-        if plan.input.lifetimes != "point" or plan.is_revised:
+        if plan.arrays.geometry is Geometry.RANGES:
             return f"keeps {kept}; windows share the blocks of a tree, as not all of it can be subtracted exactly"
         return f"keeps {kept}; windows are merged from running values, as not all of it can be subtracted exactly"
 
@@ -185,10 +149,11 @@ class SlicedEvaluator(ArrayEvaluator):
 
     name = "sliced"
     advantage = "all modules define combine"
+    held = Held.STATES
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
-        if plan.gap is not None:
+        if plan.arrays.geometry is Geometry.SESSIONS:
             return "adds a session's rows of a batch in one call, and combines its states where sessions touch"
         (grid, *_) = plan.steps
         if isinstance(grid, GrowingSteps):
@@ -205,19 +170,7 @@ class GroupedEvaluator(ArrayEvaluator):
 
     name = "grouped"
     advantage = "its rows wait in columns until their windows close"
-
-    def lacks(self, plan: Plan) -> str | None:
-        """Return that a module has less to do elsewhere, where its state slides through windows that share many rows.
-
-        Only here several windows share rows.
-        """
-        are_long = plan.input.lifetimes != "point" or any(
-            isinstance(grid, GrowingSteps) or grid.size > MOST_HOPS * grid.hop for grid in plan.steps
-        )
-        share_many = plan.is_cut_at_edges or (plan.gap is None and are_long)
-        if share_many and not plan.named_windows and all(module.slides for module in plan.modules):
-            return f"{plan.modules[0].label} slides from window to window"
-        return None
+    held = Held.ROWS
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
@@ -234,24 +187,3 @@ class GroupedEvaluator(ArrayEvaluator):
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
         return "the rows of open windows, in columns as they came; a batch writes only its own rows"
-
-    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
-        """Yield the good rows for each bucket that has any."""
-        from muntin_engine.evaluators.arrays.lifting import lift_rows, rows_to_lift
-        from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-
-        if (gap := task.plan.gap) is not None:
-            return lift_each(Fusing(gap), rows_to_lift(task, rows), holds_rows=True)
-        return lift_rows(task.grids[0], None, rows_to_lift(task, rows))
-
-    def query(self, task: TaskPayload) -> ArrayQuery:
-        """Return a query as its buckets see it."""
-        from muntin_engine.evaluators.arrays.array_query import array_query, row_entries
-
-        return array_query(task.plan, task.grids, partial(row_entries, task))
-
-    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it."""
-        from muntin_engine.evaluators.arrays.in_memory import grouped_in_memory
-
-        return grouped_in_memory(plan, cells, codec)

@@ -14,27 +14,21 @@ from muntin import INFINITY, Event, TimestampPolicy, Window
 from muntin.columnar.results import python_values
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
-from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
-from muntin_engine.evaluators.arrays.array_query import array_query
+from muntin_engine.evaluators.arrays.array_query import ArrayWork
 from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.column_arrays import column_of
-from muntin_engine.evaluators.arrays.entries import FormEntries
-from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
+from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
-from muntin_engine.evaluators.arrays.row_entries import RowEntries
-from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
-from muntin_engine.evaluators.arrays.state_entries import StateEntries
-from muntin_engine.evaluators.arrays.state_lifting import lift_states
-from muntin_engine.evaluators.arrays.state_modules import StateModules
+from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
-from muntin_engine.evaluators.revised.store import revised_query
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.exchange.task_payload import grids_of
+from muntin_engine.plan.choice import Admission
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.progress import ProgressTracker
@@ -96,54 +90,42 @@ class ArraysInMemory:
         return key, OutputChange(kind, window.start if id is None else id, window, start, end, value)
 
 
-def columnar_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
-    """Return the columnar evaluator of a query as a new process has it."""
+def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
+    """Return the evaluator of a query as a new process has it.
+
+    Forms read columns of the types that their modules take; other payloads are of any type, and travel packed.
+    """
     meters = [Meter() for _ in plan.modules]
-    forms, grids = bound_forms(plan, meters), grids_of(plan)
-    if plan.is_revised:
-        packed = partial(_packed, forms, codec)
-        revised = revised_query(plan.evaluator_query(meters), forms, codec, packed)
-        run = _runner(plan, revised, cells, codec)
-        return ArraysInMemory(plan, lambda key, row: [_table_blob(plan, key, row)], run, partial(_rows, forms, codec))
+    forms = bound_forms(plan, meters)
+    work = ArrayWork(
+        plan,
+        plan.evaluator_query(meters),
+        forms,
+        grids_of(plan),
+        codec,
+        partial(_packed, forms, codec),
+        _unpacked(codec),
+    )
 
-    def lift_one(key: Key, row: InputChange) -> Iterator[bytes]:
-        columns = (column_of(module.known[0], [value]) for module, value in zip(plan.modules, row.payload, strict=True))
-        rows = _rows_of(plan, key, row, list(columns))
-        return _bytes(
-            lift_rows(grids[0], forms, rows) if plan.gap is None else lift_each(Fusing(plan.gap), rows, forms)
-        )
+    def lift(key: Key, row: InputChange) -> Iterator[bytes]:
+        inputs = {f"i{place}": column for place, column in enumerate(columns_of(row))}
+        if plan.arrays.admission is Admission.IDENTIFIED:
+            times = {"start": row.start, "end": row.end, "new_end": row.new_end, "id": row.id}
+            columns = {f"k{place}": pa.array([part], pa.int64()) for place, part in enumerate(key)}
+            columns |= {name: pa.array([value], pa.int64()) for name, value in times.items()}
+            return iter([to_blob(pa.table(columns | inputs))])
+        ends = None if plan.input.is_point else np.array([row.end], np.int64)
+        keys = [pa.array([part], pa.int64() if part is None else None) for part in key]
+        return _bytes(work.lift(Rows(1, np.array([row.start], np.int64), ends, keys, [*inputs.values()])))
 
-    run = _runner(plan, array_query(plan, grids, lambda: FormEntries(forms)), cells, codec)
-    return ArraysInMemory(plan, lift_one, run, partial(_rows, forms, codec))
+    def columns_of(row: InputChange) -> Iterator[pa.Array]:
+        if forms:
+            known = (module.known[0] for module in plan.modules)
+            return (column_of(field, [value]) for field, value in zip(known, row.payload, strict=True))
+        return (pa.array([codec.pack(value)], pa.binary()) for value in row.payload)
 
-
-def grouped_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
-    """Return the grouped evaluator of a query as a new process has it; a payload is of any type, and travels packed."""
-    query, grids = plan.evaluator_query([Meter() for _ in plan.modules]), grids_of(plan)
-
-    def lift_row(key: Key, row: InputChange) -> Iterator[bytes]:
-        rows = _packed_row(plan, key, row, codec)
-        if plan.gap is not None:
-            return _bytes(lift_each(Fusing(plan.gap), rows, holds_rows=True))
-        return _bytes(lift_rows(grids[0], None, rows))
-
-    run = _runner(plan, array_query(plan, grids, lambda: RowEntries(query, _unpacked(codec))), cells, codec)
-    return ArraysInMemory(plan, lift_row, run, partial(_value_rows, is_operator=plan.is_operator))
-
-
-def sliced_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
-    """Return the sliced evaluator of a query as a new process has it; a payload is of any type, and travels packed."""
-    bindings = plan.evaluator_query([Meter() for _ in plan.modules]).bindings
-    grids = [grid for grid in grids_of(plan) if isinstance(grid, SliceGrid)]
-
-    modules = StateModules(bindings, codec, values_of=_unpacked(codec))
-
-    def lift_one(key: Key, row: InputChange) -> Iterator[bytes]:
-        rows = _packed_row(plan, key, row, codec)
-        return _bytes(lift_states(modules, grids, rows) if plan.gap is None else lift_each(Fusing(plan.gap), rows))
-
-    run = _runner(plan, array_query(plan, grids, lambda: StateEntries(modules, grids)), cells, codec)
-    return ArraysInMemory(plan, lift_one, run, partial(_value_rows, is_operator=plan.is_operator))
+    rows = partial(_rows, forms, codec) if forms else partial(_value_rows, is_operator=plan.is_operator)
+    return ArraysInMemory(plan, lift, _runner(plan, work.in_buckets(), cells, codec), rows)
 
 
 def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
@@ -157,7 +139,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
         packed = [pa.array([codec.pack(list(part))], pa.binary()) for part in (canonical(key), row.payload)]
         ends = np.array([INFINITY if row.end is None else row.end], np.int64)
         rows = Rows(1, np.array([row.start], np.int64), ends, packed[:1], packed[1:])
-        return _bytes(lift_each(Fusing(1), rows, packed=[bytes([row.side])]))
+        return _bytes(lift_each(1, rows, packed=[bytes([row.side])]))
 
     def rows_of(pairs: Closed) -> Iterator[ResultRow]:
         sides = [map(unpack, pairs.windows.parts[part].table.column(0).to_pylist()) for part in SIDES]
@@ -179,33 +161,8 @@ def _bytes(blobs: Iterable[BucketBlob]) -> Iterator[bytes]:
     return (blob.blob for blob in blobs)
 
 
-def _rows_of(plan: Plan, key: Key, row: InputChange, inputs: Sequence[pa.Array]) -> Rows:
-    """Return one row as arrays."""
-    return Rows(
-        1,
-        np.array([row.start], np.int64),
-        None if plan.input.is_point else np.array([row.end], np.int64),
-        [pa.array([part], pa.int64() if part is None else None) for part in key],
-        inputs,
-    )
-
-
-def _packed_row(plan: Plan, key: Key, row: InputChange, codec: Codec) -> Rows:
-    return _rows_of(plan, key, row, [pa.array([codec.pack(value)], pa.binary()) for value in row.payload])
-
-
 def _unpacked(codec: Codec) -> Callable[[pa.ChunkedArray], list[Any]]:
     return lambda column: list(map(codec.unpack, column.to_pylist()))
-
-
-def _table_blob(plan: Plan, key: Key, row: InputChange) -> bytes:
-    """Return a row of an event with an id as the map side sends it."""
-    times = {"start": row.start, "end": row.end, "new_end": row.new_end, "id": row.id}
-    columns = {f"k{place}": pa.array([part], pa.int64()) for place, part in enumerate(key)}
-    columns |= {name: pa.array([value], pa.int64()) for name, value in times.items()}
-    inputs = zip(plan.modules, row.payload, strict=True)
-    columns |= {f"i{place}": column_of(module.known[0], [value]) for place, (module, value) in enumerate(inputs)}
-    return to_blob(pa.table(columns))
 
 
 def _packed(forms: Sequence[BoundForm], codec: Codec, closed: Closed) -> pa.Table:

@@ -7,7 +7,6 @@ that is in time would be lost with it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -25,26 +24,16 @@ from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 
 
-@dataclass(frozen=True, slots=True)
-class Fusing:
-    """The way in which the windows of a query fuse.
-
-    Attributes:
-        gap: An event counts until so many ticks after its last one.
-    """
-
-    gap: int
-
-    def until(self, starts: IntArray, ends: IntArray | None) -> IntArray:
-        """Return the ends of the stretches of events; without ends these are points."""
-        if ends is None:
-            return starts + self.gap
-        until: IntArray = np.where(ends == INFINITY, INFINITY, np.minimum(ends, INFINITY - self.gap) - 1 + self.gap)
-        return until
+def counted_until(starts: IntArray, ends: IntArray | None, gap: int = 1) -> IntArray:
+    """Return the ends of the stretches of events that count for so long after their last tick; None of points."""
+    if ends is None:
+        return starts + gap
+    until: IntArray = np.where(ends == INFINITY, INFINITY, np.minimum(ends, INFINITY - gap) - 1 + gap)
+    return until
 
 
 def lift_each(
-    fusing: Fusing,
+    gap: int,
     rows: Rows,
     forms: Sequence[BoundForm] | None = None,
     packed: Sequence[bytes] = (),
@@ -56,7 +45,7 @@ def lift_each(
     Cost: a few passes over the rows.
 
     Args:
-        fusing: The way in which windows fuse.
+        gap: An event counts until so many ticks after its last one.
         rows: The rows.
         forms: The forms of the query; None where its modules are called in the bucket.
         packed: What is to lie beside the rows of each bucket.
@@ -78,8 +67,8 @@ def lift_each(
         columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
         parts = {ROWS: RowValues(pa.table(columns), order)}
     else:
-        parts = row_parts(fusing, forms, rows, order)
-    until = fusing.until(rows.starts, rows.ends)[order]
+        parts = row_parts(gap, forms, rows, order)
+    until = counted_until(rows.starts, rows.ends, gap)[order]
     whole = StretchTable(keyed.codes[order], rows.starts[order], until, weight, parts)
     buckets, firsts = np.unique(of_row[order], return_index=True)
     for bucket, first, stop in zip(buckets, firsts, [*firsts[1:], len(order)], strict=True):
@@ -89,7 +78,7 @@ def lift_each(
         yield BucketBlob(int(bucket), to_blob(keys, some.with_keys(numbers), packed))
 
 
-def row_parts(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows, order: IntArray) -> dict[Part, Values]:
+def row_parts(gap: int, forms: Sequence[BoundForm], rows: Rows, order: IntArray) -> dict[Part, Values]:
     """Return the components of each row, in some order.
 
     Raises:
@@ -100,7 +89,7 @@ def row_parts(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows, order: Int
     place_of[order] = np.arange(len(order))
     parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
-        values, present = lift_form(place, form, rows, lambda row: _whereabouts(fusing, rows, row))
+        values, present = lift_form(place, form, rows, lambda row: _whereabouts(gap, rows, row))
         codes = place_of if present is None else place_of[present]
         if present is not None:
             parts[Part(place, PAYLOADS)] = Dense(COUNTED, np.bincount(codes, minlength=len(order)))
@@ -109,8 +98,8 @@ def row_parts(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows, order: Int
     return parts
 
 
-def _whereabouts(fusing: Fusing, rows: Rows, row: int) -> tuple[Key, Window]:
+def _whereabouts(gap: int, rows: Rows, row: int) -> tuple[Key, Window]:
     """Return the key of a row, and the stretch on which it counts."""
     key = tuple(column[row].as_py() for column in rows.keys)
-    until = fusing.until(rows.starts, rows.ends)
+    until = counted_until(rows.starts, rows.ends, gap)
     return key, Window(int(rows.starts[row]), int(until[row]))

@@ -69,9 +69,9 @@ class PairEvaluator(Evaluator):
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the good rows of one side for each bucket that has any."""
         from muntin_engine.evaluators.arrays.lifting import rows_to_lift
-        from muntin_engine.evaluators.arrays.row_lifting import Fusing, lift_each
+        from muntin_engine.evaluators.arrays.row_lifting import lift_each
 
-        return lift_each(Fusing(1), rows_to_lift(task, rows, side), packed=[bytes([side])])
+        return lift_each(1, rows_to_lift(task, rows, side), packed=[bytes([side])])
 
     def load(self) -> None:
         """Import what micro-batches need."""

@@ -21,7 +21,7 @@ from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.lifting import NO_KEYS, Rows, key_rows
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed
-from muntin_engine.evaluators.arrays.row_lifting import Fusing, row_parts
+from muntin_engine.evaluators.arrays.row_lifting import row_parts
 from muntin_engine.evaluators.arrays.row_values import RowValues
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, StretchTable, concat
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense
@@ -42,8 +42,6 @@ from muntin_engine.state.log import Entry, StoredEntry
 
 WAITING: Final = "waiting"
 """The name of the cell of the rows that wait for others of their event."""
-
-_AS_THEY_LAST: Final = Fusing(1)
 
 ResultsOf = Callable[[Closed], pa.Table]
 """Returns the results of windows as columns `i0`, `i1` and so on."""
@@ -290,7 +288,7 @@ class RevisedStore(ArrayStore):
         columns = [keys.column(name).combine_chunks() for name in keys.column_names if name != NO_KEYS]
         inputs = [column.combine_chunks() for column in table.columns[1:]]
         rows = Rows(1, events.parts[START].array, events.high, columns, inputs)
-        parts = row_parts(_AS_THEY_LAST, self._forms, rows, order)
+        parts = row_parts(1, self._forms, rows, order)
         self._live.add(replace(events, parts={**events.parts, **parts}))
 
     def _read(self, entries: Sequence[StoredEntry]) -> tuple[StretchTable, StretchTable]:
