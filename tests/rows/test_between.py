@@ -15,10 +15,8 @@ from muntin.named_windows import from_dict, to_dict
 from muntin.rows import Row, RowsBetween, between, elapsed
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowContext
-from muntin_engine.plan import plan_module
-from tests.rows.engine import ORDER
 from tests.rows.meaning_between import computed_between
-from tests.rows.modules import Listed, Sliding
+from tests.rows.modules import Listed
 from tests.rows.random_rows import bounded_by_rows, rows_for
 from tests.rows.tracing import Trace
 
@@ -39,7 +37,6 @@ def told(windows: RowsBetween, line: str, end: int | None = None) -> list[tuple[
 
 
 SIMPLE = between("o", "c")
-SUM = plan_module("s", Sliding, {}, [ORDER], lambda place, _: place)
 
 
 @pytest.mark.parametrize(

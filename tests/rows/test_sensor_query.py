@@ -6,14 +6,10 @@ from collections import deque
 from random import Random
 from typing import Any
 
-import pytest
-
-from muntin import INFINITY, Event
+from muntin import Event
 from muntin.rows import last
-from muntin.schemas import describe
-from muntin.testing import Computation, RowOperatorLaws, WindowedQuery, evaluate, evaluate_evicted
-from muntin_engine.plan import plan_module
-from tests.rows.engine import Given, Step, both_outputs, plan_of_rows
+from muntin.testing import Computation, RowOperatorLaws, Script, WindowedQuery, evaluate, evaluate_evicted
+from muntin_engine.testing import crash_everywhere
 from tests.rows.sensor_query import FindReadings, Match, Reading, Seen
 
 SIZE, THRESHOLD = 10, 3
@@ -65,24 +61,13 @@ def test_sensor_query_gives_what_the_document_says() -> None:
     assert [row.value for row in evaluate_evicted(query, events)] == popular
 
 
-@pytest.mark.parametrize("restarts", [False, True])
-def test_micro_batches_and_restarts_change_nothing(restarts: bool) -> None:
-    columns = [
-        describe(float, "x"),
-        describe(float, "y"),
-        describe(int | None, "sensor_id"),
-        describe(float | None, "value"),
-        describe(int | None, "query_id"),
-        describe(float | None, "distance"),
-    ]
-    module = plan_module("", FindReadings, {"threshold": THRESHOLD}, columns, lambda place, _: place + 2)
-    plan = plan_of_rows(WINDOWS, module, carried=Seen._fields)
-    rows = [Given("k", at, at, {"is_reading": row.query_id is None, **row._asdict()}) for at, row in enumerate(ROWS)]
-    Random(5).shuffle(rows)
-    rows.sort(key=lambda row: row.time // 20)
-    steps = [Step(rows[place : place + 20], place) for place in range(0, len(rows), 20)]
-    found, left = both_outputs(plan, [*steps, Step([], INFINITY)], restarts=restarts)
-    assert ([row.value for row in found], [row.value for row in left]) == by_the_document(ROWS)
+def test_micro_batches_and_restarts_change_nothing() -> None:
+    script = Script()
+    for at, row in enumerate(ROWS[:40]):
+        script = script.point(at, at, {"seen": row, "is_reading": row.query_id is None})
+        script = script.punctuate(at - 5) if at % 10 == 9 else script
+    query = WindowedQuery(WINDOWS, [Computation(FindReadings(THRESHOLD), select=lambda payload: payload["seen"])])
+    crash_everywhere(script.close(), query)
 
 
 class TestFindReadings(RowOperatorLaws):

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from muntin import INFINITY, Axis, hopping, window
+from muntin import Axis, hopping, window
 from muntin.errors import ModuleDefinitionError
 from muntin.rows import LastRows, PartitionView, RowWindows, between, delta, elapsed, last
+from muntin.testing import Script
 from muntin.windows import HoppingWindows
-from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.spark.code_in_use import code_in_use
-from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec
-from tests.rows.engine import plan_of_rows
+from tests.rows.modules import Listed
+from tests.scenarios.query import Query
+from tests.scenarios.running import Run
+from tests.scenarios.stepping import AS_IT_IS, steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +47,35 @@ class Continuing(Newer):
     continues_since: ClassVar[str] = "1.0"
 
 
-def follow(windows: RowWindows, cells: MemoryCells, times: Sequence[int], watermark: int) -> list[Any]:
-    """What a query gives for rows at some times, from the state in the cells on."""
-    evaluator: Any = BY_NAME["in_order"].in_memory(plan_of_rows(windows), cells, Codec())
-    changes = [(("a",), InputChange(None, time, time + 1, (time,))) for time in times]
-    return [change.value[0] for _, change in evaluator.take(changes, Progress(watermark, 100, max(times)))]
+def listing(windows: RowWindows) -> Query:
+    return Query(windows, (Listed(),), lifetimes="points", has_order=True)
+
+
+def follow(windows: RowWindows, script: Script, before: Run | None = None) -> tuple[list[Any], Run]:
+    """What a query gives for a script, from the state on that another run left behind."""
+    query = listing(windows)
+    run = Run(query, query.plan(), AS_IT_IS)
+    run.cells = run.cells if before is None else before.cells
+    *_, run = steps(query, script, run=run)
+    return [row["result"] for row in run.told], run
 
 
 def test_another_version_goes_on_where_it_says_so_and_otherwise_says_what_does_not_fit() -> None:
     """Version 1.0 wrote rows 1 and 2; the class is of this file, and no plugin knows it."""
-    cells = MemoryCells()
-    assert follow(Smallest.named_by({"evicts": 2}), cells, [1, 2], 5) == [[1], [1, 2]]
+    six = Script().point(6, 6, 6).close()
+    found, run = follow(Smallest.named_by({"evicts": 2}), Script().point(1, 1, 1).point(2, 2, 2).punctuate(5))
+    assert found == [[1], [1, 2]]
     with pytest.raises(StateMismatchError, match=r"version 1\.0.*version 1\.1") as refused:
-        follow(Newer.named_by({"evicts": 2}), cells, [6], 10)
+        follow(Newer.named_by({"evicts": 2}), six, run)
     assert "shop.smallest 1.1 does not continue from 1.0" in str(refused.value)
     assert "continues_since = '1.0'" in str(refused.value)
-    assert follow(Continuing.named_by({"evicts": 2}), cells, [6], INFINITY) == [[2, 6]]
+    assert follow(Continuing.named_by({"evicts": 2}), six, run)[0] == [[2, 6]]
 
 
 def test_other_fields_do_not_fit_whatever_the_version_says() -> None:
-    cells = MemoryCells()
-    follow(Smallest.named_by({"evicts": 2}), cells, [1], 5)
+    _, run = follow(Smallest.named_by({"evicts": 2}), Script().point(1, 1, 1).punctuate(5))
     with pytest.raises(StateMismatchError, match="window"):
-        follow(Continuing.named_by({"evicts": 2, "least": 3}), cells, [6], 10)
+        follow(Continuing.named_by({"evicts": 2, "least": 3}), Script().point(6, 6, 6).close(), run)
 
 
 def test_windows_that_change_what_their_class_inherits_need_a_name_of_their_own() -> None:
@@ -90,11 +96,11 @@ def test_windows_that_change_what_their_class_inherits_need_a_name_of_their_own(
 
     for cls, message in ((Sly, "Sly has the name 'last' of LastRows"), (Unversioned, "the version '1.0' of LastRows")):
         with pytest.raises(ModuleDefinitionError, match=message) as refused:
-            plan_of_rows(cls(last(2).evicts))
+            listing(cls(last(2).evicts)).plan()
         assert "set both: name = 'shop.visits', version = '1.0'" in str(refused.value)
     with pytest.raises(ModuleDefinitionError, match="Hops has the name 'hopping' of HoppingWindows"):
-        plan_of_rows(last(2), window=Hops(10, 5))
-    assert plan_of_rows(Smallest.named_by({"evicts": 2})).window == Smallest(last(2).evicts)
+        listing(Hops(10, 5)).plan()  # type: ignore[arg-type]
+    assert listing(Smallest.named_by({"evicts": 2})).plan().window == Smallest(last(2).evicts)
 
 
 def test_a_checkpoint_knows_the_code_of_the_windows() -> None:

@@ -11,6 +11,9 @@ from pyspark.sql import types as spark_types
 from muntin.schemas import Field, Struct
 from muntin_engine.spark.types import arrow_type_of, spark_type_of
 
+STREAMS: Final = ("a", "b", "c")
+"""The streams of a union; a module of several inputs reads the first as its left one, the second as its right one."""
+
 PAYLOAD: Final[Mapping[str, tuple[Callable[[Any], Any], pa.DataType]]] = {
     "x": (lambda payload: payload, pa.int64()),
     "order": (lambda payload: payload, pa.int64()),
@@ -24,6 +27,9 @@ PAYLOAD: Final[Mapping[str, tuple[Callable[[Any], Any], pa.DataType]]] = {
     "c": (lambda payload: (False, False, None, True)[payload % 4], pa.bool_()),
     "x > 5": (lambda payload: payload > 5, pa.bool_()),
     "x < -5": (lambda payload: payload < -5, pa.bool_()),
+    "stream": (lambda payload: STREAMS[payload % 3], pa.string()),
+    "left": (lambda payload: None if payload % 3 else payload // 3, pa.int64()),
+    "right": (lambda payload: payload // 3 if payload % 3 == 1 else None, pa.int64()),
 }
 """The columns of a row: each a function of the payload in the script, and its type."""
 
@@ -52,7 +58,9 @@ def values_of(row_type: Field, row: Hashable) -> tuple[Any, ...]:
 
 
 def columns_of(payload: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return some columns of a row; all are null where the payload is."""
+    """Return some columns of a row, which a payload may give itself; all are null where the payload is."""
+    if isinstance(payload, Mapping):
+        return columns_of(payload["x"], names) | {name: payload[name] for name in names if name in payload}
     return {name: None if payload is None else PAYLOAD[name][0](payload) for name in names}
 
 

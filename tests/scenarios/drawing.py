@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any, Final
@@ -18,6 +19,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
+from muntin.errors import WindowError
 from muntin.rows import batch, between, delta, elapsed, last, marker, on_row
 from muntin.testing import Script
 from muntin.windows import CalendarWindows, WindowKind, WindowSpecification
@@ -37,6 +39,7 @@ from tests.scenarios.inputs import (
     forgetting,
     joined,
     joined_eagerly,
+    of_inputs,
     paced,
     paired,
     shedding,
@@ -211,7 +214,9 @@ def following(random: Random) -> Scenario:
 def over_rows(random: Random) -> Scenario:
     """Draw windows that follow rows: their eviction, triggers, delimiters, partitions and conditions."""
     lifetimes: Lifetimes = random.choice(("points", "points", "retracted"))
-    query = Query(_row_windows(random), random.choice(list(OF_ROWS.values())), lifetimes=lifetimes, has_order=True)
+    windows, modules = _row_windows(random), random.choice(list(OF_ROWS.values()))
+    stamped = (TimestampPolicy.ALIGN, TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)
+    query = Query(windows, modules, timestamps=random.choice(stamped), lifetimes=lifetimes, has_order=True)
     if random.random() < 0.25:
         query = replace(query, progress=BY_KEY)
         return as_it_comes(random, query, punctuated_by_key(random, in_one_order(random, query, has_ties=True), WHOLE))
@@ -228,6 +233,7 @@ def _row_windows(random: Random) -> Any:
     windows: Any = random.choice(
         (
             last(size).trigger(when),
+            last(size).trigger(when).when_full(),
             batch(size, within=None if is_timed else within),
             batch(marker("m"), within=within),
             between(*bounds, within=within, closed_only=random.random() < 0.5, **flags),
@@ -237,13 +243,17 @@ def _row_windows(random: Random) -> Any:
         limits = {"age": random.choice((None, 3, 8)), "most": random.choice((None, 1, 2))}
         windows = windows.partition("p", most_rows=random.choice((None, 2, 5)), **limits)
     windows = windows.admit("a") if random.random() < 0.3 and not isinstance(windows, type(between("o"))) else windows
-    return windows.with_marks() if random.random() < 0.3 else windows
+    windows = windows.with_marks() if random.random() < 0.3 else windows
+    with suppress(WindowError):  # most are never empty
+        return windows.with_empty() if random.random() < 0.3 else windows
+    return windows
 
 
 _DRAWN: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
     *(on_grids, growing, on_calendars, of_sessions, of_snapshots, of_members, upgraded),
-    *(early, paced, by_key, corrected, adjusted, united, shedding, joined, joined_eagerly, paired, forgetting, hostile),
+    *(early, paced, by_key, corrected, adjusted, united, of_inputs, shedding, forgetting),
+    *(joined, joined_eagerly, paired, hostile),
 )
 FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {drawn.__name__: drawn for drawn in _DRAWN}
 """The ways to draw a scenario, by name."""

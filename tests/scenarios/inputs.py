@@ -27,6 +27,7 @@ from muntin.progress import Punctuated, bounded_delay, bounded_disorder, ordered
 from muntin.rows import last
 from muntin.testing import Script, shuffle, split
 from muntin.windows import CalendarWindows, HoppingWindows, WindowKind
+from muntin.windows.specification import Unwindowed
 from muntin_engine.core.lifetimes import (
     Align,
     Extend,
@@ -60,8 +61,11 @@ from tests.scenarios.streams import (
     punctuated_by_key,
     renumbered,
     stream_of,
+    told_apart,
     with_composite_keys,
 )
+from tests.several.modules import Answers, KeptMembers, Members, TimedMembers
+from tests.several.modules import Pairs as Products
 from tests.triggers.random_triggers import random_trigger
 
 EVERY: Final = WINDOWS | GROWING | TRAILING | RANKED | OWN | CALENDARS
@@ -172,6 +176,21 @@ def united(random: Random) -> Scenario:
     streams = _streams(random, query, number)
     own = tuple(random.choice(CHANGES[:8]) for _ in streams) if is_union else ()
     return as_it_comes(random, replace(query, sources=own), *streams)
+
+
+def of_inputs(random: Random) -> Scenario:
+    """Draw modules that read two streams of a union of three."""
+    if random.random() < 0.2:
+        query = Query(Unwindowed(), (Answers(),), lifetimes=random.choice(("points", "retracted")), has_order=True)
+    else:
+        window = random.choice((*WINDOWS.values(), hopping(23, 11, 30), tumbling(30)))
+        module = random.choice((Members(), TimedMembers(), KeptMembers(), Products()))
+        lifetimes: Lifetimes = random.choice(("points", "intervals", "named"))
+        emit = random.choice(list(EmitPolicy))
+        query = Query(window, (module,), emit=emit, lifetimes=lifetimes, is_filtered=random.random() < 0.2)
+    query = replace(query, sources=((),) * 3)
+    streams = [told_apart(in_one_order(random, query, has_ties=query.has_order), place, 3) for place in range(3)]
+    return as_it_comes(random, query, *streams)
 
 
 def shedding(random: Random) -> Scenario:

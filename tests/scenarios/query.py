@@ -40,10 +40,12 @@ from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.plan.planner import checked_plan
+from muntin_engine.plan.several_inputs import plan_several
 from tests.differential.lifetimes import length_said
 from tests.differential.remembered import remembered
 from tests.differential.schema_versions import columnar_schema_version, schema_version
-from tests.scenarios.columns import PAYLOAD, RESULT, columns_of, id_of, schema_of
+from tests.scenarios.columns import PAYLOAD, RESULT, STREAMS, columns_of, id_of, schema_of
+from tests.several.modules import both, is_of_both
 
 Lifetimes = Literal["points", "intervals", "named", "retracted", "samples"]
 """Points and intervals that nothing can refer to; events with ids, which are revised, and points with ids, which may be
@@ -130,6 +132,11 @@ class Query:
         return self.first if isinstance(self.first, RowWindows) else None
 
     @property
+    def reads_streams(self) -> bool:
+        """True if its modules read several streams of a union."""
+        return any(module.input_fields() for module in self.modules)
+
+    @property
     def is_windowed(self) -> bool:
         """True if it has windows."""
         return not isinstance(self.first, Unwindowed)
@@ -196,8 +203,8 @@ class Query:
             [
                 Computation(
                     module if follows else remembered(module),
-                    itemgetter("x") if self.rows else _same,
-                    _accepts(module, of_rows=self.rows is not None),
+                    itemgetter("x") if self.rows else both if self.reads_streams else _same,
+                    is_of_both if self.reads_streams else _accepts(module, of_rows=self.rows is not None),
                 )
                 for module in self.oracles or self.modules
             ],
@@ -299,8 +306,9 @@ class Query:
         """The columns that its modules, windows and triggers read."""
         order = ("order",) if self._order is not None else ()
         windows = self.rows.reads if self.rows else ()
+        inputs = ("stream", "left", "right") if self.reads_streams else ()
         trigger = self.emit.trigger.reads if isinstance(self.emit, EarlyEmission) else ()
-        return ("x", *order, *windows, *trigger)
+        return ("x", *order, *windows, *trigger, *inputs)
 
     def _lengths(self, payload: Any) -> dict[str, Any]:
         """Return the lengths that a row says, where lifetimes change by them."""
@@ -343,6 +351,13 @@ class Query:
 
     def _plan_module(self, place: int) -> ModulePlan:
         module, given = self.modules[place], describe(int | None, "x")
+        if self.reads_streams:
+            output, places = "" if module.is_operator else RESULT, self.payload.index
+            sources = {"left": STREAMS[:1], "right": STREAMS[1:2]}
+            columns = {name: [describe(int, name)] for name in sources}
+            return plan_several(
+                output, type(module), {}, sources, columns, places("stream"), lambda name, *_: places(name)
+            )
         bound = bind_inputs(type(module), [given])
         known = tuple(
             Field(part.name, given.type, part.is_nullable) if isinstance(part.type, Variable) else part

@@ -95,6 +95,8 @@ class Run:
         counts: The rows that were sent, accepted, late, shed and rejected, by these names, and other metrics.
         refused: The rows of side outputs, each with its stream and reason, as JSON.
         inserted: The rows that the last micro-batch inserted.
+        told: The changes of the output that the last micro-batch emitted, as rows of their table.
+        last: The metrics of the last micro-batch.
         promised: The output watermark of each bucket.
         cells: The state of each bucket.
     """
@@ -110,6 +112,8 @@ class Run:
         self._used: set[Hashable] = set()
         self.evicted: Counter[Row] = Counter()
         self.inserted: Counter[Row] = Counter()
+        self.told: list[dict[str, Any]] = []
+        self.last: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.refused: Counter[tuple[str, str, str]] = Counter()
         self.promised = dict.fromkeys(self._task.buckets, EARLIEST)
@@ -148,6 +152,7 @@ class Run:
             random.choice(tasks).append(row)
         sent = [row for some in tasks for out in self._distributed(some) for row in out.to_pylist()]
         self.inserted, changed = Counter(), set[tuple[Hashable, tuple[int, int]]]()
+        self.told, self.last = [], Counter()
         for bucket in random.sample(self._task.buckets, len(self._task.buckets)):
             rows_of_bucket = [row for row in sent if row["bucket"] == bucket]
             if random.random() < self._mishaps.crashes:
@@ -236,6 +241,7 @@ class Run:
             elif blob.stream == "results":
                 for given in from_blob(blob.data or b"").to_pylist():
                     row, kind = self._result(given), given.get("change") or "insert"
+                    self.told.append(given)
                     self._apply(given, row, kind, promised)
                     changed.add((row.key, row.window))
                     inserted[row] += kind == "insert"
@@ -244,6 +250,7 @@ class Run:
                 self.evicted.update(map(self._result, from_blob(blob.data or b"").to_pylist()))
             else:
                 self.counts[blob.stream] += blob.rows
+                self.last[blob.stream] += blob.rows
                 for told in from_blob(blob.data).to_pylist() if blob.data is not None else ():
                     self.refused[blob.stream, told["reason"], told["row"]] += 1
         self.inserted += inserted

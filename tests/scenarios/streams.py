@@ -157,6 +157,18 @@ def renumbered(stream: Script, place: int, count: int) -> Script:
     return Script(tuple(map(step_of, stream.steps)))
 
 
+def told_apart(stream: Script, place: int, count: int) -> Script:
+    """Return a stream whose ids and payloads are no other's of so many streams; of a payload the rest tells which."""
+
+    def step_of(step: Step) -> Step:
+        if not isinstance(step, KeyedChange):
+            return step
+        event = step.change.event
+        return replace(step, change=replace(step.change, event=replace(event, payload=event.payload * count + place)))
+
+    return renumbered(Script(tuple(map(step_of, stream.steps))), place, count)
+
+
 def hasty(random: Random, stream: Script) -> Script:
     """Return the insertions of a stream with punctuation that many of them ignore."""
     script, latest = Script(allow_illegal=True), -30

@@ -33,6 +33,16 @@ class Right(NamedTuple):
 Both: TypeAlias = Left | Right
 
 
+def is_of_both(payload: int | None) -> bool:
+    """Return whether a scenario's payload is of the left or of the right stream."""
+    return payload is not None and payload % 3 < 2
+
+
+def both(payload: int) -> Both:
+    """Return what a scenario's payload is to a module with two inputs."""
+    return Right(payload // 3) if payload % 3 else Left(payload // 3)
+
+
 def told(payload: Both) -> int:
     """Return a number that tells of which input a payload is: left ones are even, right ones are odd."""
     return 2 * payload.number + isinstance(payload, Right)

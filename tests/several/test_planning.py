@@ -12,10 +12,10 @@ import pytest
 from muntin import Aggregate, tumbling
 from muntin.errors import QueryError, TypeMismatchError
 from muntin.schemas import Field, describe
+from muntin.testing import Script
 from muntin_engine import ModuleCall, StreamColumns, from_stream, module
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.errors import Difference
-from muntin_engine.exchange.distribute import read_rows
 from muntin_engine.plan import ModulePlan
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity
@@ -24,8 +24,8 @@ from muntin_engine.state.differences import differences_between
 from muntin_stats import Left as Lefts
 from muntin_stats import MatchedShare
 from muntin_stats import Right as Rights
-from tests.differential.lifetimes import Row
-from tests.several.drive import batch, task
+from tests.scenarios.query import Query
+from tests.scenarios.stepping import final
 from tests.several.modules import KeptMembers, Left, Members, Right
 
 T = TypeVar("T")
@@ -38,6 +38,11 @@ def planned(
     """Return a module whose columns come one after the other, after the source."""
     places = {"left": 1, "right": 3}
     return plan_several("m", cls, {}, sources, given, 0, lambda name, number, _: places[name] + number)
+
+
+def of_union() -> Query:
+    """Return a query over three streams, of which a module reads two."""
+    return Query(tumbling(10), (Members(),), lifetimes="intervals", sources=((),) * 3)
 
 
 def number(name: str, annotation: Any = int) -> Field:
@@ -72,23 +77,23 @@ def test_a_checkpoint_knows_which_stream_is_which_input() -> None:
 
 
 def test_a_checkpoint_of_other_streams_is_told_with_both() -> None:
-    plan = task(Members(), tumbling(10), "general", has_ids=False).plan
+    plan = of_union().plan()
     (both,) = plan.modules
     left, right = both.inputs
-    other = replace(plan, modules=(replace(both, inputs=(replace(left, sources=("else",)), right)),))
+    other = replace(plan, modules=(replace(both, inputs=(replace(left, sources=("c",)), right)),))
     (found,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(other))
     assert found == Difference(
         "module",
-        "both.members 1.0.0, left west of west, right east of east.near and east.far",
-        "both.members 1.0.0, left west of else, right east of east.near and east.far",
+        "both.members 1.0.0, left left of a, right right of b",
+        "both.members 1.0.0, left left of c, right right of b",
     )
 
 
 def test_nulls_that_an_input_does_not_read_are_counted_in_rows_of_its_streams_alone() -> None:
-    given = task(Members(), tumbling(10), "general", has_ids=False).input
-    rows = [Row("insert", None, 1, None, None, number) for number in (1, None, None)]
-    for source, skipped in {"west": 2, "east.far": 2, "else": 0}.items():
-        assert read_rows(given, batch("a", source, rows, has_ids=False)).skipped == [skipped], source
+    nulls = Script().insert(1, 1, 2, None).insert(2, 1, 2, None)
+    for place, skipped in enumerate((2, 2, 0)):
+        streams = [nulls if place == of else Script() for of in range(3)]
+        assert final(of_union(), *streams).counts["skipped:result"] == skipped
 
 
 def test_a_type_variable_is_of_one_type_in_all_inputs() -> None:
@@ -199,8 +204,7 @@ def test_a_stream_and_its_columns_have_names() -> None:
 
 
 def test_explain_says_what_each_input_is() -> None:
-    told = dict(topics_of(task(Members(), tumbling(10), "general", has_ids=False).plan))
+    told = dict(topics_of(of_union().plan()))
     assert told["inputs"] == (
-        "left is west of west; right is east of east.near, east.far; "
-        "a window with events of one of them has a result as well"
+        "left is left of a; right is right of b; a window with events of one of them has a result as well"
     )

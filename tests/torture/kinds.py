@@ -30,10 +30,10 @@ KINDS: Final = (
     ),
     Kind(
         "several-inputs",
-        "Modules with several inputs, over random streams with revisions and restarts: after each batch by definition.",
+        "Modules that read several streams of a union, with revisions and restarts: after each batch as the reference.",
         Lane.PYTHON,
         1,
-        "tests.torture.several:several",
+        "tests.torture.scenarios:several",
     ),
     Kind(
         "one-pass",
