@@ -17,9 +17,9 @@ from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.entries import FormEntries
-from muntin_engine.evaluators.arrays.grid_store import grid_query
 from muntin_engine.evaluators.arrays.lifting import lift_rows
 from muntin_engine.evaluators.arrays.results import Closed, form_results
+from muntin_engine.evaluators.arrays.stores import grid_query
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.progress import ProgressTracker

@@ -23,7 +23,7 @@ from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.array_bucket import BatchOutcome
-from muntin_engine.evaluators.arrays.grid_store import GridStore
+from muntin_engine.evaluators.arrays.stores import GridStore
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.evaluators.batch import InputReport as Reported
 from muntin_engine.evaluators.joins.bucket import JoinBucket

@@ -17,10 +17,9 @@ from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.slice_grid import Grid, SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.entries import Entries
-from muntin_engine.evaluators.arrays.grid_store import GridStore, grid_query
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
-from muntin_engine.evaluators.arrays.state_lifting import lift_states
-from muntin_engine.evaluators.arrays.state_modules import StateModules
+from muntin_engine.evaluators.arrays.state_modules import StateModules, lift_states
+from muntin_engine.evaluators.arrays.stores import GridStore, grid_query
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.progress import ProgressTracker

@@ -35,7 +35,7 @@ from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.results import Closed, form_results
 from muntin_engine.evaluators.arrays.row_lifting import lift_each
-from muntin_engine.evaluators.arrays.session_store import session_query
+from muntin_engine.evaluators.arrays.stores import session_query
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.revised.store import revised_query
 from muntin_engine.exchange.bound_form import BoundForm

@@ -14,7 +14,7 @@ from muntin import ColumnarAggregate, Component
 from muntin.columnar import Sums
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.schemas import describe
-from muntin_engine.evaluators.arrays.failing import failing_window
+from muntin_engine.evaluators.arrays.results import failing_window
 from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
 from muntin_engine.evaluators.arrays.values import Exact
 from muntin_engine.exchange.bound_form import BoundForm, array_of

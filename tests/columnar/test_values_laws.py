@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 
 from muntin import Component, IncrementalAggregate
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.evaluators.arrays.row_values import RowValues
-from muntin_engine.evaluators.arrays.state_module import StateModule
-from muntin_engine.evaluators.arrays.states import States
+from muntin_engine.evaluators.arrays.rows import RowValues
+from muntin_engine.evaluators.arrays.states import StateModule, States
 from muntin_engine.evaluators.arrays.values import ComponentValues, from_arrow, from_plain
 
 

@@ -62,7 +62,7 @@ def test_what_micro_batches_need_is_loaded_before_workers_are_forked_and_not_whi
         "import sys; from muntin_engine.evaluators.registry import EVALUATORS as all; print('numpy' in sys.modules)"
     )
     needed = (
-        "arrays.grid_store",
+        "arrays.stores",
         "arrays.state_windows",
         "general.bucket",
         "ordered.run",

@@ -58,7 +58,7 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.arrays.evaluator",
     "muntin_engine.evaluators.evaluator",
     "muntin_engine.evaluators.general.evaluator",
-    "muntin_engine.evaluators.arrays.bucket_blob",
+    "muntin_engine.evaluators.batch",
     "muntin_engine.evaluators.arrays.contract",
     "muntin_engine.evaluators.joins.evaluator",
     "muntin_engine.evaluators.keyed.keyed_evaluator",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
@@ -32,6 +32,18 @@ class InputReport:
     key_watermarks: Sequence[tuple[Key, int]] = ()
     patterns: Sequence[Told] = ()
     oldest: int = INFINITY
+
+
+class BucketBlob(NamedTuple):
+    """The partial states for one bucket.
+
+    Attributes:
+        bucket: Its number.
+        blob: They, as bytes.
+    """
+
+    bucket: int
+    blob: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
-from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.plan.choice import ArrayPlan
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan

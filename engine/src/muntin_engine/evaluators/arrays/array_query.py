@@ -13,17 +13,15 @@ from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import Grid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
-from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
-from muntin_engine.evaluators.arrays.grid_store import grid_query
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows, python_values
 from muntin_engine.evaluators.arrays.result_tables import form_table
 from muntin_engine.evaluators.arrays.row_entries import RowEntries
 from muntin_engine.evaluators.arrays.row_lifting import lift_each
-from muntin_engine.evaluators.arrays.session_store import session_query
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
-from muntin_engine.evaluators.arrays.state_lifting import lift_states
-from muntin_engine.evaluators.arrays.state_modules import StateModules
+from muntin_engine.evaluators.arrays.state_modules import StateModules, lift_states
+from muntin_engine.evaluators.arrays.stores import grid_query, session_query
+from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.revised.store import ResultsOf, revised_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.task_payload import TaskPayload

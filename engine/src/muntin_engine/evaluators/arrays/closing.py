@@ -24,10 +24,10 @@ from muntin_engine.evaluators.arrays.coding import (
     first_places,
     number,
     product,
+    reduce_codes,
     stable_order,
 )
-from muntin_engine.evaluators.arrays.reducing import reduce_codes
-from muntin_engine.evaluators.arrays.row_lists import RowLists
+from muntin_engine.evaluators.arrays.rows import RowLists
 from muntin_engine.evaluators.arrays.scans import cover, scan_windows
 from muntin_engine.evaluators.arrays.stretch_table import Groups, StretchTable
 from muntin_engine.evaluators.arrays.values import Collected

@@ -11,12 +11,11 @@ import pyarrow as pa
 from muntin import INFINITY, Component
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.coding import distinct
-from muntin_engine.evaluators.arrays.held_partials import HeldPartials
+from muntin_engine.evaluators.arrays.held import HeldPartials
 from muntin_engine.evaluators.arrays.key_table import KeyTable
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import Groups, Part, StretchTable, alike, concat, parts_of
-from muntin_engine.evaluators.arrays.upgrading import from_old_blob
-from muntin_engine.evaluators.arrays.wire import from_blob, to_blob
+from muntin_engine.evaluators.arrays.wire import from_blob, from_old_blob, to_blob
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.log import Entry, StoredEntry
 

@@ -9,8 +9,8 @@ from muntin import Merge
 from muntin.modules import SupportsDeduct
 from muntin.windows.regular import GrowingSteps
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.contract import can_be_subtracted, choose
+from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.choice import Admission, ArrayPlan, Geometry, Held
 from muntin_engine.plan.module_plan import ModulePlan

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY, Event, TimestampPolicy, Window
+from muntin.columnar.payloads import part_of
 from muntin.columnar.results import python_values
+from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
 from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
 from muntin_engine.evaluators.arrays.array_query import ArrayWork
-from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
-from muntin_engine.evaluators.arrays.column_arrays import column_of
 from muntin_engine.evaluators.arrays.lifting import Rows
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
 from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
-from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.batch import BucketBlob, InputReport
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.exchange.shuffle import to_blob
@@ -35,6 +35,56 @@ from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
+
+_SCALARS: Final[Mapping[ScalarKind, pa.DataType]] = {
+    ScalarKind.BOOLEAN: pa.bool_(),
+    ScalarKind.INTEGER: pa.int64(),
+    ScalarKind.FLOAT: pa.float64(),
+    ScalarKind.STRING: pa.string(),
+    ScalarKind.BINARY: pa.binary(),
+    ScalarKind.DECIMAL: pa.decimal128(38, 18),
+    ScalarKind.DATE: pa.date32(),
+    ScalarKind.TIMESTAMP: pa.timestamp("us", "UTC"),
+    ScalarKind.INTERVAL: pa.duration("us"),
+    ScalarKind.INSTANT: pa.int64(),
+}
+
+
+def column_of(field: Field, payloads: Sequence[object]) -> pa.Array:
+    """Return payloads of a type without type variables as a column.
+
+    Example:
+        >>> from muntin.schemas import describe
+        >>> column_of(describe(tuple[int, float | None]), [(1, 2.5), (2, None)]).to_pylist()
+        [{'_1': 1, '_2': 2.5}, {'_1': 2, '_2': None}]
+    """
+    return pa.array([_plain(field.type, payload) for payload in payloads], _type_of(field.type))
+
+
+def _type_of(kind: DataType) -> pa.DataType:
+    if isinstance(kind, Scalar):
+        return _SCALARS[kind.kind]
+    if isinstance(kind, ListOf):
+        return pa.list_(_type_of(kind.element.type))
+    if isinstance(kind, MapOf):
+        return pa.map_(_type_of(kind.key.type), _type_of(kind.value.type))
+    if isinstance(kind, Struct):
+        return pa.struct([pa.field(part.name, _type_of(part.type)) for part in kind.fields])
+    raise TypeError(f"{kind} has no column type")
+
+
+def _plain(kind: DataType, value: Any) -> Any:
+    """Return a value as Arrow takes it: records as dicts, maps as pairs."""
+    if value is None or isinstance(kind, Scalar):
+        return value
+    if isinstance(kind, ListOf):
+        return [_plain(kind.element.type, part) for part in value]
+    if isinstance(kind, MapOf):
+        return [(_plain(kind.key.type, key), _plain(kind.value.type, part)) for key, part in value.items()]
+    if isinstance(kind, Struct):
+        parts = enumerate(kind.fields)
+        return {part.name: _plain(part.type, part_of(value, part.name, place)) for place, part in parts}
+    raise TypeError(f"{kind} has no column type")
 
 
 class ResultRow(NamedTuple):

@@ -15,13 +15,13 @@ from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import Grid, RangeGrid
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.coding import Codes, compress, encode, first_places, number, product
-from muntin_engine.evaluators.arrays.failing import failing_row
-from muntin_engine.evaluators.arrays.row_lists import RowLists
+from muntin_engine.evaluators.arrays.results import failing_row
+from muntin_engine.evaluators.arrays.rows import RowLists
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import COUNTED, ComponentValues, Dense, Values, lifted
 from muntin_engine.evaluators.arrays.wire import to_blob
+from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 from muntin_engine.exchange.counting import numbers_at
 from muntin_engine.exchange.spreading import buckets_of

@@ -16,8 +16,7 @@ from muntin.errors import ModuleFailedError
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, spell
 from muntin_engine.core.changes import Key, OutputKind
 from muntin_engine.evaluators.arrays.coding import expanded
-from muntin_engine.evaluators.arrays.failing import failing_window
-from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
+from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, failing_window, form_results
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, StretchTable
 from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload

@@ -16,10 +16,10 @@ from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.evaluators.arrays.coding import expanded
+from muntin_engine.evaluators.arrays.edges import by_key_and_start
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
-from muntin_engine.evaluators.arrays.fusing import by_key_and_start
 from muntin_engine.evaluators.arrays.lifting import NO_KEYS, python_values
-from muntin_engine.evaluators.arrays.row_lists import RowLists
+from muntin_engine.evaluators.arrays.rows import RowLists
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, StretchTable
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event

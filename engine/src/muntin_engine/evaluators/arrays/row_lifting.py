@@ -14,13 +14,13 @@ import pyarrow as pa
 from muntin import INFINITY, Window
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key
-from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
 from muntin_engine.evaluators.arrays.coding import distinct, encode, stable_order
 from muntin_engine.evaluators.arrays.lifting import Rows, key_rows, lift_form, row_lists
-from muntin_engine.evaluators.arrays.row_values import RowValues
+from muntin_engine.evaluators.arrays.rows import RowValues
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values
 from muntin_engine.evaluators.arrays.wire import to_blob
+from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 
 

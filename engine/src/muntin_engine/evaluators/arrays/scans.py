@@ -17,7 +17,7 @@ import numpy as np
 from muntin import Component, Merge
 from muntin.columnar import identities, merge, merger
 from muntin.columnar.arrays import Array, IntArray
-from muntin_engine.evaluators.arrays.reducing import reduce_codes
+from muntin_engine.evaluators.arrays.coding import reduce_codes
 
 _NARROW: Final = 600
 """Tables with fewer cells per slice are scanned cell by cell in one call; wider ones slice by slice, in a call each."""

@@ -14,7 +14,7 @@ from muntin.columnar.arrays import IntArray
 from muntin_engine.core.slice_grid import Grid, SliceGrid
 from muntin_engine.evaluators.arrays.coding import distinct, expanded
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries
-from muntin_engine.evaluators.arrays.held_partials import HeldPartials, in_ticks
+from muntin_engine.evaluators.arrays.held import HeldPartials, in_ticks
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.state_modules import At, StateModules, located, whereabouts
 from muntin_engine.evaluators.arrays.state_windows import StateWindows

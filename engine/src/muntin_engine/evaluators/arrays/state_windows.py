@@ -11,13 +11,120 @@ from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.arrays.fusing import by_key_and_start
-from muntin_engine.evaluators.arrays.held_partials import in_windows
+from muntin_engine.evaluators.arrays.edges import by_key_and_start
+from muntin_engine.evaluators.arrays.held import in_windows
 from muntin_engine.evaluators.arrays.key_table import KeyTable
-from muntin_engine.evaluators.arrays.sliding import TwoStacks, slide
-from muntin_engine.evaluators.arrays.state_module import State, StateModule
 from muntin_engine.evaluators.arrays.state_modules import StateModules, located, whereabouts
+from muntin_engine.evaluators.arrays.states import State, StateModule
 from muntin_engine.evaluators.arrays.stretch_table import STATE, Part, StretchTable
+
+
+def slide(module: StateModule, *, grows: bool = False) -> TwoStacks:
+    """Return the cheapest way for a module, given whether all states leave together."""
+    if grows:
+        return Growing(module)
+    return Deducting(module) if module.can_deduct else TwoStacks(module)
+
+
+class TwoStacks:
+    """The merged state of a queue of states, for modules that can only combine.
+
+    The older states are on a stack where each is merged with all after it, the newer ones on another with one merged
+    state of all. A window is one of either. When the older ones are used up, the newer ones are turned over. (Source:
+    two-stacks in K. Tangwongsan, M. Hirzel, S. Schneider: Low-latency sliding-window aggregation in worst-case constant
+    time, DEBS 2017.)
+
+    Cost: five calls of `combine` and two of `create_state` for each state that comes and goes, amortised, if it is
+    asked for the merged state each time; whatever the number of states.
+    """
+
+    def __init__(self, module: StateModule) -> None:
+        """Hold nothing."""
+        self._module = module
+        self._older: list[State] = []
+        self._newer: list[State] = []
+        self._sum: State = None
+
+    def push(self, state: State) -> None:
+        """Append a state. It must stay as it is."""
+        newer = self._newer
+        if not newer:
+            self._sum = state
+        elif len(newer) == 1:
+            self._sum = self._module.merged(self._sum, state)
+        else:
+            self._sum = self._module.combine(self._sum, state)
+        newer.append(state)
+
+    def pop(self, count: int) -> None:
+        """Remove the oldest states."""
+        if count <= len(self._older):
+            del self._older[len(self._older) - count :]
+            return
+        states, older = self._newer[count - len(self._older) :], list[State]()
+        for state in reversed(states):
+            older.append(self._module.merged(state, older[-1]) if older else state)
+        self._older, self._newer, self._sum = older, [], None
+
+    def state(self) -> State:
+        """Return the merged state of those that are in, at least one. It is not the caller's to change."""
+        if not self._newer:
+            return self._older[-1]
+        return self._module.merged(self._older[-1], self._sum) if self._older else self._sum
+
+
+class Deducting(TwoStacks):
+    """The same for modules that can undo a merge: what leaves is deducted, what comes is combined.
+
+    The merged state is made anew from its parts once as many were deducted as are left. So an empty queue leaves
+    nothing behind, whatever `deduct` does to the last one; a queue that mostly leaves at once is not deducted
+    piece by piece; and the rounding of a deduction that is not exact is gone after a window's length.
+
+    Parts never change while they are in: a row of a slice of which a window has closed is late.
+
+    Cost: one `deduct` and two of `combine` for each state that comes and goes, amortised.
+    """
+
+    _deducted = 0
+
+    def pop(self, count: int) -> None:
+        """Remove the oldest states."""
+        leaving, left = self._newer[:count], self._newer[count:]
+        self._deducted += count
+        if self._deducted < len(left):
+            for state in leaving:
+                self._sum = self._module.deduct(self._sum, state)
+            self._newer = left
+            return
+        self._newer, self._sum, self._deducted = [], None, 0
+        for state in left:
+            self.push(state)
+
+
+class Growing(TwoStacks):
+    """The same where all that is in leaves together: one merged state is enough.
+
+    Cost: two of `combine` and one of `create_state` for the second state that comes, one of `combine` for each more.
+    """
+
+    _count = 0
+
+    def push(self, state: State) -> None:
+        """Append a state. It must stay as it is."""
+        self._count += 1
+        if self._count == 1:
+            self._sum = state
+        else:
+            self._sum = (self._module.merged if self._count == 2 else self._module.combine)(self._sum, state)
+
+    def pop(self, count: int) -> None:
+        """Remove all states."""
+        assert count == self._count, f"{count} of {self._count} leave"
+        self._sum, self._count = None, 0
+
+    def state(self) -> State:
+        """Return the merged state of those that are in, at least one. It is not the caller's to change."""
+        return self._sum
 
 
 class WindowRuns(NamedTuple):

@@ -1,18 +1,214 @@
-"""Python states as values of a batch."""
+"""Python states as values of a batch, and the module that keeps them, called for many keys at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from muntin import Module, Window
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.calls import RUNNING
+from muntin.errors import ModuleDefinitionError, ModuleFailedError
+from muntin.modules import SupportsCombine, SupportsDeduct
+from muntin.safe_text import safe_cause
+from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
+from muntin_engine.core.changes import Key
+from muntin_engine.core.evaluator_query import Binding
+from muntin_engine.core.skipping import SKIPPED, payloads_of
 from muntin_engine.evaluators.arrays.coding import first_places
-from muntin_engine.evaluators.arrays.state_module import ModuleCallError, State, StateModule
+
+State: TypeAlias = Any
+"""A module's own state."""
+
+_ABSENT: Final = object()
+
+
+class ModuleCallError(Exception):
+    """A module raised an exception, which is the cause of this one. It never leaves evaluation on arrays.
+
+    Attributes:
+        place: Which group, of those that the method was called for.
+    """
+
+    def __init__(self, module: Module, method: str, place: int = 0) -> None:
+        super().__init__(method)
+        self.place = place
+        self._module = module
+        self._method = method
+
+    def located(self, key: Key, window: Window) -> ModuleFailedError:
+        """Return the error that tells the query writer where the module failed."""
+        cause = self.__cause__ or self
+        found = ModuleFailedError(self._module.name, self._module.version, key, window, self._method, cause)
+        found.__cause__ = cause
+        return found
+
+
+class StateModule:
+    """An incremental module with `combine`, as evaluation on arrays calls it.
+
+    States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
+    second stays as it is. Methods for many keys measure themselves; who calls the others many times in a row measures
+    that.
+
+    Attributes:
+        module: The module.
+        can_deduct: True if a merge can be undone.
+        meter: Measures its calls.
+    """
+
+    def __init__(self, binding: Binding) -> None:
+        module: Any = binding.module
+        if not (module.is_incremental and isinstance(module, SupportsCombine)):
+            raise ModuleDefinitionError(
+                f"{module.name} {module.version} does not define combine\n"
+                "  its states cannot be merged over slices: use another evaluator, or define combine(state, other)"
+            )
+        self.module: Any = module
+        self._called = binding.called
+        self._is_choosy = self._called is not module
+        self._is_operator = binding.module.is_operator
+        self.can_deduct = isinstance(module, SupportsDeduct)
+        self.meter = binding.meter
+        self.label = f"{binding.module.name} {binding.module.version}"
+        self._select = binding.select
+
+    def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
+        """Return the payloads of rows that are given as columns of all inputs of the query; `SKIPPED` among them."""
+        return payloads_of(self._select, columns, count)
+
+    def create_state(self) -> State:
+        """Return a state of nothing."""
+        try:
+            return self._called.create_state()
+        except BaseException as error:
+            raise ModuleCallError(self.module, "create_state") from safe_cause(error)
+
+    def create_states(self, count: int) -> list[State]:
+        """Return states of nothing."""
+        states: list[State] = []
+        create = self._called.create_state
+        started = self.meter.now()
+        try:
+            for _ in range(count):
+                states.append(create())
+        except BaseException as error:
+            raise ModuleCallError(self.module, "create_state", len(states)) from safe_cause(error)
+        self.meter.since(started)
+        return states
+
+    def add_groups(self, states: Iterable[State], payloads: list[object], bounds: Sequence[int]) -> list[State]:
+        """Return states with the payloads between two bounds each: one call for each state."""
+        after: list[State] = []
+        add, is_choosy = self._called.add_events, self._is_choosy
+        started = self.meter.now()
+        try:
+            for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
+                some = payloads[start:stop]
+                after.append(add(state, [one for one in some if one is not SKIPPED] if is_choosy else some))
+        except BaseException as error:
+            raise ModuleCallError(self.module, "add_events", len(after)) from safe_cause(error)
+        self.meter.since(started)
+        return after
+
+    def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
+        """Merge each of the others into the state of its key; where there is none, it becomes that."""
+        combine, find = self._called.combine, states.get
+        place = 0
+        started = self.meter.now()
+        try:
+            for place, (name, other) in enumerate(zip(names, others, strict=True)):  # noqa: B007  # used on failure
+                mine = find(name, _ABSENT)
+                states[name] = other if mine is _ABSENT else combine(mine, other)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "combine", place) from safe_cause(error)
+        self.meter.since(started)
+
+    def upgrade(self, states: Sequence[State], version: str) -> list[State]:
+        """Return today's states of those that an older version of the module wrote."""
+        after: list[State] = []
+        upgrade = self._called.upgrade_state
+        started = self.meter.now()
+        try:
+            for state in states:
+                after.append(upgrade(state, version))
+        except BaseException as error:
+            raise ModuleCallError(self.module, "upgrade_state", len(after)) from safe_cause(error)
+        self.meter.since(started)
+        return after
+
+    def combine(self, state: State, other: State) -> State:
+        """Return the state of both."""
+        try:
+            return self._called.combine(state, other)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "combine") from safe_cause(error)
+
+    def merged(self, first: State, second: State) -> State:
+        """Return the state of both as one of its own: neither is changed, now or later."""
+        combine = self._called.combine
+        fresh = self.create_state()
+        try:
+            return combine(combine(fresh, first), second)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "combine") from safe_cause(error)
+
+    def deduct(self, state: State, other: State) -> State:
+        """Return a state without another that was merged into it."""
+        try:
+            return self._called.deduct(state, other)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "deduct") from safe_cause(error)
+
+    def result(self, state: State) -> Any:
+        """Return the result of a state, which stays as it is; of an operator, its rows."""
+        try:
+            result = self._called.compute_result(state)
+            return list(result) if self._is_operator else result
+        except BaseException as error:
+            raise ModuleCallError(self.module, "compute_result") from safe_cause(error)
+
+    def results(self, states: Iterable[State]) -> list[Any]:
+        """Return the result of each state, or its rows; the states stay as they are."""
+        results: list[Any] = []
+        compute, is_operator = self._called.compute_result, self._is_operator
+        started = self.meter.now()
+        try:
+            for state in states:
+                result = compute(state)
+                results.append(list(result) if is_operator else result)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "compute_result", len(results)) from safe_cause(error)
+        self.meter.since(started)
+        return results
+
+
+def _known(function: Callable[..., Any], method: str, filled: str = "") -> None:
+    """Have the watchdog know a function that calls a method, for each group in turn if it fills a list of results."""
+
+    def describe(local: Locals) -> Call:
+        found = local.get(filled, 0)
+        module = local["self"]
+        return Call(module.label, method, place=found if isinstance(found, int) else len(found), meter=module.meter)
+
+    describe_calls(function, describe)
+
+
+_known(StateModule.create_state, "create_state")
+_known(StateModule.create_states, "create_state", "states")
+_known(StateModule.add_groups, "add_events", "after")
+_known(StateModule.combine_into, "combine", "place")
+_known(StateModule.upgrade, "upgrade_state", "after")
+_known(StateModule.combine, "combine")
+_known(StateModule.merged, "combine")
+_known(StateModule.deduct, "deduct")
+_known(StateModule.result, "compute_result")
+_known(StateModule.results, "compute_result", "results")
+
 
 Objects: TypeAlias = npt.NDArray[np.object_]
 """n states of one module."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from muntin import INFINITY, Component
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.evaluators.arrays.coding import compress, first_places, number, product
-from muntin_engine.evaluators.arrays.reducing import reduce_codes
+from muntin_engine.evaluators.arrays.coding import compress, first_places, number, product, reduce_codes
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 

@@ -16,9 +16,8 @@ from muntin import Component, Merge
 from muntin.columnar import Ragged, Sums
 from muntin.columnar.arrays import Array, FloatArray, IntArray
 from muntin.columnar.single import component_array, plain_values
-from muntin_engine.evaluators.arrays.coding import members_of, stable_order
+from muntin_engine.evaluators.arrays.coding import members_of, reduce_codes, stable_order
 from muntin_engine.evaluators.arrays.contract import can_be_subtracted
-from muntin_engine.evaluators.arrays.reducing import reduce_codes
 
 COUNTED: Final = Component.count()
 

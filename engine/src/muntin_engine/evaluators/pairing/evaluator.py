@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from muntin import EmitPolicy, JoinKind, LatePolicy
-from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
+from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan

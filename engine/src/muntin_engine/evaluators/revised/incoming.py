@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.core.changes import InputChange
-from muntin_engine.evaluators.arrays.bucket_blob import BucketBlob
-from muntin_engine.evaluators.revised.events import LiveEvents
-from muntin_engine.evaluators.revised.identities import HashArray, are_same, hashes_of, ids_of
+from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.evaluators.revised.events import HashArray, LiveEvents, are_same, hashes_of, ids_of
 from muntin_engine.exchange.intake import changes_of
 from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.exchange.spreading import by_bucket

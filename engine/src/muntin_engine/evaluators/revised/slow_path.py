@@ -19,8 +19,7 @@ from muntin_engine.evaluators.keyed.admission import Admission
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
-from muntin_engine.evaluators.revised.events import LiveEvents
-from muntin_engine.evaluators.revised.identities import HashArray, hashes_of
+from muntin_engine.evaluators.revised.events import HashArray, LiveEvents, hashes_of
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.intake import tuples_of
 from muntin_engine.state.codec import Codec

@@ -22,7 +22,7 @@ from muntin_engine.evaluators.arrays.lifting import NO_KEYS, Rows, key_rows
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed
 from muntin_engine.evaluators.arrays.row_lifting import row_parts
-from muntin_engine.evaluators.arrays.row_values import RowValues
+from muntin_engine.evaluators.arrays.rows import RowValues
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, StretchTable, concat
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense
 from muntin_engine.evaluators.keyed.admission import Filter

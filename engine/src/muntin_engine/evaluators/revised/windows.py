@@ -16,10 +16,9 @@ from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import RangeGrid
-from muntin_engine.evaluators.arrays.held_events import opened_since
-from muntin_engine.evaluators.arrays.held_partials import HeldPartials
+from muntin_engine.evaluators.arrays.edges import snapshots_of
+from muntin_engine.evaluators.arrays.held import HeldPartials, opened_since
 from muntin_engine.evaluators.arrays.lifting import ranges_of
-from muntin_engine.evaluators.arrays.snapshots import snapshots_of
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, ends_before, merge_alike
 from muntin_engine.evaluators.revised.events import LiveEvents
 

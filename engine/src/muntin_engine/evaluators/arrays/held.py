@@ -1,17 +1,20 @@
-"""The partial states of a bucket, in the pieces in which batches brought them."""
+"""The stretches of a bucket, in the pieces in which batches brought them: of a grid, of sessions, of snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.slice_grid import Grid, SliceGrid
 from muntin_engine.core.window_grid import NEVER, TickGrid
 from muntin_engine.evaluators.arrays.closing import close_windows
-from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat, merge_alike
+from muntin_engine.evaluators.arrays.edges import sessions_of, snapshots_of
+from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat, ends_before, merge_alike
 from muntin_engine.exchange.counting import ticks_of
 
 _MOST_PIECES: Final = 8
@@ -155,3 +158,140 @@ def _alive(piece: StretchTable, first_live: int) -> StretchTable:
         return piece.alive(first_live)
     alive = _between(piece, first_live, NEVER + 1)
     return alive.take(np.arange(len(alive))) if 2 * len(alive) < len(piece) else alive
+
+
+class HeldSessions:
+    """The partial states of a bucket, fused into one per session when they are next looked at.
+
+    Cost: a sort of all sessions for each batch that brings any.
+    """
+
+    def __init__(self, fuse: Callable[[Sequence[StretchTable]], StretchTable]) -> None:
+        """Hold nothing.
+
+        Args:
+            fuse: Returns one partial state per session; those of the first pieces may be changed.
+        """
+        self._fuse = fuse
+        self._pieces: list[StretchTable] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._pieces))
+
+    @property
+    def first_start(self) -> int:
+        """The least start of a session; `INFINITY` if there is none."""
+        return min((int(piece.low.min()) for piece in self._pieces), default=INFINITY)
+
+    def keys(self) -> IntArray:
+        """Return the codes of all keys, ascending."""
+        codes = [piece.keys for piece in self._pieces]
+        return np.unique(np.concatenate(codes)) if codes else np.empty(0, np.int64)
+
+    def renumber(self, places: IntArray) -> None:
+        """Give each key its new code."""
+        self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
+
+    def add(self, piece: StretchTable) -> None:
+        """Add what a batch brought."""
+        self._pieces.append(piece)
+
+    def ended(self, first: int, last: int) -> StretchTable | None:
+        """Return the sessions that end at the watermark `first` or later, and before the watermark `last`."""
+        whole = self.whole()
+        if whole is None:
+            return None
+        return whole.where(ends_before(whole.high, last) & ~ends_before(whole.high, first))
+
+    def forget(self, first_live: int) -> None:
+        """Drop the sessions that end before a watermark."""
+        whole = self.whole()
+        if whole is not None:
+            alive = whole.alive(first_live)
+            self._pieces = [alive] if len(alive) else []
+
+    def hold(self, piece: StretchTable) -> BoolArray:
+        """Return for each partial state whether it is part of a session that is held."""
+        whole = self.whole()
+        if whole is None:
+            return np.zeros(len(piece), np.bool_)
+        bare = [replace(some, weight=some.low, parts={}) for some in (whole, piece)]
+        codes = sessions_of(concat(bare)).codes
+        is_held = np.zeros(len(codes), np.bool_)
+        is_held[codes[: len(whole)]] = True
+        return is_held[codes[len(whole) :]]
+
+    def whole(self) -> StretchTable | None:
+        """Return all sessions; None if there is none."""
+        if len(self._pieces) > 1:
+            self._pieces = [self._fuse(self._pieces)]
+        return self._pieces[0] if self._pieces else None
+
+
+class HeldEvents(HeldSessions):
+    """The events that do not end before the watermark; each is a partial state.
+
+    Those that began before it are cut: they begin at the last edge of their key before the watermark, where its first
+    open snapshot starts. So an event that ended there need not be held.
+
+    Cost: a few passes over the live events for each batch, and a sort of the edges that the watermark passes.
+    """
+
+    def __init__(self) -> None:
+        """Hold nothing."""
+        super().__init__(concat)
+        self._cut_at: int | None = None
+
+    def ended(self, first: int, last: int) -> StretchTable | None:
+        """Return the snapshots that end at the watermark `first` or later, and before the watermark `last`."""
+        whole = self.whole()
+        return None if whole is None or first == last else snapshots_of(whole, first, last)
+
+    def forget(self, first_live: int) -> None:
+        """Drop the events that end before a watermark, and cut those that begin before it."""
+        whole = self.whole()
+        if whole is not None:
+            alive = _cut(whole, first_live)
+            self._pieces = [alive] if len(alive) else []
+        self._cut_at = first_live
+
+    def hold(self, piece: StretchTable) -> BoolArray:
+        """Return for each event, as it came, whether it is held, or ended where an open snapshot starts."""
+        whole, cut_at = self.whole(), self._cut_at
+        assert cut_at is not None, "a store that is read forgets what has ended"
+        if whole is None:
+            return np.zeros(len(piece), np.bool_)
+        opened = np.full(int(max(whole.keys.max(), piece.keys.max(initial=0))) + 1, INFINITY)
+        is_begun = ends_before(whole.low, cut_at)
+        opened[whole.keys[is_begun]] = whole.low[is_begun]
+        ends = piece.high
+        is_held: BoolArray = (ends >= cut_at) | (ends == opened[piece.keys])
+        return is_held
+
+
+def _cut(events: StretchTable, watermark: int) -> StretchTable:
+    """Return the events that do not end before a watermark; those that begin before it do so at their key's last edge.
+
+    It makes no difference whether they were cut before, at an earlier watermark or at the same one.
+    """
+    is_over = ends_before(events.high, watermark)
+    cut = replace(events, low=opened_since(events, watermark))
+    return cut.take(np.flatnonzero(~is_over)) if is_over.any() else cut
+
+
+def opened_since(events: StretchTable, watermark: int) -> IntArray:
+    """Return the starts of events; of those that begin before a watermark, the last edge of their key before it.
+
+    Args:
+        events: All events that begin or end at such an edge.
+        watermark: The watermark.
+    """
+    starts, ends = events.low, events.high
+    is_begun, is_over = ends_before(starts, watermark), ends_before(ends, watermark)
+    if not is_begun.any():
+        return starts
+    last_edges = np.full(int(events.keys.max()) + 1, EARLIEST)
+    np.maximum.at(last_edges, events.keys[is_begun], starts[is_begun])
+    np.maximum.at(last_edges, events.keys[is_over], ends[is_over])
+    since: IntArray = np.where(is_begun, last_edges[events.keys], starts)
+    return since
