@@ -91,6 +91,7 @@ class Feed:
         clock: int | None = None,
         signals: Iterable[str] = (),
         of_keys: Mapping[Any, int] | None = None,
+        tasks: int = 1,
     ) -> Result:
         """Run a micro-batch.
 
@@ -100,6 +101,7 @@ class Feed:
             clock: A reading of the clock.
             signals: The signals that are given.
             of_keys: The watermarks of single keys.
+            tasks: How many map tasks have the rows.
         """
         given = [*rows]
         given += [mark(watermark, 0)] if watermark is not None else []
@@ -107,7 +109,8 @@ class Feed:
         given += [mark(0, None) | {"change": "signal", "signal": name} for name in signals]
         for key, time in (of_keys or {}).items():
             given.append({**mark(min(time, INFINITY - 1), None), "change": "punctuate_key", "key": key})
-        sent = [one for batch in distribute(self.task, [self.query.projected(given)]) for one in batch.to_pylist()]
+        parts = [self.query.projected(given[first::tasks]) for first in range(tasks)]
+        sent = [one for part in parts for batch in distribute(self.task, [part]) for one in batch.to_pylist()]
         result = Result()
         for blob in run_bucket(self.task, 0, self.cells, collect(sent, 1)):
             if blob.data is None:

@@ -1,300 +1,294 @@
-"""Taking in the rows of a batch: what is admitted, what waits, and what is refused with which reason."""
+"""Which rows are admitted, adjusted, shed or refused, and what is said of them; the well-known cases of Flink and Beam.
+
+Each case is a query and its micro-batches: the rows and the watermark, and what comes of them. An expected text that
+begins with `+` or `-` is a change of the output; others begin a message of a row that is refused.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, permutations
+from random import Random
+from typing import Any, Final
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, Axis, Lateness, LatePolicy, tumbling
-from muntin_engine.core.changes import InputChange
-from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.keyed.admission import Admission
-from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.state.codec import Codec
-from tests.core.build import Taken, query, revision, row
+from muntin import (
+    INFINITY,
+    EmitPolicy,
+    Lateness,
+    LatePolicy,
+    correct,
+    early,
+    hopping,
+    session,
+    tumbling,
+)
+from muntin.triggers import each, past_part
+from muntin_engine.errors import StateError
+from tests.core.feed import Feed, Total, at, query, revision, row
+from tests.scenarios.inputs import BY_KEY
+from tests.scenarios.query import Query
+from tests.triggers.meaning import GiveUp
 
-ADJUSTING = query(tumbling(10), late=Lateness(LatePolicy.ADJUST))
-WITHOUT_IDS = query(tumbling(10), has_ids=False)
+ADJUSTED = query(late=Lateness(LatePolicy.ADJUST))
+CORRECTED = query(tumbling(10), Total(), emit=EmitPolicy.SPECULATIVE, late=correct(5), lifetimes="points")
+POINTS = query(tumbling(10), Total(), lifetimes="points")
+SAMPLES = query(lifetimes="samples")
+LATE, UNKNOWN, DUPLICATE = "event time", "no event", "a sample at 2 was taken already"
+
+CASES: Final[dict[str, tuple[Query, list[tuple[list[Any], int | None, list[str]]]]]] = {
+    "a lifetime without a tick": (
+        query(),
+        [
+            ([row(1, 5, 5), row(1, 5, 4), row(1, 5, 9)], None, ["its end does not lie after its start"] * 2),
+            ([revision(1, 5, 9, 4)], None, ["event 1 starts at 5 and cannot end at 4"]),
+        ],
+    ),
+    "an end that is moved, and the start as an end": (
+        query(),
+        [
+            ([row(1, 0), row(2, 0, 20)], None, []),
+            ([revision(1, 0, INFINITY, 5), revision(2, 0, 20, 0)], None, []),
+            ([], 20, ["+[0,10) (0,)"]),
+        ],
+    ),
+    "what changes the axis behind the watermark": (
+        query(),
+        [
+            ([row(1, 0, 8), row(2, 0, 3)], 5, []),
+            ([row(3, 4, 9)], None, ["event time 4 is 1 ticks behind the watermark 5"]),
+            ([revision(1, 0, 8, 4)], None, ["event time 4 is 1 ticks behind"]),
+            ([revision(2, 0, 3, 9)], None, ["event time 3 is 2 ticks behind"]),
+            ([revision(1, 0, 8, 5), row(4, 5, 9)], 10, ["+[0,10) (0, 0, 0)"]),
+            ([], INFINITY, []),
+            ([row(5, 40, 50)], None, ["event time 40 arrived after the end of the stream"]),
+        ],
+    ),
+    "rows wait for the one that they follow, while it may come": (
+        query(),
+        [
+            ([revision(1, 4, 20, 9), revision(2, 6, 9, 7)], None, []),
+            ([row(1, 4, 20)], 6, []),
+            ([], 7, ["no event 2 that started at 6 is alive"]),
+            ([revision(3, 4, 20, 9)], None, [UNKNOWN]),
+            ([revision(4, 70, 80, 75)], INFINITY, [UNKNOWN, "+[0,10) (0,)"]),
+        ],
+    ),
+    "another end is expected": (
+        query(tumbling(100)),
+        [
+            ([row(1, 0, 10), revision(1, 0, 20, 25)], 10, []),
+            ([], 11, ["it expects event 1 to end at 20, but the event ends at 10"]),
+        ],
+    ),
+    "a second insertion waits for a retraction": (
+        query(),
+        [
+            ([row(1, 0, 20), row(1, 0, 9), row(2, 3, 4), row(2, 3, 4)], None, []),
+            ([revision(1, 0, 20, 0)], 4, ["an event 2 is alive, [3, 4)"]),
+            ([], 20, ["+[0,10) (0, 0)"]),
+        ],
+    ),
+    "a revision that is left over does not hit the next event of the id": (
+        query(),
+        [
+            ([revision(1, 1, None, 9)], None, []),
+            ([row(1, 7, 30)], 7, [UNKNOWN]),
+            ([], 30, ["+[0,10) (0,)", "+[10,20) (0,)", "+[20,30) (0,)"]),
+        ],
+    ),
+    "an event without an id cannot be revised": (
+        query(lifetimes="intervals"),
+        [([row(None, 0, 5), row(None, 0, 5)], 10, ["+[0,10) (0, 0)"])],
+    ),
+    "late insertions are adjusted if they end behind the watermark": (
+        ADJUSTED,
+        [
+            ([], 20, []),
+            ([row(1, 0, 29, 7), row(2, 4, 20), row(3, 5, 6)], None, ["event time 4 is 16", "event time 5 is 15"]),
+            ([], 30, ["+[20,30) (7,)"]),
+            ([], INFINITY, []),
+            ([row(4, 0)], None, [LATE]),
+        ],
+    ),
+    "an adjusted event is revised by its true start": (
+        ADJUSTED,
+        [
+            ([], 20, []),
+            ([row(1, 0, 50, 1), row(2, 0, 50, 2), row(3, 0, 50, 4)], None, []),
+            ([revision(1, 0, 50, 25, 1), revision(2, 0, 50, 0, 2), revision(3, 0, 50, 3, 4)], None, []),
+            ([revision(4, 0, 20, 24)], None, [UNKNOWN]),
+            ([], INFINITY, ["+[20,30) (1,)"]),
+        ],
+    ),
+    "samples at one time": (
+        SAMPLES,
+        [
+            ([row(1, 2, None, 7), row(1, 2, None, 3), row(1, 5, None, 0)], None, [DUPLICATE]),
+            ([row(1, 2, None, 9)], 5, [DUPLICATE]),
+            ([row(1, 4)], None, [LATE]),
+            ([], 10, ["+[0,10) (0, 3)"]),
+            ([], 20, ["+[10,20) (0,)"]),  # the last one holds until another is heard
+        ],
+    ),
+    # Flink
+    "within the allowed lateness a window is put out again, which closes at its end and the allowance": (
+        CORRECTED,
+        [
+            ([at(1), at(2)], 10, ["+[0,10) 2"]),
+            ([at(3)], None, ["-[0,10) 2", "+[0,10) 3"]),
+            ([at(4), at(5)], 14, ["-[0,10) 3", "+[0,10) 5"]),
+            ([at(9)], 15, ["-[0,10) 5", "+[0,10) 6"]),
+            ([at(2)], None, ["event time 2 is 8 ticks behind the watermark 10"]),
+        ],
+    ),
+    "a late row makes the first result of a window": (CORRECTED, [([], 12, []), ([at(9)], None, ["+[0,10) 1"])]),
+    "late for one of its windows": (
+        replace(POINTS, window=hopping(10, 5)),
+        [([at(1)], 10, ["+[-5,5) 1", "+[0,10) 1"]), ([at(7)], None, ["event time 7 is 3"])],
+    ),
+    "allowed lateness counts from the end of the window": (
+        replace(CORRECTED, window=tumbling(60), late=correct(120)),
+        [
+            ([at(485), at(555)], 654, ["+[480,540) 1", "+[540,600) 1"]),
+            ([at(500)], 660, ["-[480,540) 1", "+[480,540) 2"]),
+            ([at(501)], None, [LATE]),
+        ],
+    ),
+    "with ids it counts from the row": (
+        replace(CORRECTED, window=tumbling(60), late=correct(120), lifetimes="named"),
+        [([row(1, 485, 486, 1)], 620, ["+[480,540) 1"]), ([row(2, 499, 500, 1)], None, ["event time 499 is 1"])],
+    ),
+    "and off the grid": (
+        replace(CORRECTED, window=session(60), late=correct(120)),
+        [([at(485)], 620, ["+[485,545) 1"]), ([at(499)], None, ["event time 499 is 1"])],
+    ),
+    # Beam
+    "the watermark is exclusive, and rows that come with it are on time": (
+        POINTS,
+        [([at(3), at(9)], 10, ["+[0,10) 2"]), ([at(9), at(10)], None, ["event time 9 is 1"])],
+    ),
+    "late rows that are dropped are counted all the same": (
+        replace(POINTS, late=Lateness(LatePolicy.DROP)),
+        [([], 10, []), ([at(3)], None, [])],
+    ),
+    # A key that holds so many events
+    "those that start earliest have room": (
+        query(most_held=3),
+        [
+            (
+                [row(n, start, 9, n) for n, start in enumerate((5, 5, 5, 2, 8))],
+                None,
+                ["its key has no room: 0 held, 5 new in"] * 2,
+            ),
+            ([], 10, ["+[0,10) (0, 1, 3)"]),
+        ],
+    ),
+    "rows that cannot be taken need no room": (
+        query(most_held=2),
+        [
+            ([row(1, 12, 15)], 11, []),
+            ([row(2, 3, 20), row(3, 14, 14), row(4, 13, 19), row(5, 16, 17)], None, [LATE, "its end", "its key"]),
+        ],
+    ),
+    "an adjusted row is a new event, and retractions make room in the next batch": (
+        replace(ADJUSTED, most_held=1),
+        [
+            ([], 8, []),
+            ([row(1, 3, 20), row(2, 9, 12)], None, ["its key has no room"]),
+            ([revision(1, 3, 20, 3), row(2, 9, 12)], None, ["its key has no room"]),
+            ([row(2, 9, 12)], 10, ["+[0,10) (0,)"]),
+        ],
+    ),
+    "of an event that was shed there is nothing to revise": (
+        query(most_held=1),
+        [([row(1, 1, 5), row(2, 2, 9), revision(2, 2, 9, 7)], 2, ["its key"]), ([], 3, [UNKNOWN])],
+    ),
+    "a sample that is shed ends no other": (
+        replace(SAMPLES, most_held=2),
+        [
+            ([row(1, 1, None, 1), row(1, 4, None, 2), row(1, 6, None, 3)], None, ["its key"]),
+            ([], 20, ["+[0,10) (1, 2)", "+[10,20) (2,)"]),
+        ],
+    ),
+}
 
 
-def test_an_insertion_without_an_end_lasts_until_it_is_revised() -> None:
-    """
-              0    5    10
-    a         [------------>
-    revised   [----)
-    """
-    taken = Taken([row("a", 0, None)])
-    assert taken.events == {"a": (0, INFINITY)}
-    taken.take([revision("a", 0, INFINITY, 5)])
-    assert taken.events == {"a": (0, 5)}
+@pytest.mark.parametrize("name", CASES)
+def test_rows_are_taken_or_refused_with_a_reason(name: str) -> None:
+    asked, batches = CASES[name]
+    feed = Feed(asked, "general")
+    for rows, watermark, wanted in batches:
+        result = feed.batch(*rows, watermark=watermark)
+        told = sorted([*result.messages, *result.told])
+        assert len(told) == len(wanted), f"after {rows}: {told}"
+        for one, start in zip(told, sorted(wanted), strict=True):
+            assert one.startswith(start), f"after {rows}: {told}"
 
 
-def test_rows_of_a_batch_mean_the_same_in_every_order() -> None:
-    rows = [row("a", 0, 20), revision("a", 0, 20, 9), revision("a", 0, 9, 12), revision("a", 0, 12, 9), row("b", 3, 4)]
-    for arrival in permutations(rows):
-        taken = Taken(list(arrival))
-        assert taken.events == {"a": (0, 9), "b": (3, 4)}
-        assert taken.rejected == []
+def test_rows_of_one_event_mean_the_same_in_every_order_and_in_any_batches() -> None:
+    """The event is inserted, prolonged, retracted, and inserted again with another payload."""
+    rows = [row(1, 0, 9, 3), revision(1, 0, 9, 12, 3), revision(1, 0, 12, 0, 3)]
+    for order in permutations([*rows, row(1, 0, 9, 4)]):
+        for cuts in ((0, 4), (0, 2, 4)):
+            feed = Feed(query(), "general")
+            told = [feed.batch(*order[start:end]) for start, end in pairwise(cuts)]
+            assert not any(one.refused for one in told)
+            assert feed.batch(watermark=20).told == ["+[0,10) (4,)"]
 
 
-def test_a_batch_touches_an_event_once_whatever_it_does_to_it() -> None:
-    taken = Taken([row("a", 0, 20), row("b", 0, 20)])
-    admission = taken.take(
-        [revision("a", 0, 20, 9), revision("a", 0, 9, 12), revision("b", 0, 20, 9), revision("b", 0, 9, 20)]
-    )
-    assert {id: (before and before.end, after and after.end) for id, (before, after) in admission.touched.items()} == {
-        ("a", 0): (20, 12)
+def test_which_rows_are_shed_does_not_depend_on_their_order() -> None:
+    rows = [row(id, at, at + 3, value) for id, at, value in [(1, 5, 0), (2, 5, 1), (3, 5, 0), (4, 2, 7), (5, 9, 9)]]
+    told = {
+        tuple(
+            sorted(
+                one["row"] for one in Feed(query(most_held=3), "general").batch(*Random(seed).sample(rows, 5)).refused
+            )
+        )
+        for seed in range(20)
     }
+    assert len(told) == 1
 
 
-def test_an_event_that_comes_and_goes_in_one_batch_was_never_there() -> None:
-    admission = Taken().take([row("a", 0, 20), revision("a", 0, 20, 0)])
-    assert admission.touched == {}
-    assert admission.rejections == []
+def test_a_full_key_fails_the_batch_if_that_is_asked_for_and_nothing_is_lost() -> None:
+    limited = query(tumbling(10), lifetimes="intervals", most_held=2)
+    feed = Feed(limited, "general")
+    given = replace(feed.plan.inputs[0], fails_when_full=True)
+    feed.task = replace(feed.task, plan=replace(feed.task.plan, inputs=(given,)))
+    feed.batch(row(None, 1, 2, 1), row(None, 2, 3, 1))
+    before = dict(feed.cells.cells)
+    with pytest.raises(StateError, match=r"'k'.* has no room: 2 held, 1 new in .*, most_held=2, when_full='fail'"):
+        feed.batch(row(None, 3, 4, 1))
+    assert feed.cells.cells == before
+    more = Feed(replace(limited, most_held=3), "general", feed.cells)
+    more.batch(row(None, 3, 4, 1))
+    assert more.batch(watermark=10).told == ["+[0,10) (1, 1, 1)"]
 
 
-def test_a_new_end_at_the_start_deletes() -> None:
-    taken = Taken([row("a", 3, 20)], [revision("a", 3, 20, 3)])
-    assert taken.events == {}
-    taken.take([row("a", 5, 6)])
-    assert taken.events == {"a": (5, 6)}
+# Watermarks of single keys
 
 
-def test_an_event_that_comes_again_with_a_zero_of_another_sign_has_that_one() -> None:
-    taken = Taken([row("a", 3, 20, 0.0)])
-    taken.take([revision("a", 3, 20, 3), row("a", 3, 20, -0.0)])
-    assert [str(event.payload) for event in taken.state.events] == ["(-0.0,)"]
-
-
-def test_a_revision_waits_for_its_event() -> None:
-    taken = Taken([revision("a", 4, 20, 9)])
-    assert (taken.events, taken.rejected, len(taken.state.waiting)) == ({}, [], 1)
-    taken.take([revision("a", 4, 9, 6)])
-    taken.take([row("a", 4, 20)])
-    assert (taken.events, taken.rejected, len(taken.state.waiting)) == ({"a": (4, 6)}, [], 0)
-
-
-def test_a_revision_waits_no_longer_than_its_event_may_legally_come() -> None:
+@pytest.mark.parametrize("evaluator", ["general"])
+def test_a_key_that_has_a_watermark_closes_its_own_windows_and_has_its_own_late_rows(evaluator: str) -> None:
     """
-              0    5    10
-    a             [---      starts at 4, revised to end at 9
-    punctuation   !         4: it may still come
-                   !        5: it may not
+              0         10        20        30
+    a            .  .      |  late .             25: a watermark of 10, then of 20
+    b            .  .                  .
     """
-    taken = Taken([revision("a", 4, 20, 9)])
-    taken.take([], after=4)
-    assert len(taken.state.waiting) == 1
-    taken.take([], 4, after=5)
-    assert taken.rejected == [("a", "unknown event")]
-    assert taken.state.is_empty
+    feed = Feed(query(tumbling(10), lifetimes="points", progress=BY_KEY), evaluator)
+    first = feed.batch(*(at(tick, tick, key) for tick in (3, 25) for key in "ab"), of_keys={"a": 10})
+    assert [one["key"] for one in first.rows] == ["a"]
+    feed.batch(watermark=5, of_keys={"a": 20})
+    assert feed.batch(at(12, 1, "a"), at(12, 1, "b")).late_by == [8]
+    assert [one["key"] for one in feed.batch(watermark=10).rows] == ["b"]
+    feed.batch(watermark=INFINITY)
+    assert feed.is_empty
 
 
-def test_the_end_of_the_stream_ends_all_waiting() -> None:
-    taken = Taken([revision("a", INFINITY - 5, INFINITY, INFINITY - 1)])
-    taken.take([], after=INFINITY)
-    assert taken.rejected == [("a", "unknown event")]
-
-
-def test_a_revision_of_an_event_that_cannot_come_any_more_is_refused_at_once() -> None:
-    assert Taken([revision("a", 4, 20, 9)], watermark=5).rejected == [("a", "unknown event")]
-
-
-def test_a_revision_that_expects_another_end_is_refused() -> None:
-    """
-                  0    5    10   15   20
-    a             [--------------------)
-    expected                          )    ends at 19, and is to end at 5
-    punctuation        !                   5: a revision to 19 may still come before it
-                        !                  6: this one cannot be taken any more
-    """
-    taken = Taken([row("a", 0, 20)])
-    taken.take([revision("a", 0, 19, 5)], after=5)
-    assert (taken.rejected, len(taken.state.waiting)) == ([], 1)
-    (rejection,) = taken.take([], 5, after=6).rejections
-    assert taken.rejected == [("a", "stale revision")]
-    assert rejection.message == "it expects event 'a' to end at 19, but the event ends at 20"
-    assert (taken.events, taken.state.pending) == ({"a": (0, 20)}, {})
-
-
-def test_a_revision_may_expect_no_particular_end() -> None:
-    assert Taken([row("a", 0, 20)], [revision("a", 0, None, 5)]).events == {"a": (0, 5)}
-    assert Taken([revision("a", 0, None, 5), row("a", 0, 20)]).events == {"a": (0, 5)}
-
-
-@pytest.mark.parametrize("batches", [[[row("a", 0, 20), row("a", 0, 9)]], [[row("a", 0, 20)], [row("a", 0, 9)]]])
-def test_a_second_insertion_of_an_event_that_is_alive_waits_for_a_retraction(batches: list[list[InputChange]]) -> None:
-    taken = Taken(*batches)
-    assert taken.rejected == []
-    taken.take([revision("a", 0, 20, 0)], after=1)
-    assert (taken.events, taken.rejected, len(taken.state.waiting)) == ({"a": (0, 9)}, [], 0)
-    taken = Taken(*batches)
-    (rejection,) = taken.take([], after=1).rejections
-    assert taken.rejected == [("a", "duplicate id")]
-    assert rejection.message.startswith("an event 'a' is alive, [0, ")
-
-
-def test_what_is_retracted_is_inserted_again_in_one_batch_as_in_two() -> None:
-    rows = [revision("a", 1, 8, 1), row("a", 1, 9)]
-    for batches in [rows], [rows[::-1]], [rows[:1], rows[1:]], [rows[1:], rows[:1]]:
-        taken = Taken([row("a", 1, 8)], *batches)
-        assert (taken.events, taken.rejected, len(taken.state.waiting)) == ({"a": (1, 9)}, [], 0)
-
-
-def test_what_is_inserted_again_has_the_payload_that_was_not_taken_back() -> None:
-    rows = [row("a", 1, 8, "old"), revision("a", 1, 8, 1)._replace(payload=("old",)), row("a", 1, 8, "new")]
-    for order in permutations(rows):
-        for cuts in (), (1,), (2,), (1, 2):
-            taken = Taken(*(list(order[start:end]) for start, end in pairwise((0, *cuts, 3))))
-            assert [event.payload for event in taken.state.events] == [("new",)]
-            assert len(taken.state.waiting) == 0
-
-
-def test_a_revision_of_another_start_leaves_an_event_alone() -> None:
-    taken = Taken([row("x", 1, 8)], [revision("x", 4, None, 4), revision("x", 4, 8, 6)])
-    assert (taken.events, taken.rejected) == ({"x": (1, 8)}, [])
-    taken.take([], after=5)
-    assert taken.rejected == [("x", "unknown event")] * 2
-
-
-def test_a_revision_that_is_left_over_does_not_hit_the_next_event_of_the_id() -> None:
-    taken = Taken([revision("x", 1, None, 9)], [row("x", 7, 30)])
-    assert taken.events == {"x": (7, 30)}
-    taken.take([], after=7)
-    assert (taken.events, taken.rejected) == ({"x": (7, 30)}, [("x", "unknown event")])
-
-
-def test_revisions_of_different_batches_are_put_in_order() -> None:
-    taken = Taken([row("a", 1)], [revision("a", 1, 10, 5)], [revision("a", 1, INFINITY, 10)])
-    assert (taken.events, taken.rejected) == ({"a": (1, 5)}, [])
-
-
-def test_of_blind_revisions_the_one_with_the_smallest_end_is_the_last() -> None:
-    rows = [revision("a", 1, None, 9), revision("a", 1, None, 5), revision("a", 1, None, 7), revision("a", 1, 9, 30)]
-    for order in permutations(rows):
-        taken = Taken([row("a", 1, 20)], list(order))
-        assert (taken.events, taken.rejected) == ({"a": (1, 5)}, [])
-    assert Taken([row("a", 1, 20)], [rows[0], revision("a", 1, None, 1)]).events == {}
-
-
-@pytest.mark.parametrize("is_held", [True, False])
-def test_why_a_blind_revision_is_refused_does_not_depend_on_what_is_held(is_held: bool) -> None:
-    """
-    a             [---)              1 to 5: a window may still need it, or not
-    punctuation         !            7
-    revised          )               to 4: late by 3
-                              )      to 12: no event of that id can be revised any more
-    """
-    taken = Taken([row("a", 1, 5)] if is_held else [])
-    taken.take([], after=7)
-    late, unknown = taken.take([revision("a", 1, None, 4), revision("a", 1, None, 12)], 7).rejections
-    assert (late.reason, late.late_by) == ("late", 3)
-    assert (unknown.reason, unknown.message) == ("unknown event", "no event 'a' that started at 1 is alive")
-
-
-@pytest.mark.parametrize("cut", range(3))
-def test_the_revisions_of_an_event_whose_start_was_adjusted_find_it(cut: int) -> None:
-    """
-                  0    5    10   15
-    punctuation         !                 6
-    a                [---------)          inserted at 3: it starts at 6
-    revised                 )             from 14 to 9
-    """
-    rows = [row("a", 3, 14), revision("a", 3, 14, 9)]
-    for order in permutations(rows):
-        taken = Taken(state=KeyState(ADJUSTING))
-        for batch in [order[:cut], order[cut:]]:
-            taken.take(list(batch), 6, adjusts=True)
-        assert (taken.events, taken.rejected) == ({"a": (6, 9)}, [])
-    taken.take([revision("a", 3, 9, 3)], 6, adjusts=True)
-    assert (taken.events, taken.rejected) == ({}, [])
-
-
-def test_an_adjusted_start_stays_when_the_event_is_restored_and_revised() -> None:
-    taken = Taken(state=KeyState(ADJUSTING))
-    taken.take([row("a", 3, 14)], 6, adjusts=True)
-    kept = StateSerializer(ADJUSTING, Codec())
-    data = Codec().unpack(Codec().pack(taken.state.to_data(kept, ())))
-    again = Taken(state=KeyState.from_data(ADJUSTING, [data], kept, ()))
-    again.take([revision("a", 3, 14, 10)], 8, adjusts=True)
-    assert (again.events, again.rejected) == ({"a": (6, 10)}, [])
-    again.take([revision("a", 3, 10, 3)], 8, adjusts=True)
-    assert again.rejected == [("a", "late")]
-
-
-@pytest.mark.parametrize("new_end", [1, 10])
-def test_a_revision_from_where_an_adjusted_event_would_start_is_of_none(new_end: int) -> None:
-    """
-                  0    5    10
-    punctuation         !            6: an insertion that comes now starts at 6 or later
-    revised        [----)---)        from 6 to 10, or retracted; what ends at 6 has not come, and can come no more
-    """
-    found = revision("a", 1, 6, new_end)
-    at_once, later = Taken(state=KeyState(ADJUSTING)), Taken(state=KeyState(ADJUSTING))
-    at_once.take([found], EARLIEST, 6, adjusts=True)
-    later.take([found], EARLIEST, 5, adjusts=True)
-    assert (later.rejected, len(later.state.waiting)) == ([], 1)
-    later.take([], 5, 6, adjusts=True)
-    for taken in (at_once, later):
-        assert (taken.events, taken.rejected, taken.state.pending) == ({}, [("a", "unknown event")], {})
-
-
-def test_what_is_left_of_an_adjusted_event_at_its_start_is_nothing_to_revise() -> None:
-    taken = Taken(state=KeyState(ADJUSTING))
-    rows = [row("a", 1, 20, 4), revision("a", 1, 20, 6), revision("a", 1, 6, 10)]
-    taken.take(rows, 6, adjusts=True)
-    assert (taken.events, taken.rejected) == ({}, [("a", "unknown event")])
-
-
-def test_a_lifetime_without_a_tick_is_refused() -> None:
-    assert Taken([row("a", 5, 5)]).rejected == [("a", "empty lifetime")]
-    assert Taken([row("a", 5, 4)]).rejected == [("a", "empty lifetime")]
-    assert Taken([row("a", 5, 9)], [revision("a", 5, 9, 4)]).rejected == [("a", "empty lifetime")]
-
-
-def test_what_changes_the_axis_before_the_punctuation_is_late() -> None:
-    """
-                  0    5    10
-    punctuation        !             5 is promised: nothing below
-    inserted          [--            at 4: late
-    revised       [------)           from 8 to 4: late
-                  [--)               from 3 to 9: late too
-    """
-    state = Taken([row("a", 0, 8), row("b", 0, 3)]).state
-    taken = Taken([row("c", 4, 9), row("d", 5, 9)], state=state, watermark=5)
-    taken.take([revision("a", 0, 8, 4), revision("b", 0, 3, 9)], 5)
-    assert taken.rejected == [("c", "late"), ("a", "late"), ("b", "late")]
-    taken.take([revision("a", 0, 8, 5)], 5)
-    assert taken.events["a"] == (0, 5)
-
-
-def test_a_refusal_says_by_how_much_a_row_is_late() -> None:
-    (rejection,) = Taken().take([row("a", 4, 9)], 7).rejections
-    assert rejection.message == "event time 4 is 3 ticks behind the watermark 7"
-    assert rejection.is_late
-    (rejection,) = Taken().take([row("a", 4, 9)], INFINITY).rejections
-    assert rejection.message == "event time 4 arrived after the end of the stream"
-
-
-def test_a_refusal_reads_times_as_times() -> None:
-    admission = Admission(KeyState(query(tumbling(10))), 90_000_000, axis=Axis.TIME)
-    admission.admit([row("a", 60_000_000, 120_000_000), row("b", 120_000_000, 100_000_000)], 90_000_000)
-    late, empty = admission.rejections
-    assert late.message == ("event time 1970-01-01T00:01:00Z is 30 seconds behind the watermark 1970-01-01T00:01:30Z")
-    assert empty.message == "it ends at 1970-01-01T00:01:40Z, not after its start 1970-01-01T00:02:00Z"
-
-
-def test_events_without_ids_are_all_different() -> None:
-    taken = Taken([row(None, 0, 5), row(None, 0, 5)], state=KeyState(WITHOUT_IDS))
-    assert taken.events == {1: (0, 5), 2: (0, 5)}
-
-
-def test_an_event_without_an_id_is_not_taken_for_one_that_has_its_number() -> None:
-    taken = Taken([row(1, 0, 5), row(None, 2, 9), row(2, 3, 4)])
-    assert sorted(taken.events.values()) == [(0, 5), (2, 9), (3, 4)]
-
-
-def test_an_event_without_an_id_cannot_be_revised() -> None:
-    taken = Taken([row(None, 0, 5)], [revision(None, 0, 5, 3)])
-    assert taken.rejected == [(None, "unknown event")]
-    assert len(taken.state.waiting) == 0
+def test_a_trigger_that_waits_for_less_than_its_key_has_reached_is_asked_in_the_next_batch() -> None:
+    """The first trigger ends without firing at 3, the second fires at 5; the input is at 1, and the key at 7."""
+    emit = early(each(GiveUp(3), past_part(0.5)))
+    feed = Feed(query(tumbling(10), emit=emit, lifetimes="points", progress=BY_KEY), "general")
+    assert feed.batch(at(1, 4), of_keys={"k": 7}).told == []
+    assert feed.batch().told == ["+[0,10) early 0 (4,)"]

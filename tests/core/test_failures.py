@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from muntin import (
@@ -26,7 +27,7 @@ from muntin.errors import ModuleFailedError, MuntinError
 from muntin.windows import WindowSpecification
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.errors import StateError
-from tests.core.feed import Feed, Merged, at, query, row
+from tests.core.feed import Feed, Merged, at, query, revision, row
 from tests.crashing.modules import Buffer, Turns
 
 
@@ -238,3 +239,35 @@ def test_a_state_that_cannot_be_stored_is_told_with_its_module_key_and_window(
         feed_all()
     place = "key: ('b',)\n  window: [2" if isinstance(module, Chain) else "key: ('a',)\n  window: [0, 10)"
     assert place in str(caught.value)
+
+
+class Counted(NamedTuple):
+    values: list[int]
+    size: int
+
+
+SHOWN: dict[str, tuple[Any, Callable[[list[int]], Any], Any]] = {
+    "array": (list[int], np.array, [1, 2]),
+    "matrix": (list[list[int]], lambda values: np.array([values]), [[1, 2]]),
+    "in a map": (dict[str, list[int]], lambda values: {"a": np.array(values)}, [("a", [1, 2])]),
+    "in a record": (Counted, lambda values: Counted(np.array(values), 2), {"values": [1, 2], "size": 2}),  # type: ignore[arg-type]
+    "iterator": (list[int], iter, [1, 2]),
+    "tuple": (list[int], tuple, [1, 2]),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("emit", [EmitPolicy.EAGER, EmitPolicy.FINAL])
+def test_a_list_may_be_an_array_whether_or_not_results_are_kept(name: str, emit: EmitPolicy) -> None:
+    kind, show, plain = SHOWN[name]
+
+    class Shown(Aggregate[int, kind]):  # type: ignore[valid-type]
+        name, version = "test.shown", "1.0.0"
+
+        def compute_result(self, payloads: Sequence[int]) -> Any:
+            return show(sorted(payloads))
+
+    feed = Feed(query(tumbling(10), Shown(), emit=emit), "general")
+    rows = feed.batch(row(1, 3, 5, 1), row(2, 4, 5, 2)).rows
+    rows += feed.batch(*[revision(2, 4, 5, 4, 2)] * (emit is EmitPolicy.EAGER), watermark=10).rows
+    assert next(one["result"] for one in rows if one.get("change") != "insert") == plain

@@ -7,10 +7,23 @@ from typing import Any
 
 import pytest
 
-from muntin import tumbling
-from tests.core.build import Feed, query, row, spelled
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from tests.core.feed import Members, query
 
 OTHER_NAN = math.nan * -1
+
+
+def found(*batches: list[tuple[Any, ...]]) -> list[tuple[Any, list[int]]]:
+    """Return the key and the members of each window of rows that have keys; their payloads are 0, 1, 2 and so on."""
+    process = BY_NAME["general"].in_memory(query(None, Members()).plan("general"), MemoryCells(), Codec())
+    numbers, output = iter(range(9)), []
+    for keys in (*batches, []):
+        rows = [(key, InputChange(number, 1, 2, (number,))) for key, number in zip(keys, numbers, strict=False)]
+        output += process.take(rows, Progress(0 if keys else 10, 10, 1))
+    return [(key, change.value[0]) for key, change in output]
 
 
 @pytest.mark.parametrize(
@@ -25,24 +38,17 @@ OTHER_NAN = math.nan * -1
     ids=repr,
 )
 def test_keys_that_spark_groups_together_are_one_key(one: Any, other: Any) -> None:
-    feed = Feed(query(tumbling(10)))
-    feed.batches([((one,), [row("a", 1, 2, 5)]), ((other,), [row("b", 3, 4, 7)])])
-    feed.batch(row("c", 5, 6, 9), key=other)
-    assert spelled(feed.batch(watermark=10)) == ["+1 [0,10) (5, 7, 9)"]
+    assert [members for _, members in found([(one,), (other,)], [(other,)])] == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize(
     "keys", [(None, "None", 0, ""), (1, 2, 3), ([1], [1, 1]), ({"a": 1}, {"a": 2}, {"b": 1}, None)]
 )
 def test_different_keys_stay_apart(keys: tuple[Any, ...]) -> None:
-    feed = Feed(query(tumbling(10)))
-    feed.batches([((key,), [row("a", 1, 2, place)]) for place, key in enumerate(keys)])
-    result = feed.batch(watermark=10)
-    assert sorted(change.value for _, (change,) in result.output) == [((place,),) for place in range(len(keys))]
-    assert sorted(map(repr, (key for (key,), _ in result.output))) == sorted(map(repr, keys))
+    rows = found([(key,) for key in keys])
+    assert sorted(repr(key) for (key,), _ in rows) == sorted(map(repr, keys))
+    assert sorted(members for _, members in rows) == [[place] for place in range(len(keys))]
 
 
 def test_a_query_without_keys_has_one_key() -> None:
-    feed = Feed(query(tumbling(10)))
-    feed.batches([((), [row("a", 1, 2, 5)])])
-    assert feed.batch(watermark=10).output[0][0] == ()
+    assert found([(), ()]) == [((), [0, 1])]

@@ -13,27 +13,28 @@ from muntin import EarlyEmission, EmitPolicy, early, hopping, snapshot, tumbling
 from muntin.rows import batch, last
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.triggers import every_count
-from muntin_engine.core.changes import InputChange
-from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from muntin_engine.testing import RestartLaws, crash_everywhere
 from muntin_stats import CollectList, First, Last, Ranked, TopBy
-from tests.core.build import Feed, output
 from tests.scenarios.modules import Joined, Spelled
+from tests.scenarios.query import Query
 
-PRICES = ((5.0, 1), (3.0, 2), (4.0, 3))
+PRICES = ((5, 1), (3, 2), (4, 3))
 """Prices of one time, each with its order."""
 
-BINDINGS = tuple(
-    Binding(module, lambda payload: payload[0]) for module in (First[float](), Last[float](), CollectList[float]())
-)
+MODULES = (First[int](), Last[int](), CollectList[int]())
 
 
-def prices_in(arrival: Sequence[tuple[float, int]], query: EvaluatorQuery) -> list[Any]:
+def prices_in(arrival: Sequence[tuple[int, int]], query: Query) -> list[Any]:
     """Return the last results of prices of the tick 7 that arrive one by one, and of an earlier one that comes last."""
-    feed, live = Feed(query), dict[int, Any]()
-    rows = [InputChange(number, 7, 8, pair) for number, pair in enumerate(arrival)]
-    for rest in ([rows[0]], rows[1:], [InputChange(9, 6, 7, (2.0, 9))], []):
-        for change in output(feed.batch(*rest, watermark=6 if rest else 100)):
+    process = BY_NAME["general"].in_memory(query.plan("general"), MemoryCells(), Codec())
+    rows, live = [InputChange(number, 7, 8, pair) for number, pair in enumerate(arrival)], dict[int, Any]()
+    for rest in ([rows[0]], rows[1:], [InputChange(9, 6, 7, (2, 9))], []):
+        keyed = [(("k",), change) for change in rest]
+        for _, change in process.take(keyed, Progress(6 if rest else 100, 100 if not rest else 9, 7)):
             if change.kind == "insert":
                 live[change.id] = change.value
             else:
@@ -47,15 +48,14 @@ def prices_in(arrival: Sequence[tuple[float, int]], query: EvaluatorQuery) -> li
 def test_prices_of_one_time_follow_one_another_by_their_order(emit: EmitPolicy | EarlyEmission) -> None:
     """
                   0         6    7    10
-    price                   2.0  5.0, 3.0, 4.0 in this order, which is neither that of arrival nor that of the prices
+    price                   2    5, 3, 4 in this order, which is neither that of arrival nor that of the prices
     """
-    query = EvaluatorQuery(tumbling(10), BINDINGS, emit=emit, order=lambda payload: payload[1])
+    query = Query(tumbling(10), MODULES, emit=emit, has_order=True)
     for arrival in permutations(PRICES):
-        assert prices_in(arrival, query) == [(2.0, 4.0, [2.0, 5.0, 3.0, 4.0])]
-    by_value = replace(query, order=None)
-    assert {repr(prices_in(arrival, by_value)) for arrival in permutations(PRICES)} == {
-        "[(2.0, 5.0, [2.0, 3.0, 4.0, 5.0])]"
-    }
+        assert prices_in(arrival, query) == [(2, 4, [2, 5, 3, 4])]
+    by_value = replace(query, has_order=False)
+    for arrival in permutations([(price, price) for price, _ in PRICES]):
+        assert prices_in(arrival, by_value) == [(2, 5, [2, 3, 4, 5])]
 
 
 def test_ties_of_a_ranking_go_by_order_where_there_is_one_and_by_value_elsewhere() -> None:

@@ -10,18 +10,14 @@ from typing import Any, Final
 
 from muntin import INFINITY, EmitPolicy, IncrementalAggregate
 from muntin.errors import MuntinError
-from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec
-from tests.core.build import query, row
+from tests.core.feed import Feed, query, row
 from tests.differential.cases import WINDOWS
 from tests.torture.kind import Figures
 
 Method = Callable[..., Any]
 
 
-class Honest(IncrementalAggregate[Any, Any, Any]):
+class Honest(IncrementalAggregate[int, Any, int]):
     """What each hostile module is but for one method."""
 
     name, version = "torture.hostile", "6.6.6"
@@ -103,17 +99,11 @@ def hostile(seed: int, folder: Path) -> Figures:
     fault = random.choice(list(faults))
     module = type("Hostile", (Honest,), {method: faults[fault]})()
     window, emit = random.choice(list(WINDOWS)), random.choice(list(EmitPolicy))
-    cells = MemoryCells()
-    bucket = Bucket(query(WINDOWS[window], module, emit=emit), cells, Codec(), {})
-    rows = [row(number, number, number + 20, number) for number in range(5)]
-    batches = [
-        ([(("key",), rows[:3])], Progress(2, 24, 2)),
-        ([(("key",), rows[3:])], Progress(30, 30, 4)),
-        ([], Progress(INFINITY, 30, 4)),
-    ]
-    for changes, progress in batches:
-        before = dict(cells.cells)
-        error = _raised(lambda: bucket.process(changes, progress))  # noqa: B023  # it is called at once
+    feed = Feed(query(WINDOWS[window], module, emit=emit), "general")
+    rows = [row(number, number, number + 20, number, "key") for number in range(5)]
+    for some, watermark in ((rows[:3], 2), (rows[3:], 30), ([], INFINITY)):
+        before = dict(feed.cells.cells)
+        error = _raised(lambda: feed.batch(*some, watermark=watermark))  # noqa: B023  # it is called at once
         if error is None:
             continue
         assert isinstance(error, MuntinError), f"{fault} in {method}: {type(error).__name__}"
@@ -121,7 +111,7 @@ def hostile(seed: int, folder: Path) -> Figures:
         missing = [part for part in ("torture.hostile", "6.6.6", "key") if part not in said]
         assert not missing, f"{fault} in {method}: {missing} are not in {said[:2000]}"
         assert len(said) < 10_000, f"{fault} in {method}: a message of {len(said):,} characters"
-        assert cells.cells == before, f"{fault} in {method}: the state was changed"
+        assert feed.cells.cells == before, f"{fault} in {method}: the state was changed"
         return {"modules": 1, "named": 1}
     assert fault in STATES, f"{fault} in {method}: nothing was raised over {window}, {emit}"
     return {"modules": 1, "kept no state": 1}
