@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.bars import Growth, Measure, NoLater, Rate, Times
-from benchmarks.measurement import Batch, Run, summarize
+from benchmarks.bars import Growth, Measure, Rate, Times
 from benchmarks.question import Question
 from benchmarks.windows import Hopping
 from tests.benchmarks.build import QUESTION, summary_of
@@ -20,11 +19,6 @@ def test_end_to_end_compares_rates(at_least: float, is_met: bool) -> None:
     verdict = bar.judge({("a", QUESTION): FAST, ("b", QUESTION): SLOW})
     assert verdict.measured == pytest.approx(2.5)
     assert verdict.is_met is is_met
-
-
-def test_a_system_that_read_fewer_rows_is_compared_by_its_rate() -> None:
-    bar = Times("a", "b", Measure.END_TO_END, 1)
-    assert bar.judge({("a", QUESTION): FAST, ("b", QUESTION): summary_of(4, 1)}).measured == pytest.approx(1.25)
 
 
 def test_warm_batches_are_compared_by_their_seconds() -> None:
@@ -67,12 +61,3 @@ def test_processor_time_is_compared_by_rows() -> None:
     verdict = Times("a", "b", Measure.PROCESSOR, 1).judge({("a", QUESTION): idle, ("b", QUESTION): busy})
     assert (verdict.measured, verdict.is_met) == (2, True)
     assert Times("a", "b", Measure.PROCESSOR, 1).judge({("a", QUESTION): FAST, ("b", QUESTION): busy}).is_met is None
-
-
-def test_rows_that_come_a_micro_batch_later_are_behind() -> None:
-    first, later = (summarize([Run(1.0, tuple(Batch(5, 1.0, n) for n in of))]) for of in ((3, 4, 0), (3, 2, 2)))
-    figures = {("a", QUESTION): first, ("b", QUESTION): later}
-    assert NoLater("a", "b").judge(figures).is_met is True
-    verdict = NoLater("b", "a").judge(figures)
-    assert (verdict.measured, verdict.is_met) == (2, False)
-    assert NoLater("a", "c").judge(figures).is_met is None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.data import MICROSECONDS, SCHEMA, Data, Pace, lifetimes_of, table_of, write_data
+from benchmarks.data import MICROSECONDS, Data, Pace, table_of
 
 DATA = Data(keys=20, rows=2_000, files=2)
 
@@ -18,11 +16,6 @@ DATA = Data(keys=20, rows=2_000, files=2)
 def ticks(table: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     at: np.ndarray[tuple[int], np.dtype[np.int64]] = table["at"].cast(pa.int64()).to_numpy()
     return at
-
-
-def test_the_same_fields_give_the_same_rows() -> None:
-    assert table_of(DATA, 1).equals(table_of(DATA, 1))
-    assert table_of(DATA, 1).schema == SCHEMA
 
 
 @pytest.mark.parametrize("other", [{"seed": 1}, {"keys": 21}, {"distribution": "zipf"}, {"pace": Pace(5_000)}])
@@ -52,28 +45,3 @@ def test_rows_are_out_of_order_by_less_than_the_delay(pace: Pace) -> None:
     behind = np.maximum.accumulate(at) - at
     assert 0 < behind.max() <= pace.disorder * MICROSECONDS
     assert pace.delay == 5 * pace.disorder
-
-
-def test_zipf_keys_are_skewed_and_in_range() -> None:
-    keys = table_of(Data(1000, 20_000, distribution="zipf"), 0)["key"].to_numpy()
-    counts = np.bincount(keys, minlength=1000)
-    assert len(counts) == 1000
-    assert counts[0] > 5 * counts[9] > 0
-    assert counts[0] > 0.1 * len(keys)
-
-
-def test_files_are_written_once_and_read_in_their_order(tmp_path: Path) -> None:
-    files = write_data(DATA, tmp_path)
-    changed = [path.stat().st_mtime for path in files.paths]
-    assert changed == sorted(set(changed))
-    inodes = [path.stat().st_ino for path in files.paths]
-    again = write_data(replace(DATA, files=3), tmp_path)
-    assert [path.stat().st_ino for path in again.paths][:2] == inodes
-    assert len(again.paths) == 3
-    assert pq.read_table(files.paths[1]).equals(table_of(DATA, 1))
-
-
-def test_lifetimes_are_positive_and_at_most_half_a_minute() -> None:
-    lasting = lifetimes_of(np.arange(10**15, 10**15 + 10_000_000, 1_001))
-    assert lasting.min() > 0
-    assert 25 * MICROSECONDS < lasting.max() <= 30 * MICROSECONDS

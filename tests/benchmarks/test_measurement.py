@@ -26,14 +26,6 @@ def test_a_summary_holds_medians_over_runs() -> None:
     assert (summary.jvm_bytes, summary.python_bytes) == (2_000_000, 1_000_000)
 
 
-def test_what_was_not_measured_is_none() -> None:
-    summary = summarize([Run(2.0, (Batch(10, 2.0),))])
-    assert summary.warm_batch is None
-    assert summary.output_rows is None
-    assert summary.jvm_bytes is None
-    assert not summary.is_cut
-
-
 def test_a_run_that_was_stopped_marks_its_summary() -> None:
     summary = summarize([run_of(1, 1), Run(300.0, (), is_cut=True)])
     assert summary.is_cut
@@ -63,8 +55,3 @@ def test_slices_whose_windows_are_complete_are_not_kept() -> None:
     assert slices_kept(Question("average", Hopping(600, 10))) == 61
     assert slices_kept(Question("average", Hopping(6000, 10))) == 100
     assert slices_kept(Question("average", Hopping(6000, 1))) == 1000
-
-
-def test_a_stream_of_one_file_has_a_first_batch_and_a_program_has_none() -> None:
-    assert summarize([Run(2.0, (Batch(10, 1.5, state_bytes=7),))]).first_batch == 1.5
-    assert summarize([Run(2.0, (Batch(10, 1.5),))]).first_batch is None

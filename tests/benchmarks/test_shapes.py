@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from benchmarks.shapes import __main__ as program
 from benchmarks.shapes import sweeps
 from benchmarks.shapes.array_ways import sliced_arrays, tagged_arrays, unsliced_arrays
 from benchmarks.shapes.buffering import WAYS, outcomes, touches
-from benchmarks.shapes.panels import Panel, show
 from benchmarks.shapes.rows import NumberedRows
 from benchmarks.shapes.slack import TRIALS, Trial, by_punctuation, by_slack, rows_of, true_results
 from benchmarks.shapes.slices import THESIS, ratio
@@ -108,38 +106,6 @@ def test_slack_is_wrong_until_it_is_as_long_as_the_disorder_and_punctuation_neve
     assert errors[0][0] > errors[1][0] > 0.05
     assert errors[0][-1] == errors[1][-1] == 0
     assert min(consistent[0].latencies) < 0 < max(consistent[-1].latencies)
-
-
-def panels_of(**options: Any) -> Iterator[Panel]:
-    assert options == {"is_quick": True}
-    yield Panel("level", "x", "y", ["a", "b"], {"one": [1.0, 2.0], "two": [0.5, 1234.5]}, {"bar": 1.5})
-    yield Panel("lines", "x", "y", [1, 10], {"one": [1.0, 20.0]}, log_axes="xy")
-    yield Panel("text", "x", "y", [1], {"one": [1.0]}, is_drawn=False)
-
-
-def test_a_shape_is_printed_and_drawn(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setattr(program, "SHAPES", {"shape": panels_of})
-    program.main(["shape", "--quick", "--folder", str(tmp_path)])
-    printed = capsys.readouterr().out
-    assert (
-        "| x | one | two |\n| ---: | ---: | ---: |\n| a | 1.00 | 0.500 |\n| b | 2.00 | 1,234 |\n\nbar: 1.50" in printed
-    )
-    assert "text: y" in printed
-
-
-def test_the_same_panels_give_the_same_picture(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    from benchmarks.shapes.pictures import draw
-
-    panels = list(panels_of(is_quick=True))[:2]
-    assert draw(panels) == draw(panels)
-    assert b"<svg" in draw(panels)
-
-
-def test_figures_have_three_digits() -> None:
-    assert list(map(show, [0.0123, 1.5, 12.34, 1234.5])) == ["0.012", "1.50", "12.3", "1,234"]
 
 
 def test_the_page_shows_every_shape_and_the_command_that_makes_it() -> None:

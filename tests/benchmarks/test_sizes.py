@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,20 +12,15 @@ from pyspark.sql import SparkSession
 
 from benchmarks.bars import AtMost, Measure, Rate
 from benchmarks.checking import check, closed, expected_answers
-from benchmarks.data import Data, split, table_of, write_data
+from benchmarks.data import Data, split, write_data
 from benchmarks.measurement import Batch, Memory, Run, summarize
 from benchmarks.question import Question
 from benchmarks.systems.muntin_columnar import MuntinColumnar
 from benchmarks.systems.muntin_streams import MuntinStreams
-from benchmarks.systems.on_cores import OnCores, run_of
+from benchmarks.systems.on_cores import OnCores
 from benchmarks.systems.static import MuntinStatic
 from benchmarks.windows import Hopping, Views
 from tests.benchmarks.build import QUESTION
-
-
-def test_keys_that_are_each_there_once_come_in_random_order() -> None:
-    keys = table_of(Data(1_000, 1_000, 1, "each once"), 0)["key"].to_pylist()
-    assert keys != sorted(keys) == list(range(1_000))
 
 
 def test_parts_of_files_have_their_rows_in_order(tmp_path: Path) -> None:
@@ -38,11 +31,6 @@ def test_parts_of_files_have_their_rows_in_order(tmp_path: Path) -> None:
     assert whole.equals(put_together)
     changed = [path.stat().st_mtime for path in parts.paths]
     assert changed == sorted(set(changed))
-
-
-def test_a_run_of_another_process_comes_back_as_it_was() -> None:
-    run = Run(3.0, (Batch(10, 1.0, 5), Batch(10, 2.0)), Memory(1, 2, 3), cpu_seconds=2.5)
-    assert run_of(json.loads(json.dumps(asdict(run)))) == run
 
 
 def test_a_system_on_cores_that_are_not_there_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,14 +11,11 @@ import pytest
 
 from benchmarks.checking import check, closed, expected_answers
 from benchmarks.data import Data, write_data
-from benchmarks.external.task import Answers, Task
 from benchmarks.question import Question
 from benchmarks.systems import all_systems
-from benchmarks.systems.by_hand import Assignment, OpenWindows, add_all, read_windows, take_done, write_windows
-from benchmarks.systems.group_state_pandas import pack, unpack
+from benchmarks.systems.by_hand import Assignment, OpenWindows, add_all, take_done
 from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole, InProcess
 from benchmarks.systems.last_rows_by_hand import KeyRows
-from benchmarks.systems.muntin_query import specification_of
 from benchmarks.systems.pieces import pieces
 from benchmarks.systems.plain_aggregates import PlainAverage, PlainMax, WholeAverage
 from benchmarks.systems.program import ProgramError, running
@@ -32,7 +29,6 @@ from benchmarks.windows import (
     LastingHops,
     LastRows,
     Nexmark,
-    Session,
     Snapshot,
     Tilt,
     Together,
@@ -57,13 +53,6 @@ def test_a_row_is_added_to_all_windows_that_are_open() -> None:
     assert windows == {20: (3, 18.0), 10: (2, 12.0), 0: (2, 12.0)}
     assert take_done(HOPPING, windows, done=40_000) == [(10, 6.0), (0, 6.0)]
     assert windows == {20: (3, 18.0)}
-
-
-def test_windows_survive_their_state() -> None:
-    windows: OpenWindows = {20: (3, 18.5), -10: (1, 1.0)}
-    assert read_windows(write_windows(windows)) == windows
-    assert unpack(pack(windows)) == windows
-    assert read_windows(None) == unpack(pack({})) == {}
 
 
 @pytest.mark.parametrize("aggregate", ["average", "max"])
@@ -123,17 +112,6 @@ def test_a_system_says_which_windows_it_has() -> None:
     assert systems["bytewax"].why_not(Calendar("Europe/Berlin")) == "has no day in Europe/Berlin"
 
 
-def test_windows_of_muntin_are_those_that_are_asked_for() -> None:
-    kinds: list[Windows] = [Hopping(60, 10), Session(20), Calendar("Europe/Berlin"), LastRows(100, 10), Snapshot(30)]
-    assert [str(specification_of(windows)) for windows in kinds] == [
-        "hopping(60000000, 10000000)",
-        "session(20000000)",
-        "calendar('day', zone='Europe/Berlin')",
-        "last(100).trigger(10)",
-        "snapshot()",
-    ]
-
-
 @pytest.mark.parametrize(
     ("windows", "system"),
     [
@@ -151,15 +129,6 @@ def test_events_in_process_are_right_and_measured(windows: Windows, system: Syst
     assert system.measure(question, files, limit=60).rows == 6_000
 
 
-def test_a_program_gets_the_rows_it_asked_for(tmp_path: Path) -> None:
-    files = write_data(Data(20, 3_000, 2), tmp_path)
-    task = Task([str(path) for path in files.paths], Question("average", Hopping(60, 60)), most_rows=4_000)
-    assert len(list(task.rows())) == 4_000
-    answers = Answers(is_kept=False)
-    answers.add(1, 2, 3.0)
-    assert (answers.count, answers.rows) == (1, [])
-
-
 def test_a_system_without_an_environment_is_not_installed() -> None:
     systems = all_systems({"bytewax": str(Path(sys.executable).with_name("no-such-python"))})
     assert systems["beam"].missing == "not installed"
@@ -173,10 +142,3 @@ def test_a_program_that_prints_no_result_has_failed() -> None:
         program.process.wait(60)
         with pytest.raises(ProgramError, match="Zen of Python"):
             program.result()
-
-
-def test_a_program_that_is_left_ends() -> None:
-    with running(sys.executable, "timeit", ["-n", "1", "-r", "1", "import time; time.sleep(60)"]) as program:
-        assert program.process.poll() is None
-    assert program.process.returncode is not None
-    assert program.process.returncode < 0

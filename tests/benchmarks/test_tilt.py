@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 import benchmarks.tilt
 from benchmarks.checking import closed, compare, expected_answers
-from benchmarks.data import MICROSECONDS, SCHEMA, Data, table_of, write_data
+from benchmarks.data import MICROSECONDS, Data, write_data
 from benchmarks.question import Question
 from benchmarks.systems.in_pandas import InPandas
-from benchmarks.systems.system import System
 from benchmarks.systems.tilt_in_process import TiltInProcess
 from benchmarks.tilt import (
     Averages,
@@ -118,22 +117,6 @@ def test_kurtosis_is_that_of_the_definition_also_far_from_zero_and_in_pieces(cen
     assert kurtosis.compute_result(state) == pytest.approx(expected, rel=1e-7 if centre else 1e-12)
 
 
-def test_what_has_no_figure_is_null() -> None:
-    for module in (Kurtosis(), CrestFactor(), RelativeStrength()):
-        assert module.compute_result(module.add_events(module.create_state(), [0.0, None, 0.0])) is None
-    assert Kurtosis().compute_result(Kurtosis().add_events(Kurtosis().create_state(), [5.0])) is None
-
-
-def test_a_price_that_only_rose_has_the_strength_of_a_hundred() -> None:
-    index = RelativeStrength()
-    strengths = [
-        index.compute_result(index.add_events(index.create_state(), changes))
-        for changes in ([0.5, 2.0], [-1.0], [3.0, -3.0], [1.0, 0.0, -3.0], [nan, 1.0])
-    ]
-    assert strengths[:4] == [100, 0, 50, 25]
-    assert strengths[4] != strengths[4]
-
-
 def test_samples_at_any_times_become_those_of_a_fixed_rate() -> None:
     random = np.random.default_rng(3)
     times = np.unique(random.integers(-40, 60, 30))
@@ -154,14 +137,6 @@ def test_the_line_breaks_at_a_sample_that_is_missing() -> None:
     assert list(Interpolation(2).compute_result(samples[1:], Window(4, 9))) == []
     both = [Event.point(0, 1.0), Event.point(4, 2.0), Event.point(4, 4.0)]
     assert list(Interpolation(2).compute_result(both, Window(0, 5))) == [Event.point(0, 1.0), Event.point(2, 2.0)]
-
-
-@pytest.mark.parametrize("step", [0, -3])
-def test_parameters_that_make_no_sense_are_refused(step: int) -> None:
-    with pytest.raises(ValueError, match=f"step must be above zero, got {step}"):
-        Interpolation(step)
-    with pytest.raises(ValueError, match=f"rate must be 50 samples per second or more, got {step}"):
-        HeartBeats(step)
 
 
 def test_each_beat_of_a_noisy_heart_is_found_once() -> None:
@@ -217,16 +192,6 @@ def test_pandas_and_the_evaluators_say_what_a_walk_over_the_rows_says(applicatio
     assert compare(*(closed(answers, question, files) for answers in (right, in_process))) == []
 
 
-@pytest.mark.parametrize("system", [InPandas(), TiltInProcess()])
-def test_systems_without_spark_are_measured(system: System, tmp_path: Path) -> None:
-    files = write_data(Data(100, 1_000, 2, "regular"), tmp_path)
-    run = system.measure(Question("readings", Tilt("vibration")), files, 60)
-    assert run.rows == 2_000
-    assert run.output_rows == {"pandas": 60, "muntin in process": 57}[system.name]  # the last window is open
-    assert run.cpu_seconds
-    assert not run.is_cut
-
-
 @pytest.mark.parametrize(
     ("application", "expected"),
     [
@@ -242,11 +207,3 @@ def test_the_answers_about_three_readings(application: Application, expected: li
     assert found["key"] == [7] * len(expected)
     assert [start.timestamp() for start in found["start"]] == [start for start, _ in expected]
     assert found["value"] == pytest.approx([value for _, value in expected])
-
-
-def test_regular_keys_have_a_row_each_second() -> None:
-    table = table_of(Data(100, 3_500, 2, "regular"), 1)
-    assert table.schema == SCHEMA
-    seconds = table["at"].cast("int64").to_numpy() / MICROSECONDS - 1_700_001_000
-    pairs = sorted(zip(table["key"].to_pylist(), seconds.tolist(), strict=True))
-    assert pairs == [(key, second) for key in range(3) for second in range(1_000)]
