@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import INFINITY, Event, JoinKind, tumbling
+from muntin.errors import QueryError
 from muntin.testing import join
-from muntin_engine import Query, condition, events, module, union
+from muntin_engine import Query, condition, events, module
 from tests.joins.meaning import lasting
 from tests.spark.running import collect, read_stream, run_together, write_batches
 
@@ -85,21 +87,11 @@ def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
     five = known.aggregate(m=module("stats.count")).as_events(key="plate", buckets=2)
     ten = five.window(tumbling(10)).aggregate(m=module("stats.sum", "m")).as_events(key="plate", buckets=2)
     of_results = begun.join(ten, columns={"n": "n"}, other={"m": "m"})
-    clipped = left.join(right, "clip", columns={"km": "km"})
     unpaid = left.join(
         right, "anti", columns={"km": "km"}, on=condition(is_for, left=rides.km + 0.5, right="fare", kind="day")
     )
-    chosen = points.join(
-        events(fares, key="plate", at="at", change="change").extend(5),
-        columns={"km": "km"},
-        on=condition(is_for, left="km", right="fare", kind="day"),
-    )
-    assert chosen.plan.choice.evaluator == "pairing"
     assert [(one.name, one.is_function, one.version[:5]) for one in unpaid.plan.code] == [("is_for", True, "code-")]
-    united = union(begun=begun, known=five).window(tumbling(20)).aggregate(n=module("stats.count"))
-    of_others = {"of results": of_results, "united": united, "clipped": clipped, "unpaid": unpaid, "chosen": chosen}
-    by_rides = points.join(left, "clip", columns={"km": "km"})  # of the right rides only the starts count
-    return {"by rides": by_rides, "final": final, "counted": counted, "near": near, **of_others}
+    return {"final": final, "counted": counted, "near": near, "of results": of_results, "unpaid": unpaid}
 
 
 def wanted(expected: Mapping[str, Sequence[Sequence[Event[Any]]]] = EXPECTED) -> list[tuple[Any, ...]]:
@@ -135,8 +127,9 @@ def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkS
     for count in (2, 3):
         folders = [write_batches(tmp_path / name, given[:count]) for name, given in (("r", rides), ("f", fares))]
         asked = queries(*(read_stream(spark, folder) for folder in folders))
-        new = rides[:2] if count == 2 else rides[2:]
-        came = 2 * sum(row["change"] not in ("punctuate", "close") for table in new for row in table.to_pylist())
+        new = slice(2) if count == 2 else slice(2, 3)
+        changes = [row["change"] for table in (*rides[new], *fares[new]) for row in table.to_pylist()]
+        came = sum(change not in ("punctuate", "close") for change in changes)
         for name, rows in run_together(asked, checkpoint, came).items():
             output[name] += rows
         if count == 2:
@@ -147,22 +140,18 @@ def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkS
     assert sorted(near) == [("a", 4, 8, 15), ("b", 4, 7, 20)]
     of_results = [(row["car"], *row["lifetime"].values(), row["n"], row["m"]) for row in output["of results"]]
     assert sorted(of_results) == [("a", 0, 10, 1, 2), ("b", 0, 10, 2, 1)]
-    clipped = [(row["car"], *row["lifetime"].values(), row["km"]) for row in output["clipped"]]
-    assert sorted(clipped) == [("a", 2, 4, 15), ("a", 22, 30, 40), ("b", 4, 20, 20)]
     unpaid = sorted((row["car"], *row["lifetime"].values(), row["km"]) for row in output["unpaid"])
     assert unpaid == sorted(
         (key, row.start, row.end, row.left)
         for key, (left, right) in EXPECTED.items()
         for row in join(JoinKind.ANTI, left, right, lambda km, fare: is_for(km + 0.5, fare, "day"))
     )
-    assert sorted((row["car"], *row["lifetime"].values(), row["km"]) for row in output["chosen"]) == sorted(near)
-    united = [(row["car"], row["window"]["start"], row["n"]) for row in output["united"]]
-    assert sorted(united) == [("a", 0, 3), ("a", 20, 1), ("b", 0, 2), ("b", 20, 2)]
     assert sorted((row["car"], row["window"]["start"], row["n"]) for row in output["counted"]) == counts()
 
 
 def test_a_static_join_is_whole_and_says_what_it_rejects(spark: SparkSession) -> None:
-    rides, fares = pa.concat_tables(tables(RIDES, 0)), pa.concat_tables(tables(FARES, 1))
+    nameless = pa.Table.from_pylist([{"change": "insert", "car": "b", "since": 30, "until": 40, "km": 1}], RIDES)
+    rides, fares = pa.concat_tables([*tables(RIDES, 0), nameless]), pa.concat_tables(tables(FARES, 1))
     query = queries(spark.createDataFrame(rides), spark.createDataFrame(fares))["final"]
     rows = collect(query.results())
     rides_of_b, fares_of_b = EXPECTED["b"]
@@ -175,3 +164,10 @@ def test_a_static_join_is_whole_and_says_what_it_rejects(spark: SparkSession) ->
         in told
     )
     assert dict(query.results().dtypes)["km"] == "int"
+    assert [(row["input"], row["reason"]) for row in collect(query.rejected())] == [("left", "null id")]
+
+
+def test_a_stream_and_a_static_input_do_not_meet(spark: SparkSession, tmp_path: Path) -> None:
+    rides = read_stream(spark, write_batches(tmp_path / "rides", tables(RIDES, 0)[:1]))
+    with pytest.raises(QueryError, match="all streams, or all static DataFrames"):
+        queries(rides, spark.createDataFrame(tables(FARES, 1)[0]))

@@ -20,8 +20,6 @@ from tests.spark.scripts import Case, expected, standing, tables
 
 EARLY: Any = early(every_count(2), refinement="retract")
 QUERIES: dict[str, tuple[str, Any]] = {
-    "final visits": ("retail.visits", "final"),
-    "speculative visits": ("retail.visits", "speculative"),
     "eager visits": ("retail.visits", "eager"),
     "early visits": ("retail.visits", EARLY),
     "eager shifts": ("retail.shifts", "eager"),

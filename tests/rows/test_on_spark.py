@@ -95,28 +95,13 @@ def test_markers_differences_and_conditions_read_columns_by_name(spark: SparkSes
     ]
     by_x = static(spark, key=None).window(batch(delta("seq", 9))).aggregate(rows=module(Listed, "seq"))
     assert sorted(row["rows"] for row in collect(by_x.results())) == [seqs[:10], seqs[10:20], seqs[20:]]
+    kinds = {2: "in", 3: "in", 9: "out", 12: "out", 13: "in"}
+    of_device = [(seq, seq, "a", seq, kinds.get(seq, "row")) for seq in seqs]
+    windows = between("kind = 'in'", "kind = 'out'", within=10)
+    spans = static(spark, of_device).window(windows).aggregate(rows=module(Listed, "seq"))
+    assert sorted(row["rows"] for row in collect(spans.results())) == [[*range(2, 10)], [*range(13, 23)]]
     kept = static(spark, key=None).where("x > 4").window(last(2)).aggregate(rows=module(Listed, "x"))
     assert all(x > 4 for row in collect(kept.results()) for x in row["rows"])
-
-
-def test_windows_go_from_a_row_that_opens_to_one_that_closes(spark: SparkSession, tmp_path: Path) -> None:
-    kinds = {2: "in", 3: "in", 9: "out", 12: "out", 13: "in"}
-    of_device = [(seq, seq, "a", seq, kinds.get(seq, "row")) for seq in range(1, 25)]
-    batches = [table([*reversed(of_device[:12])]), table(of_device[12:]), table([(90, 90, "b", 0, "row")])]
-    windows = between("kind = 'in'", "kind = 'out'", within=10)
-
-    def query(count: int) -> Query:
-        given = stream(read_stream(spark, write_batches(tmp_path / "in", batches[:count])))
-        return given.window(windows).aggregate(rows=module(Listed, "seq"), s=module(Sliding, "x"))
-
-    parts = [run(query(count).results(), tmp_path / "checkpoint").rows for count in (1, len(batches))]
-    found = [row for part in parts for row in part]
-    lists = [[*range(2, 10)], [*range(13, 23)]]
-    assert sorted(row["rows"] for row in found) == lists
-    assert sorted(row["s"] for row in found) == [sum(some) for some in lists]
-    assert sorted((row["window"]["start"], row["window"]["end"]) for row in found) == [(2, 10), (13, 23)]
-    told = query(1).explain()
-    assert "between(\"kind = 'in'\", \"kind = 'out'\", within=10)" in told
 
 
 def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_output(
@@ -190,12 +175,6 @@ def test_a_row_that_comes_behind_the_watermark_is_late(spark: SparkSession, tmp_
     query = given.window(last(2)).aggregate(rows=module(Listed, "seq"))
     late = run(query.late(), tmp_path / "checkpoint").rows
     assert [(row["late_by"], json.loads(row["row"])) for row in late] == [(8, {"at": 0, "key": "a", "seq": 1})]
-
-
-def test_results_are_events_of_another_query(spark: SparkSession) -> None:
-    first = static(spark).window(batch(4), timestamps="point_at_end").aggregate(s=module(Sliding, "x"))
-    second = first.as_events().window(tumbling(100)).aggregate(total=module(Sliding, "s"))
-    assert [row["total"] for row in collect(second.results())] == [sum(x for *_, x, _ in ROWS)]
 
 
 REFUSED: dict[str, Any] = {

@@ -14,7 +14,7 @@ from muntin.errors import PolicyError
 from muntin.triggers import every, every_count, on_signal, repeat, when
 from muntin_engine import Query, events, module
 from tests.spark.modules import Total
-from tests.spark.running import collect_together, read_stream, run_together, write_batches
+from tests.spark.running import read_stream, run_together, write_batches
 
 SCHEMA = pa.schema(
     [
@@ -83,12 +83,6 @@ def test_windows_are_put_out_early_when_their_trigger_fires_also_across_a_restar
             "final 1 b 10 1",
         ],
     }
-
-
-def test_a_static_input_has_final_results_alone(spark: SparkSession, tmp_path: Path) -> None:
-    df = spark.read.parquet(str(write_batches(tmp_path / "table", BATCHES)))
-    for rows in collect_together({name: query(df, emit) for name, emit in EMISSIONS.items()}).values():
-        assert sorted(spelled(rows)) == ["final 0 a 0 6", "final 0 b 0 5", "final 0 b 10 1"]
 
 
 def test_what_a_trigger_cannot_be_told_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from muntin import ClipPolicy, Event, Operator, OutputContract, Window, tumbling
 from muntin_engine import events, module
-from muntin_stats import TimeWeightedAverage
 from tests.spark.running import plain, run, stream_of
 
 
@@ -43,24 +42,3 @@ def test_an_eager_result_is_shortened_instead_of_retracted(spark: SparkSession, 
         for row in plain(batch)
     ]
     assert shown[:3] == [(0, "insert", 5, 1, 10, None), (1, "revise", 5, 1, 10, 6), (1, "insert", 9, 6, 10, None)]
-
-
-def test_an_average_is_time_bound_where_the_query_asks_for_it(spark: SparkSession, tmp_path: Path) -> None:
-    """
-    samples       0    4    10
-                  [---------)            10 until 4, or until the end of the window for what is known before
-                       [----)            20 from 4 on
-    """
-    batches = [pa.table({"at": [0], "x": [10.0]}), pa.table({"at": [4], "x": [20.0]})]
-    stream = events(stream_of(spark, tmp_path / "stream", batches), at="at", edge=True, delay=5, buckets=1)
-    query = stream.window(tumbling(10), clip="full", timestamps="time_bound", emit="eager")
-    results = query.aggregate(average=module(TimeWeightedAverage, "x")).results()
-    assert results.columns == ["window", "lifetime", "change", "event_id", "new_end", "average"]
-
-    outcome = run(results, tmp_path / "checkpoint")
-    shown = [
-        (row["change"], row["average"], row["lifetime"]["start"], row["lifetime"]["end"], row["new_end"])
-        for _, batch in sorted(outcome.batches.items())
-        for row in plain(batch)
-    ]
-    assert shown == [("insert", 10.0, 0, 10, None), ("revise", 10.0, 0, 10, 4), ("insert", 16.0, 4, 10, None)]

@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from muntin import (
-    Aggregate,
     Event,
     Instant,
     Operator,
@@ -83,13 +82,6 @@ def test_text_with_a_collation_is_refused_where_it_is_compared_and_what_is_advis
     assert sorted(row.n for row in found.collect()) == sorted(row[1] for row in expected.collect()) == [1, 2]
 
 
-def test_no_key_at_all_makes_one_group(spark: SparkSession) -> None:
-    df = spark.range(10).selectExpr("id as at")
-    found = events(df, at="at").window(hopping(10, 5)).aggregate(n=module(Count)).results()
-
-    assert [(row["window"]["start"], row["n"]) for row in sorted(collect(found), key=str)] == [(-5, 5), (0, 10), (5, 5)]
-
-
 def test_two_keys_and_a_null_among_them(spark: SparkSession) -> None:
     df = spark.createDataFrame(
         [("a", None, 1), ("a", 2, 3), (None, None, 4), (None, None, 5)], "p string, q int, at int"
@@ -131,17 +123,6 @@ def test_an_event_that_never_ends_has_a_null_end(spark: SparkSession) -> None:
         (1, 3, [1]),
         (3, 5, [1, 3]),
         (5, None, [3]),
-    ]
-
-
-def test_samples_last_until_the_next_whatever_order_they_come_in(spark: SparkSession) -> None:
-    df = spark.createDataFrame([("k", 9, 30), ("k", 2, 10), ("k", 5, 20)], "k string, at int, v int")
-    query = events(df, key="k", at="at", edge=True).window(snapshot()).aggregate(v=module(Members, "v"))
-
-    assert sorted((row["window"]["start"], row["window"]["end"], row["v"]) for row in collect(query.results())) == [
-        (2, 5, [10]),
-        (5, 9, [20]),
-        (9, None, [30]),
     ]
 
 
@@ -207,17 +188,6 @@ def test_maps_are_dicts_and_rows_may_be_typed_dicts(spark: SparkSession) -> None
     assert sorted((row["size"], row["widest"]) for row in collect(found)) == [(0, None), (2, 2.5)]
 
 
-def test_an_expression_and_an_int_fit_a_module_that_reads_floats(spark: SparkSession) -> None:
-    df = spark.createDataFrame([(1, 3), (2, 4)], "at int, x int")
-    query = (
-        events(df, at="at")
-        .window(tumbling(10))
-        .aggregate(mean=module("stats.average", F.col("x") * 2), top=module("stats.max", "x"), n=module("stats.count"))
-    )
-
-    assert [(row["mean"], row["top"], row["n"]) for row in collect(query.results())] == [(7.0, 4, 2)]
-
-
 def test_an_empty_input_has_an_empty_result_of_the_right_schema(spark: SparkSession) -> None:
     df = spark.createDataFrame([], "k string, at timestamp, x double")
     found = events(df, key="k", at="at").window(tumbling("1 hour")).aggregate(m=module("stats.median", "x")).results()
@@ -241,20 +211,3 @@ def fare(minutes: float, km: float) -> float:
 def test_a_function_of_ones_own_is_there_in_sql(spark: SparkSession) -> None:
     assert functions(spark, fare, "stats.clamp") == ["rides_fare", "stats_clamp"]
     assert spark.sql("SELECT rides_fare(10D, 5D) AS x").collect()[0]["x"] == 5.0
-
-
-class Last(Aggregate[int, int]):
-    """The largest payload."""
-
-    name, version = "show.last", "1.0.0"
-
-    def compute_result(self, payloads: Sequence[int]) -> int:
-        return max(payloads)
-
-
-def test_ten_thousand_keys_and_a_hot_one_are_all_there(spark: SparkSession) -> None:
-    df = spark.range(20_000).selectExpr("if(id % 2 = 0, id, 1) as key", "id as at", "id as x")
-    query = events(df, key="key", at="at").window(tumbling(40_000)).aggregate(last=module(Last, "x"), n=module(Count))
-    found: DataFrame = query.results().agg(F.count("*"), F.max("n"), F.sum("last"))
-
-    assert tuple(found.collect()[0]) == (10_001, 10_000, sum(range(0, 20_000, 2)) + 19_999)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +63,12 @@ def test_decimals_are_an_axis_with_windows_in_their_own_numbers(spark: SparkSess
     rows = [(number, price) for number, price in enumerate(PRICES)]
     df = spark.createDataFrame(rows, "n int, price decimal(4,2)")
     stream = events(df, at="price", buckets=1)
+    stream_in_order = events(df, at="price", order="n", buckets=1)
     steps = stream.window(tumbling(STEP)).aggregate(n=module(Count))
     queries = {
         "steps": steps,
         "general": stream.window(hopping(1, STEP)).aggregate(of=module(Lifetimes, "n")),
+        "rows": stream_in_order.window(last(2)).aggregate(n=module(Count)),
         "fours": stream.window(count_by_start(4)).aggregate(n=module(Count)),
         "whole": steps.named("inner").as_events(buckets=1).window(tumbling(50)).aggregate(n=module(Count)),
     }
@@ -88,6 +91,10 @@ def test_decimals_are_an_axis_with_windows_in_their_own_numbers(spark: SparkSess
     assert extents["fours"] == {
         (float(first), float(last) + 0.01): 4 for first, last in zip(PRICES, PRICES[3:], strict=False)
     }
+    hundredth = 0.01
+    assert extents["rows"] == {(float(first), float(second) + hundredth): 2 for first, second in pairwise(PRICES)} | {
+        (float(PRICES[0]), float(PRICES[0]) + hundredth): 1
+    }
     assert extents["whole"] == {(-50.0, 0.0): 1, (0.0, 50.0): 3, (50.0, 100.0): 1}
     window = steps.results().schema["window"].dataType
     assert window.simpleString() == "struct<start:decimal(19,2),end:decimal(19,2)>"
@@ -104,10 +111,12 @@ def test_a_stream_of_decimals_says_late_and_bad_rows_in_decimals(spark: SparkSes
         spark, tmp_path / "in", [batch("1.10", "3.00"), batch("1.20", "2.60", f"{2**62}.00", ""), batch("9")]
     )
     query = events(df, at="mark", delay=Decimal("0.50"), buckets=1).window(tumbling(STEP)).aggregate(n=module(Count))
-    kept: dict[str, Any] = {name: Kept() for name in ("results", "late", "rejected")}
+    kept: dict[str, Any] = {name: Kept() for name in ("results", "late", "rejected", "progress")}
     query.write(checkpoint=tmp_path / "checkpoint", trigger="available_now", **kept).awaitTermination()
     ends = [(row["window"]["end"], row["n"]) for row in kept["results"].rows]
     assert sorted(ends) == [(Decimal("1.25"), 1), (Decimal("2.75"), 1), (Decimal("3.25"), 1)]
+    watermarks = [row["watermark"] for row in kept["progress"].rows]
+    assert watermarks[:3] == [Decimal("2.50"), Decimal("2.50"), Decimal("8.50")]
     (late,) = kept["late"].rows
     assert json.loads(late["row"]) == {"mark": "1.20"}
     assert late["late_by"] == 130
@@ -137,32 +146,7 @@ def test_what_is_no_axis_is_refused_with_what_to_write(spark: SparkSession) -> N
     assert "are timestamps" in refusal(at=F.timestamp_seconds("i"))
 
 
-def test_decimals_are_written_with_their_progress_and_follow_heartbeats_and_rows(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """ON-06, TH-11."""
-
-    def batch(*rows: tuple[str, str]) -> pa.Table:
-        numbers = pa.array([Decimal(mark) for mark, _ in rows], pa.decimal128(10, 2))
-        return pa.table({"mark": numbers, "what": [what for _, what in rows]})
-
-    df = stream_of(spark, tmp_path / "in", [batch(("1.10", "a"), ("1.30", "b"), ("1.20", "c")), batch(("9", "d"))])
-    pairs = events(df, at="mark", order="what", delay=Decimal("0.20"), buckets=1).window(last(2))
-    query = pairs.aggregate(n=module(Count))
-    results, progress = tmp_path / "results", tmp_path / "progress"
-    query.write(
-        checkpoint=tmp_path / "checkpoint", results=results, progress=progress, trigger="available_now", on_end="close"
-    ).awaitTermination()
-    found = spark.read.parquet(str(results)).select("window.*", "n").collect()
-    assert sorted((row.start, row.end, row.n) for row in found) == [
-        (Decimal("1.10"), Decimal("1.11"), 1),
-        (Decimal("1.10"), Decimal("1.21"), 2),
-        (Decimal("1.20"), Decimal("1.31"), 2),
-        (Decimal("1.30"), Decimal("9.01"), 2),
-    ]
-    watermarks = [row.watermark for row in spark.read.parquet(str(progress)).orderBy("batch_id").collect()]
-    assert watermarks[:2] == [Decimal("1.10"), Decimal("1.20")]
-
+def test_decimals_follow_heartbeats_and_no_clock(spark: SparkSession) -> None:
     beats = spark.sql("SELECT 3.00BD AS sent, 1 AS x")
     bids = spark.sql("SELECT 1.00BD AS mark UNION ALL SELECT 2.50BD")
     told = events(bids, at="mark", buckets=1).with_heartbeat(beats, at="sent", delay=Decimal("0.10"))
