@@ -44,25 +44,3 @@ def test_with_a_delay_windows_close_in_the_batch_whose_rows_close_them(spark: Sp
         (1, 1, 0),
         (1, 0, 1),
     ]
-
-
-def test_punctuation_of_one_source_speaks_for_the_union_of_all(spark: SparkSession, tmp_path: Path) -> None:
-    schema = pa.schema([("change", pa.string()), ("at", pa.int64()), ("x", pa.int64())])
-
-    def table(*rows: tuple[str, int | None]) -> pa.Table:
-        return pa.Table.from_pylist([{"change": change, "at": at, "x": at} for change, at in rows], schema)
-
-    rows = [table(("insert", 1)), table(("insert", 12)), table(("insert", 25))]
-    marks = [table(("punctuate", 0)), table(("punctuate", 10)), table(("close", None))]
-    union = stream_of(spark, tmp_path / "rows", rows).union(stream_of(spark, tmp_path / "marks", marks))
-    query = events(union, at="at", change="change", buckets=2).window(tumbling(10))
-    outcome = run(query.aggregate(m=module(Members, "x")).results(), tmp_path / "checkpoint")
-
-    found = {
-        number: [(row["window"]["start"], row["m"]) for row in plain(batch)]
-        for number, batch in outcome.batches.items()
-    }
-    assert {number: sorted(rows) for number, rows in found.items() if rows} == {
-        1: [(0, [1])],
-        2: [(10, [12]), (20, [25])],
-    }

@@ -271,17 +271,6 @@ def test_with_a_clock_time_passes_without_rows_also_under_available_now(
     assert (found["window"]["start"], found["m"]) == (90 * SECOND, [95])
 
 
-def test_the_clock_of_the_machine_makes_one_reading_under_available_now(spark: SparkSession, tmp_path: Path) -> None:
-    at = pa.array([datetime.fromtimestamp(95, UTC)], pa.timestamp("us", tz="UTC"))
-    df = stream_of(spark, tmp_path / "stream", [pa.table({"at": at, "x": [95]})])
-    policy = punctuated().with_idle("1 second", lag="1 minute")
-    for _ in range(2):
-        stream = events(df, at="at", progress=policy).with_clock(every="1 second")
-        query = stream.window(tumbling("10 seconds")).aggregate(m=module(Members, "x"))
-        outcome = run(query.results(), tmp_path / "checkpoint")
-        assert len(outcome.batches) <= 2
-
-
 def test_a_clock_makes_micro_batches_where_there_are_no_rows(
     spark: SparkSession, tmp_path: Path, clock: Callable[[int], DataFrame]
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +17,6 @@ from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells
 from tests.differential.forms import INVERTIBLE
-from tests.spark.modules import Members
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 from tests.spark_units.test_closed import Told
 
@@ -42,43 +40,6 @@ def run(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict
 
 def window(start: int, end: int, members: list[int]) -> dict[str, Any]:
     return {"key": "a", "window": {"start": start, "end": end}, "m": members}
-
-
-def test_a_static_input_closes_after_its_rows() -> None:
-    found = run(task_of(is_static=True), MemoryCells(), rows(start=[1, 12], end=[2, 13], i0=[5, 6]))
-    assert found == {"accepted": [{"rows": 2}], "results": [window(0, 10, [5]), window(10, 20, [6])]}
-
-
-def test_punctuation_closes_windows_in_the_batch_that_brings_it() -> None:
-    task, cells = task_of(has_changes=True), MemoryCells()
-    first = run(
-        task,
-        cells,
-        rows(start=[1, 12, 10], end=[2, 13, None], change=["insert", "insert", "punctuate"], i0=[5, 6, None]),
-    )
-    assert first == {"accepted": [{"rows": 2}], "results": [window(0, 10, [5])]}
-    assert run(task, cells, rows(start=[None], end=[None], change=["close"])) == {
-        "accepted": [{"rows": 0}],
-        "results": [window(10, 20, [6])],
-    }
-
-
-def test_with_a_delay_the_newest_start_is_progress_and_what_lies_behind_is_late() -> None:
-    task, cells = task_of(policy=bounded_delay(5)), MemoryCells()
-    assert "results" not in run(task, cells, rows(start=[1, 14], end=[2, 15], i0=[5, 6]))
-    assert run(task, cells, rows(start=[15], end=[16], i0=[7]))["results"] == [window(0, 10, [5])]
-    found = run(task, cells, rows(start=[9, 10], end=[11, 11], i0=[1, 2]))
-    assert found["accepted"] == [{"rows": 1}]
-    (late,) = found["late"]
-    assert late["reason"] == "late"
-    assert json.loads(late["row"])["since"] == 9
-    assert run(task, cells, rows(start=[25], end=[26]))["results"] == [window(10, 20, [2, 6, 7])]
-
-
-def test_punctuation_and_a_delay_work_together() -> None:
-    task, cells = task_of(has_changes=True, policy=bounded_delay(50)), MemoryCells()
-    batch = rows(start=[1, 10], end=[2, None], change=["insert", "punctuate"], i0=[5, None])
-    assert run(task, cells, batch)["results"] == [window(0, 10, [5])]
 
 
 def test_what_is_wrong_with_rows_comes_out_beside_the_results() -> None:
@@ -117,11 +78,6 @@ def test_the_collector_rests_during_a_batch_and_is_then_as_it_was(is_enabled: bo
     finally:
         (gc.enable if was_enabled else gc.disable)()
     assert [row["m"] for row in found["results"]] == [False]
-
-
-def test_the_end_of_a_static_input_says_nothing_of_later_windows() -> None:
-    found = run(task_of(Members(), is_static=True), MemoryCells(), rows(start=[1], end=[None], i0=[5]))
-    assert found["results"] == [window(0, 10, [5])]
 
 
 @pytest.mark.parametrize("late", [Lateness(LatePolicy.SIDE), Lateness(LatePolicy.DROP)], ids=["aside", "dropped"])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, ColumnarAggregate, Component, IncrementalAggregate, Instant, TimestampPolicy
+from muntin import INFINITY, ColumnarAggregate, Component, IncrementalAggregate, Instant
 from muntin.errors import ModuleContractError
 from muntin.progress import ordered
 from muntin.schemas import describe
@@ -77,31 +77,12 @@ def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None =
 
 
 @pytest.mark.parametrize("module", [Told(), Largest()])
-def test_windows_come_with_their_keys_and_extents(module: Any) -> None:
-    batch = rows(start=[3, 12, -4], k0=["a", None, "a"], i0=[5, 6, 7])
-    found = run(sliced(module, is_static=True), batch)
-    assert found["accepted"] == 3
-    assert sorted((row["window"]["start"], row["window"]["end"], row["key"], row["m"]) for row in found["results"]) == [
-        (-10, 0, "a", 7),
-        (0, 10, "a", 5),
-        (10, 20, None, 6),
-    ]
-
-
-@pytest.mark.parametrize("module", [Told(), Largest()])
 def test_bad_rows_are_rejected_and_late_ones_counted(module: Any) -> None:
     task, cells = sliced(module, policy=ordered()), MemoryCells()
     assert run(task, rows(start=[1, 25, None], i0=[1, 2, 3]), cells=cells)["accepted"] == 2
     found = run(task, rows(start=[19, 20, 21, None], i0=[1, 2, None, 3]), cells=cells)
     assert (found["accepted"], found["late"]) == (2, 1)
     assert [row["reason"] for row in found["rejected"]] == ["null time"]
-
-
-def test_points_at_the_end_of_windows() -> None:
-    schema = pa.schema([("key", pa.string()), ("window", TICKS), ("lifetime", TICKS), ("m", pa.int64())])
-    task = sliced(Told(), is_static=True, results=schema, plan={"timestamps": TimestampPolicy.POINT_AT_END})
-    (row,) = run(task, rows(start=[3], i0=[5]))["results"]
-    assert row["lifetime"] == {"start": 10, "end": 11}
 
 
 @pytest.mark.parametrize(

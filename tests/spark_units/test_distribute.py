@@ -12,7 +12,6 @@ from muntin import EARLIEST, INFINITY, hopping
 from muntin_engine.core.changes import Progress
 from muntin_engine.exchange import distribute
 from muntin_engine.exchange.distribute import read_rows
-from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from tests.spark_units.tasks import IDS, rows, sent, task_of
@@ -27,21 +26,6 @@ def progress_of(task: TaskPayload, **columns: Any) -> Progress:
 def column(task: TaskPayload, name: str, **columns: Any) -> list[Any]:
     values: list[Any] = read_rows(task.input, rows(**columns))[0].column(name).to_pylist()
     return values
-
-
-def test_each_bucket_gets_its_rows_in_one_blob_and_in_order() -> None:
-    batch = rows(start=[5, 1, 4, 2], end=[9, 9, 9, 9], k0=["a", "b", "a", "b"])
-    blobs = {row["bucket"]: from_blob(row["rows"]) for row in sent(task_of(), batch) if row["rows"] is not None}
-    assert {bucket: table.column("start").to_pylist() for bucket, table in blobs.items()} == {
-        IDS[1]: [1, 2],
-        IDS[2]: [5, 4],
-    }
-
-
-def test_every_bucket_learns_the_progress_of_all_rows() -> None:
-    told = [row for row in sent(task_of(), rows(start=[5], end=[9]), rows(start=[8], end=[20])) if row["rows"] is None]
-    assert [row["bucket"] for row in told] == [*IDS]
-    assert {(row["newest"], row["horizon"], row["watermark"]) for row in told} == {(8, 20, EARLIEST)}
 
 
 def test_a_task_without_rows_still_reports() -> None:
@@ -61,19 +45,6 @@ def test_a_blob_is_bounded_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPatch)
     assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 3
     monkeypatch.setattr(distribute, "MOST_BYTES", 1)
     assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 6
-
-
-def test_an_end_that_is_null_is_infinite_and_a_point_lasts_a_tick() -> None:
-    assert column(task_of(), "end", start=[3, 3], end=[None, 5]) == [INFINITY, 5]
-    assert column(task_of(is_point=True), "end", start=[3]) == [4]
-    assert column(task_of(), "end", start=[3]) == [INFINITY]  # a sample has no column of ends
-
-
-def test_a_retraction_ends_an_event_where_it_starts() -> None:
-    batch = {"start": [3, 3, 3], "end": [9, None, 9], "new_end": [None, 5, 7], "id": [1, 1, 1]}
-    changes = {"change": ["retract", "revise", "insert"]}
-    assert column(CHANGING, "new_end", **batch, **changes) == [3, 5, None]
-    assert column(CHANGING, "end", **batch, **changes) == [9, None, 9]
 
 
 @pytest.mark.parametrize(
@@ -99,14 +70,6 @@ def test_timestamps_travel_in_utc_and_instants_as_ticks() -> None:
 
 def test_a_huge_integer_read_as_a_float_is_rounded_and_not_refused() -> None:
     assert column(task_of(inputs=(pa.float64(),)), "i0", start=[1], i0=[2**60 + 1]) == [2.0**60]
-
-
-def test_punctuation_is_progress_and_no_row() -> None:
-    table, progress, *_ = read_rows(
-        CHANGING.input, rows(start=[5, 30], end=[8, None], id=[1, None], change=["insert", "punctuate"])
-    )
-    assert table.num_rows == 1
-    assert progress == Progress(30, 30, 5)
 
 
 def test_a_batch_of_punctuation_alone_sends_no_blob() -> None:

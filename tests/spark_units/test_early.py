@@ -9,10 +9,9 @@ import pyarrow as pa
 
 from muntin import early
 from muntin.triggers import every_count, on_signal, repeat, when
-from muntin_engine.exchange.distribute import read_rows, signals_in
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.tasks import IDS, TICKS, arrived, rows, sent, task_of
+from tests.spark_units.tasks import IDS, TICKS, rows, sent, task_of
 from tests.spark_units.test_bucket_task import run
 
 RESULTS = pa.schema(
@@ -42,23 +41,6 @@ def test_every_bucket_hears_of_the_signals_of_all_rows() -> None:
     ]
     told = [row for row in sent(early_task(on_signal("dusk")), *batches) if row["rows"] is None]
     assert [(row["bucket"], row["signals"]) for row in told] == [(bucket, ["dawn", "dusk"]) for bucket in IDS]
-
-
-def test_the_signals_of_several_tasks_are_heard_together() -> None:
-    task = early_task(on_signal("dusk"))
-    one = rows(start=[None], end=[None], change=["signal"], signal=["dusk"])
-    other = rows(start=[None], end=[None], change=["signal"], signal=["dawn"])
-    assert arrived(task, one, other).signals == {"dawn", "dusk"}
-
-
-def test_the_name_of_a_signal_counts_in_a_signal_alone() -> None:
-    batch = rows(start=[1, 2], end=[2, 3], change=["insert", None], signal=["dusk", "dawn"])
-    assert signals_in(batch) == frozenset()
-
-
-def test_a_signal_is_no_row_and_has_no_problem() -> None:
-    batch = rows(start=[None], end=[None], change=["signal"], signal=["dusk"])
-    assert read_rows(early_task(on_signal("dusk")).input, batch)[0].num_rows == 0
 
 
 def test_rows_say_whether_their_window_was_open_and_how_often_it_was_put_out() -> None:

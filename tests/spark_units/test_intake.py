@@ -9,8 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY
-from muntin_engine.core.changes import InputChange
 from muntin_engine.exchange.intake import Intake, take_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from tests.spark.modules import Count
@@ -26,43 +24,6 @@ FAR = 2**61
 
 def taken(task: TaskPayload, *batches: pa.RecordBatch) -> Intake:
     return take_in(task, arrived(task, *batches).inputs[0].rows)
-
-
-def test_rows_are_grouped_by_key_in_the_order_in_which_they_came() -> None:
-    intake = taken(
-        task_of(), rows(start=[5, 1, 4], end=[9, 9, None], k0=["b", None, "b"], i0=[1, 2, 3]), rows(start=[2], end=[3])
-    )
-    assert intake.changes == [
-        (("b",), [InputChange(None, 5, 9, (1,)), InputChange(None, 4, INFINITY, (3,))]),
-        ((None,), [InputChange(None, 1, 9, (2,))]),
-        (("a",), [InputChange(None, 2, 3, (7,))]),
-    ]
-
-
-def test_a_query_without_keys_and_inputs_has_one_key_and_empty_payloads() -> None:
-    task = task_of(Count(), (), keys=())
-    assert taken(task, rows(start=[5, 1], end=[9, 9])).changes == [
-        ((), [InputChange(None, 5, 9, ()), InputChange(None, 1, 9, ())])
-    ]
-
-
-def test_changes_of_every_kind_keep_their_payload() -> None:
-    intake = taken(
-        CHANGING,
-        rows(
-            change=["insert", "revise", "retract"],
-            id=[1, 1, 2],
-            start=[3, 3, 4],
-            end=[None, None, 9],
-            new_end=[8, 6, None],
-        ),
-    )
-    assert intake.changes == [
-        (
-            ("a",),
-            [InputChange(1, 3, INFINITY, (7,)), InputChange(1, 3, None, (7,), 6), InputChange(2, 4, 9, (7,), 4)],
-        )
-    ]
 
 
 @pytest.mark.parametrize(

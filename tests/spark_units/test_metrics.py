@@ -133,11 +133,6 @@ def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) 
     assert metric(task, cells, mark(30))["windows_open"] == 0
 
 
-def test_windows_of_each_keys_own_are_not_counted_as_open() -> None:
-    task, cells = general(plan={"window": snapshot()}), MemoryCells()
-    assert "windows_open" not in metric(task, cells, inserts(1, 25), mark(10))
-
-
 @pytest.mark.parametrize("name", TASKS)
 def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> None:
     task, cells = TASKS[name], MemoryCells()
@@ -208,12 +203,6 @@ def test_a_clock_is_reported_from_its_first_reading_on(name: str) -> None:
     assert "clock" not in metric(task, cells, inserts(1))
     assert metric(task, cells, rows(start=[7], end=[None], change=["clock"]))["clock"] == 7
     assert metric(task, cells, inserts(2))["clock"] == 7
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_levels_are_reported_by_a_bucket_without_rows_too(name: str) -> None:
-    wanted = {"state_bytes", "watermark", "output_watermark", "newest"}
-    assert wanted <= metric(TASKS[name], MemoryCells()).keys()
 
 
 def test_a_static_input_has_no_measures_that_nobody_reads() -> None:
@@ -295,10 +284,6 @@ def test_long_calls_of_the_map_side_and_the_bucket_are_one_count_and_the_longest
     found = here.metrics([sent, sent])
     assert (found["long_calls:m"], found["longest_call_us:m"]) == (5, 9_000)
     assert (found["module_us:m"], here.metrics([])["long_calls:m"]) == (0, 0)
-
-
-def test_without_times_none_are_reported() -> None:
-    assert not [name for name in metric(general(), MemoryCells(), inserts(1)) if "_us" in name]
 
 
 def test_a_bucket_reports_no_more_than_its_query_declares() -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import EARLIEST, INFINITY, Lateness, LatePolicy
-from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuated
+from muntin import EARLIEST, INFINITY
+from muntin.progress import bounded_disorder, ordered, punctuated
 from muntin_engine.core.changes import Progress
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.distribute import read_rows
 from muntin_engine.exchange.intake import take_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
-from muntin_engine.progress import Observation, merged
+from muntin_engine.progress import Observation
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import IDS, arrived, reasons, rows, task_of
 
@@ -36,16 +36,6 @@ def batch(*given: tuple[str, int | None, str | None]) -> pa.RecordBatch:
         change=list(changes),
         source=pa.array(sources, pa.string()),
     )
-
-
-def test_each_source_is_observed_by_itself() -> None:
-    given = batch(("insert", 5, "north"), ("insert", 9, "north"), ("insert", 2, "south"), ("punctuate", 4, "north"))
-    _, progress, observed, *_ = read_rows(sourced(bounded_disorder(0)).input, given)
-    assert sorted(observed) == [
-        Observation("north", 9, 2, (9,), 4),
-        Observation("south", 2, 1, (2,)),
-    ]
-    assert progress == Progress(EARLIEST, 10, 9)
 
 
 def test_a_mark_without_a_source_speaks_for_all() -> None:
@@ -70,11 +60,6 @@ def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
     assert observed == Observation(None, 149, 150, (149, 148, 147))
 
 
-def test_a_task_without_rows_observes_nothing() -> None:
-    assert arrived(sourced()).inputs[0].observed == []
-    assert merged([], 3) == []
-
-
 def test_a_reading_of_a_clock_is_progress_and_no_row_of_any_source() -> None:
     table, progress, observed, *_ = read_rows(sourced().input, batch(("clock", 50, None), ("clock", 40, "anyone")))
     assert (table.num_rows, observed) == (0, [])
@@ -89,11 +74,6 @@ def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, ke
     assert came.inputs[0].progress == Progress(EARLIEST, 9, 5)
     intake = take_in(task, came.inputs[0].rows)
     assert (intake.key_watermarks, [key for key, _ in intake.changes]) == ([[(("b",), key_watermark)]], [("a",)])
-
-
-def test_keys_say_of_a_time_that_it_was_seen() -> None:
-    task = task_of(has_changes=True, policy=punctuated().with_key_punctuation())
-    assert read_rows(task.input, rows(start=[70], end=[None], change=["punctuate_key"]))[1] == Progress(horizon=70)
 
 
 def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
@@ -120,13 +100,3 @@ def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:
         assert {
             name: counts[name] for name in counts if re.match("accepted|results|late$|late_south|rows_", name)
         } == expected
-
-
-def test_rows_that_are_dropped_are_counted_and_not_kept() -> None:
-    task = task_of(policy=bounded_delay(0), late=Lateness(LatePolicy.DROP))
-    cells = MemoryCells()
-    list(run_bucket(task, 0, cells, arrived(task, rows(start=[50], end=[51]))))
-    late = [
-        blob for blob in run_bucket(task, 0, cells, arrived(task, rows(start=[5], end=[6]))) if blob.stream == "late"
-    ]
-    assert [(blob.rows, blob.data) for blob in late] == [(1, None)]

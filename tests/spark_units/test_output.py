@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from muntin.errors import ModuleContractError
 from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.evaluators.keyed import result_tables as output
 from muntin_engine.evaluators.keyed.result_tables import result_tables
-from tests.spark_units.tasks import TICKS, UTC, X, task_of
+from tests.spark_units.tasks import TICKS, X, task_of
 
 W = Window(0, 10)
 
@@ -59,20 +59,6 @@ def rows_of(task: Any, *changes: OutputChange, key: Any = "a") -> list[dict[str,
     return [row for table in result_tables(task, [((key,), changes)]) for row in table.to_pylist()]
 
 
-def test_no_output_is_no_table() -> None:
-    assert list(result_tables(task_of(), [])) == []
-
-
-def test_an_aggregate_gives_a_column_each() -> None:
-    members, largest = task_of().plan.modules[0], task_of(Largest()).plan.modules[0]
-    results = schema(("m", pa.list_(pa.int64())), ("n", pa.int64()))
-    task = task_of(plan={"modules": (members, replace(largest, output="n"))}, results=results)
-    assert rows_of(task, insertion(([1, 2], 2)), insertion(([], None), Window(10, INFINITY)), key=None) == [
-        {"key": None, "window": {"start": 0, "end": 10}, "m": [1, 2], "n": 2},
-        {"key": None, "window": {"start": 10, "end": None}, "m": [], "n": None},
-    ]
-
-
 def test_the_fields_of_an_operators_row_become_columns() -> None:
     task = task_of(
         Pairs(),
@@ -94,14 +80,6 @@ def test_a_plain_row_is_one_column_and_changes_carry_lifetime_id_and_new_end() -
         shown | {"lifetime": {"start": 3, "end": None}, "change": "insert", "event_id": 5, "new_end": None},
         shown | {"lifetime": {"start": 3, "end": None}, "change": "revise", "event_id": 5, "new_end": 8},
     ]
-
-
-@pytest.mark.parametrize("of", [UTC, pa.timestamp("us"), pa.int64()])
-def test_times_have_the_type_of_the_querys_times(of: pa.DataType) -> None:
-    task = task_of(results=schema(("m", pa.list_(pa.int64())), of=pa.struct([("start", of), ("end", of)])))
-    (table,) = result_tables(task, [(("a",), [insertion(([],), Window(-5, 5))])])
-    assert table.schema == task.results
-    assert table.column("window").combine_chunks().field("start").cast(pa.int64()).to_pylist() == [-5]
 
 
 @pytest.mark.parametrize(

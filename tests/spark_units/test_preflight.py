@@ -51,16 +51,11 @@ def trouble(*answers: dict[str, Any]) -> WorkerEnvironmentError:
     return found
 
 
-def test_workers_that_have_everything_are_left_alone() -> None:
-    assert verdict(answer(), answer(host="two", python="3.11.1")) is None
-
-
-def test_another_version_of_what_spark_needs_will_do() -> None:
-    assert verdict(answer({"pandas": "2.2.0"})) is None
-
-
-def test_a_package_without_metadata_is_taken_as_it_is() -> None:
-    assert verdict(answer({"muntin-stats": ""})) is None
+@pytest.mark.parametrize(
+    "said", [answer(host="two", python="3.11.1"), answer({"pandas": "2.2.0"}), answer({"muntin-stats": ""})]
+)
+def test_workers_that_have_what_is_needed_in_a_version_that_will_do_are_left_alone(said: dict[str, Any]) -> None:
+    assert verdict(answer(), said) is None
 
 
 def test_another_version_of_a_plugin_is_named_beside_the_drivers() -> None:
@@ -83,9 +78,6 @@ def test_what_spark_itself_needs_is_to_be_installed() -> None:
     found = trouble(answer({"pandas": None}))
     assert not any("ship(" in remedy for remedy in found.remedies)
     assert "pip install pandas==2.3.0" in str(found)
-
-
-def test_another_minor_version_of_python_is_named() -> None:
     assert "it is Python 3.12.1, and the driver is 3.11.9" in str(trouble(answer(python="3.12.1")))
 
 
