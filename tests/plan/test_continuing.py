@@ -5,25 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from muntin import EmitPolicy, IncrementalAggregate, Module, correct, early, hopping, tumbling
-from muntin.progress import bounded_disorder
-from muntin.triggers import every_count
-from muntin.windows import HoppingWindows
+from muntin import IncrementalAggregate, Module, tumbling
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan import NamedColumn, Plan
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.compatibility import Compatibility
-from tests.core.refinements import OnlyIfMoved
 from tests.core.schema_versions import First, Second, Without
-from tests.plan.plans import input_of, plan_of, planned
+from tests.plan.plans import plan_of, planned
+from tests.plan.queries import value_of
 from tests.spark.modules import Count
-
-TEN: HoppingWindows = hopping("10 minutes", "1 minute")
 
 
 class NoMerging(IncrementalAggregate[int, int, int]):
@@ -49,55 +43,44 @@ def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
     return caught.value
 
 
-@pytest.mark.parametrize(
-    ("stored", "wanted", "told"),
-    [
-        (
-            {"window": TEN},
-            {"window": tumbling("5 minutes", "30 seconds")},
-            "window: the checkpoint has hopping('10 minutes', '1 minute'), "
-            "the query has tumbling('5 minutes', offset='30 seconds')",
-        ),
-        (
-            {"window": tumbling(60), "axis": "ticks"},
-            {"window": tumbling(50), "axis": "ticks"},
-            "window: the checkpoint has tumbling(60), the query has tumbling(50)",
-        ),
-        (
-            {"columns": {"keys": (NamedColumn("a", "int"),)}},
-            {"columns": {"keys": (NamedColumn("a", "int"), NamedColumn("b", "string"))}},
-            "keys: the checkpoint has a int, the query has a int, b string",
-        ),
-        (
-            {},
-            {"input": input_of(late=correct("1 hour"))},
-            "late rows: the checkpoint has none, the query has correct(1 hour)",
-        ),
-        (
-            {},
-            {"input": input_of(bounded_disorder(5))},
-            "progress: the checkpoint has punctuation, the query has bounded disorder of 5 rows",
-        ),
-        (
-            {"emit": early(every_count(5))},
-            {"emit": EmitPolicy.EAGER},
-            "emit: the checkpoint has early(repeat 1(repeated=after_count 1(count=5)), refinement='accumulate'), "
-            "the query has eager",
-        ),
-        (
-            {"emit": early(every_count(5), refinement=OnlyIfMoved(2))},
-            {"emit": early(every_count(5), refinement=OnlyIfMoved(3))},
-            "emit: the checkpoint has early(repeat 1(repeated=after_count 1(count=5)), "
-            "refinement=test.only_if_moved 1(threshold=2)), the query has "
-            "early(repeat 1(repeated=after_count 1(count=5)), refinement=test.only_if_moved 1(threshold=3))",
-        ),
-        ({}, {"buckets": 8}, "buckets: the checkpoint has 16, the query has 8"),
-    ],
-)
-def test_a_difference_is_told_in_the_words_of_the_query(
-    stored: dict[str, Any], wanted: dict[str, Any], told: str
-) -> None:
-    assert told in [str(difference) for difference in refused(plan_of(**stored), plan_of(**wanted)).differences]
+DIFFERENCES = {
+    # what was written into the checkpoint, what the query wants, and what it is told
+    ("window=hopping('10 minutes', '1 minute')", "window=tumbling('5 minutes', '30 seconds')"): (
+        "window: the checkpoint has hopping('10 minutes', '1 minute'), "
+        "the query has tumbling('5 minutes', offset='30 seconds')"
+    ),
+    ("window=tumbling(60), **TICKS", "window=tumbling(50), **TICKS"): (
+        "window: the checkpoint has tumbling(60), the query has tumbling(50)"
+    ),
+    ("**keys(('a', 'int'))", "**keys(('a', 'int'), ('b', 'string'))"): (
+        "keys: the checkpoint has a int, the query has a int, b string"
+    ),
+    ("", "given=input_of(late=correct('1 hour'))"): (
+        "late rows: the checkpoint has none, the query has correct(1 hour)"
+    ),
+    ("", "given=bounded_disorder(5)"): (
+        "progress: the checkpoint has punctuation, the query has bounded disorder of 5 rows"
+    ),
+    ("emit=early(every_count(5))", "**EAGER"): (
+        "emit: the checkpoint has early(repeat 1(repeated=after_count 1(count=5)), refinement='accumulate'), "
+        "the query has eager"
+    ),
+    (
+        "emit=early(every_count(5), refinement=OnlyIfMoved(2))",
+        "emit=early(every_count(5), refinement=OnlyIfMoved(3))",
+    ): (
+        "emit: the checkpoint has early(repeat 1(repeated=after_count 1(count=5)), "
+        "refinement=test.only_if_moved 1(threshold=2)), the query has "
+        "early(repeat 1(repeated=after_count 1(count=5)), refinement=test.only_if_moved 1(threshold=3))"
+    ),
+    ("", "buckets=8"): "buckets: the checkpoint has 16, the query has 8",
+}
+
+
+@pytest.mark.parametrize(("stored", "wanted"), DIFFERENCES, ids=[" to ".join(pair) for pair in DIFFERENCES])
+def test_a_difference_is_told_in_the_words_of_the_query(stored: str, wanted: str) -> None:
+    error = refused(value_of(f"query({stored})"), value_of(f"query({wanted})"))
+    assert DIFFERENCES[stored, wanted] in [str(difference) for difference in error.differences]
 
 
 def test_all_differences_are_told_at_once_with_the_checkpoint() -> None:
@@ -116,49 +99,35 @@ def test_a_module_is_named_with_both_versions_and_parameters() -> None:
 KM, FARE = NamedColumn("km", "double"), NamedColumn("fare", "double")
 
 
-@pytest.mark.parametrize(
-    ("stored", "wanted", "told"),
-    [
-        ([First], [First, Count], ["aggregate: {Count} was added"]),
-        ([First], [Count, First], ["aggregate: {Count} was added"]),
-        ([Count, First], [First], ["aggregate: {Count} was removed"]),
-        ([Count], [Count, Count], ["aggregate: {Count} was added"]),
-        (
-            [Count, First],
-            [Count, Count],
-            ["module: the checkpoint has {First}, which does not read nulls, the query has {Count}, which reads nulls"],
-        ),
-        (
-            [First, Count],
-            [Count, Without],
-            ["module: the checkpoint has {First}, the query has {Without}"],
-        ),
-        (
-            [First],
-            [Count, Without, Count],
-            [
-                "module: the checkpoint has {First}, the query has {Without}",
-                "aggregate: {Count} was added",
-                "aggregate: {Count} was added",
-            ],
-        ),
-        (
-            [First, Count],
-            [Count, First],
-            ["order of modules: the checkpoint has {First}, {Count}, the query has {Count}, {First}"],
-        ),
+MODULES = {
+    "First -> First, Count": ["aggregate: {Count} was added"],
+    "First -> Count, First": ["aggregate: {Count} was added"],
+    "Count, First -> First": ["aggregate: {Count} was removed"],
+    "Count -> Count, Count": ["aggregate: {Count} was added"],
+    "Count, First -> Count, Count": [
+        "module: the checkpoint has {First}, which does not read nulls, the query has {Count}, which reads nulls"
     ],
-    ids=lambda part: "-".join(str(getattr(one, "__name__", "")) for one in part),
-)
-def test_aggregates_that_were_added_removed_or_moved_are_told_apart(
-    stored: list[type[Module]], wanted: list[type[Module]], told: list[str]
-) -> None:
-    def plan(classes: list[type[Module]]) -> Plan:
-        return plan_of(*(planned(cls, f"m{place}") for place, cls in enumerate(classes)), wanted="general")
+    "First, Count -> Count, Without": ["module: the checkpoint has {First}, the query has {Without}"],
+    "First -> Count, Without, Count": [
+        "module: the checkpoint has {First}, the query has {Without}",
+        "aggregate: {Count} was added",
+        "aggregate: {Count} was added",
+    ],
+    "First, Count -> Count, First": [
+        "order of modules: the checkpoint has {First}, {Count}, the query has {Count}, {First}"
+    ],
+}
 
-    texts = {cls.__name__: f"{cls.name} {cls.version} of c0" for cls in (First, Without, Count)}
-    found = refused(plan(stored), plan(wanted)).differences
-    assert [str(difference) for difference in found] == [text.format_map(texts) for text in told]
+
+@pytest.mark.parametrize("change", MODULES)
+def test_aggregates_that_were_added_removed_or_moved_are_told_apart(change: str) -> None:
+    known: dict[str, type[Module]] = {cls.__name__: cls for cls in (First, Without, Count)}
+    texts = {name: f"{cls.name} {cls.version} of c0" for name, cls in known.items()}
+    stored, wanted = (
+        plan_of(*(planned(known[name], f"m{at}") for at, name in enumerate(names.split(", "))), wanted="general")
+        for names in change.split(" -> ")
+    )
+    assert list(map(str, refused(stored, wanted).differences)) == [text.format_map(texts) for text in MODULES[change]]
 
 
 def test_an_aggregate_that_was_added_over_a_new_column_changes_no_other_one() -> None:

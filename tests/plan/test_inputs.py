@@ -19,6 +19,16 @@ from muntin_engine.plan.input_binding import bind_inputs
 T = TypeVar("T")
 
 
+class SupportsLess(Protocol):
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+Ordered = TypeVar("Ordered", bound=SupportsLess)
+Number = TypeVar("Number", int, float)
+Told = TypeVar("Told", bound=Hashable)
+LISTED: Any = list
+
+
 @dataclass(frozen=True)
 class Trip:
     miles: float
@@ -76,68 +86,70 @@ def payload(annotation: Any, given: list[Field], row: tuple[Any, ...], places: S
     return bound.selector(range(len(given)) if places is None else places)(row)
 
 
-def test_one_column_is_the_payload_itself() -> None:
-    assert payload(int, [column(int)], (5, 6)) == 5
-    assert payload(int, [column(int)], (5, 6), places=[1]) == 6
-
-
-def test_no_column_gives_payloads_of_none() -> None:
-    assert payload(Any, [], (5, 6)) is None
-    assert payload(object, [], ()) is None
-
-
-@pytest.mark.parametrize(
-    ("annotation", "expected"),
-    [
-        (Trip, Trip(1.5, None, 3)),
-        (tuple[float, str | None, int], (1.5, None, 3)),
-    ],
+A, B, C, X = (column(kind, name) for kind, name in ((float, "a"), (str, "b"), (int, "c"), (int, "x")))
+POINT = struct(x=float, y=float)
+LEGS = Field(
+    "s",
+    Struct(
+        (
+            Field("stops", ListOf(POINT), is_nullable=True),
+            Field("by_name", MapOf(column(str), POINT), is_nullable=True),
+        ),
+        dict,
+    ),
+    is_nullable=True,
 )
-def test_several_columns_are_the_fields_of_a_record(annotation: Any, expected: Any) -> None:
-    given = [column(float, "a"), column(str, "b"), column(int, "c")]
-    assert payload(annotation, given, (0, 3, None, 1.5), places=[3, 2, 1]) == expected
+HERE = {"x": 1.0, "y": 2.0}
+MADE: list[tuple[Any, list[Field], tuple[Any, ...], Any]] = [
+    # what a module reads, the columns, a row of them, and the payload
+    (int, [X], (5, 6), 5),
+    (Any, [], (5, 6), None),
+    (object, [], (), None),
+    (Trip, [A, B, C], (1.5, None, 3), Trip(1.5, None, 3)),
+    (tuple[float, str | None, int], [A, B, C], (1.5, None, 3), (1.5, None, 3)),
+    # fields with a default may be left out
+    (Trip, [A, B], (1.5, "a"), Trip(1.5, "a")),
+    (Point, [A], (1.5,), Point(1.5)),
+    (Options, [X], (3,), {"low": 3}),
+    (Options, [X, X], (3, 4), {"low": 3, "high": 4}),
+    # a struct fills a record by the names of its fields, and a tuple by place
+    (
+        Trip,
+        [struct(name=str, tolls=int, extra=bool, miles=float)],
+        ({"name": "a", "tolls": 2, "extra": True, "miles": 1.5},),
+        Trip(1.5, "a", 2),
+    ),
+    (Trip, [struct(name=str, miles=float)], ({"name": "a", "miles": 1.5},), Trip(1.5, "a")),
+    (tuple[int, str], [struct(b=int, a=str)], ({"b": 1, "a": "x"},), (1, "x")),
+    # records inside lists and maps, and keys of maps
+    (
+        Leg,
+        [LEGS],
+        ({"stops": [HERE], "by_name": [("a", HERE)]},),
+        Leg([Point(1.0, 2.0)], {"a": Point(1.0, 2.0)}),
+    ),
+    (Leg, [LEGS], ({"stops": [HERE, None], "by_name": []},), SKIPPED),
+    (Leg, [LEGS], ({"stops": [], "by_name": [("b", None)]},), SKIPPED),
+    (Leg | None, [LEGS], (None,), None),
+    (
+        dict[tuple[int, int], int],
+        [Field("m", MapOf(struct(a=int, b=int), X), is_nullable=True)],
+        ([({"a": 1, "b": 2}, 3)],),
+        {(1, 2): 3},
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("annotation", "given", "row", "expected"),
-    [
-        (Trip, [column(float), column(str)], (1.5, "a"), Trip(1.5, "a")),
-        (Point, [column(float)], (1.5,), Point(1.5)),
-        (Options, [column(int)], (3,), {"low": 3}),
-        (Options, [column(int), column(int)], (3, 4), {"low": 3, "high": 4}),
-    ],
-)
-def test_fields_with_a_default_may_be_left_out(annotation: Any, given: list[Field], row: Any, expected: Any) -> None:
+@pytest.mark.parametrize(("annotation", "given", "row", "expected"), MADE)
+def test_columns_make_the_payload_that_a_module_reads(
+    annotation: Any, given: list[Field], row: tuple[Any, ...], expected: Any
+) -> None:
     assert payload(annotation, given, row) == expected
 
 
-def test_a_struct_fills_a_record_by_the_names_of_its_fields() -> None:
-    given = struct(name=str, tolls=int, extra=bool, miles=float)
-    row = ({"name": "a", "tolls": 2, "extra": True, "miles": 1.5},)
-    assert payload(Trip, [given], row) == Trip(1.5, "a", 2)
-    assert payload(Trip, [struct(name=str, miles=float)], ({"name": "a", "miles": 1.5},)) == Trip(1.5, "a")
-
-
-def test_a_struct_fills_a_tuple_by_place() -> None:
-    assert payload(tuple[int, str], [struct(b=int, a=str)], ({"b": 1, "a": "x"},)) == (1, "x")
-
-
-def test_records_inside_lists_and_maps_are_made_too() -> None:
-    point = struct(x=float, y=float)
-    stops = Field("stops", ListOf(point), is_nullable=True)
-    by_name = Field("by_name", MapOf(column(str), point), is_nullable=True)
-    given = Field("s", Struct((stops, by_name), dict), is_nullable=True)
-    here = {"x": 1.0, "y": 2.0}
-    made = payload(Leg, [given], ({"stops": [here], "by_name": [("a", here)]},))
-    assert made == Leg([Point(1.0, 2.0)], {"a": Point(1.0, 2.0)})
-    for there in ({"stops": [here, None], "by_name": []}, {"stops": [], "by_name": [("b", None)]}):
-        assert payload(Leg, [given], (there,)) is SKIPPED
-    assert payload(Leg | None, [given], (None,)) is None
-
-
-def test_a_map_is_a_dict_with_keys_of_the_declared_type() -> None:
-    given = Field("m", MapOf(struct(a=int, b=int), column(int)), is_nullable=True)
-    assert payload(dict[tuple[int, int], int], [given], ([({"a": 1, "b": 2}, 3)],)) == {(1, 2): 3}
+def test_the_columns_may_lie_anywhere_in_a_row() -> None:
+    assert payload(int, [X], (5, 6), places=[1]) == 6
+    assert payload(Trip, [A, B, C], (0, 3, None, 1.5), places=[3, 2, 1]) == Trip(1.5, None, 3)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +208,17 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
             r"gives it no column\n  name the column after the module: module\('show\.reads', '<column>'\)",
         ),
         (Trip, [], "gives it no column"),
+        # what a type variable may stand for
+        (Ordered, [struct(a=int)], "reads values with an order, but the column s is struct"),
+        (Ordered, [column(dict[str, int])], "reads values with an order"),
+        (Told, [column(list[int])], "reads values that can be told apart by a hash, but the column x is list"),
+        (
+            Number,
+            [column(str)],
+            r"reads integer or float \(decimal as float\), but the column x is string \| None\n"
+            r"  cast the column, for example F\.col\('x'\)\.cast\('bigint'\), or choose another module",
+        ),
+        (LISTED[Ordered], [column(list[Trip])], r"\n  \[\]: it reads values with an order, the column has struct"),
     ],
 )
 def test_what_does_not_fit_is_refused(annotation: Any, given: list[Field], message: str) -> None:
@@ -218,36 +241,6 @@ def test_a_type_variable_is_bound_by_the_column() -> None:
 def test_one_type_variable_means_one_type() -> None:
     with pytest.raises(TypeMismatchError, match="reads string, but the column b is integer"):
         bind_inputs(Both, [column(str, "a"), column(int, "b")])
-
-
-class SupportsLess(Protocol):
-    def __lt__(self, other: Any, /) -> bool: ...
-
-
-Ordered = TypeVar("Ordered", bound=SupportsLess)
-Number = TypeVar("Number", int, float)
-Told = TypeVar("Told", bound=Hashable)
-LISTED: Any = list
-
-
-@pytest.mark.parametrize(
-    ("variable", "given", "message"),
-    [
-        (Ordered, struct(a=int), "reads values with an order, but the column s is struct"),
-        (Ordered, column(dict[str, int]), "reads values with an order"),
-        (Told, column(list[int]), "reads values that can be told apart by a hash, but the column x is list"),
-        (
-            Number,
-            column(str),
-            r"reads integer or float \(decimal as float\), but the column x is string \| None\n"
-            r"  cast the column, for example F\.col\('x'\)\.cast\('bigint'\), or choose another module",
-        ),
-        (LISTED[Ordered], column(list[Trip]), r"\n  \[\]: it reads values with an order, the column has struct"),
-    ],
-)
-def test_a_type_variable_says_what_it_may_stand_for(variable: Any, given: Field, message: str) -> None:
-    with pytest.raises(TypeMismatchError, match=message):
-        bind_inputs(reading(variable), [given])
 
 
 @pytest.mark.parametrize(("variable", "kind"), [(Ordered, str), (Told, bytes), (Number, int), (Number, Decimal)])

@@ -8,13 +8,9 @@ from typing import Any
 
 import pytest
 
-from muntin import Axis, ticks
 from muntin.errors import PolicyError
 from muntin.progress import ProgressPolicy, SourceProgress
 from muntin_engine.core.source_rules import SourceRules
-from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.plan.lengths import AxisScale
-from tests.core.progress.own_policies import Guarded, Outvoted
 from tests.plan.plans import input_of, plan_of
 
 
@@ -63,18 +59,3 @@ def test_a_policy_that_cannot_work_is_refused(policy: ProgressPolicy, said: str)
         plan_of(input=input_of(policy))
     with pytest.raises(PolicyError, match=said):
         plan_of(input=input_of(rules=(SourceRules("north", policy),)))
-
-
-def test_one_that_works_is_explained_in_its_own_words() -> None:
-    policy = AxisScale(Axis.TIME).resolve(Guarded(ticks("5 minutes")))
-    assert "progress    5 minutes behind the newest start, or behind the clock" in explain_plan(
-        plan_of(input=input_of(policy))
-    )
-
-
-def test_a_checkpoint_goes_on_with_other_fields_and_not_with_another_class_or_other_starts() -> None:
-    def identity(policy: ProgressPolicy) -> object:
-        return input_of(policy).identity()["progress"]
-
-    assert identity(Guarded(1)) == identity(Guarded(2)) == {"kind": "Guarded", "by_key": False}
-    assert identity(Outvoted(1)) == identity(Outvoted(2)) != identity(Outvoted(1, of=3))

@@ -1,305 +1,262 @@
-"""A plan: what it derives, what it refuses, and what a checkpoint remembers of it."""
+"""A plan: what it derives, and what it refuses."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from muntin import (
-    Aggregate,
-    Axis,
-    ClipPolicy,
-    EmitPolicy,
-    Event,
-    Operator,
-    OutputContract,
-    TimestampPolicy,
-    Window,
-    correct,
-    count_by_start,
-    early,
-    hopping,
-    snapshot,
-    tumbling,
-)
-from muntin.errors import ParameterError, PolicyError, QueryError, TypeMismatchError
-from muntin.progress import bounded_delay, bounded_disorder
+import muntin.errors
+from muntin.errors import ParameterError, QueryError, TypeMismatchError
 from muntin.query_checks import QueryShape
-from muntin.triggers import Trigger, all_of, every, every_count, on_signal, reaches, repeat
-from muntin_engine.plan import NamedColumn, Plan, check_kind, check_trigger
-from muntin_engine.plan.identity import plan_identity
-from muntin_engine.plan.planner import keeping_late_rows
-from tests.differential.forms import Statistics
-from tests.plan.plans import AT, input_of, plan_of, planned
-from tests.spark.modules import Count, Echo, Lifetimes, Members
+from muntin_engine.evaluators import registry
+from muntin_engine.plan import NamedColumn, check_kind, check_trigger
+from tests.plan.plans import planned
+from tests.plan.queries import Scaled, query, value_of
+from tests.spark.modules import Count, Echo, Members
+from tests.tables import entries, says
+
+DERIVED = {
+    # the columns of its results
+    "names(query(planned(Count, 'n', inputs=0), planned(Members, 'm')))": ["n", "m"],
+    "names(query(Spans))": ["low", "high"],
+    "names(query(Echo))": ["value"],
+    "names(query(planned(Count, 'change'), planned(Count, 'lifetime')))": ["change", "lifetime"],
+    "query(Count).is_operator": False,
+    "query(Echo).is_operator": True,
+    "query(Bound, **CLIP_FULL).added": ("window",),
+    "query(Bound, **CLIP_FULL, **TIMES_POINT_AT_END).added": ("window", "lifetime"),
+    "query(Bound, **CLIP_FULL, **TIMES_UNCHANGED, **SPECULATIVE).added": ("window", "lifetime", "change", "event_id"),
+    "query(Bound, **CLIP_FULL, **TIMES_UNCHANGED, **EAGER).added[-1]": "new_end",
+    "query(Bound, **CLIP_FULL, **EAGER).added": ("window", "change", "event_id"),
+    "query(Count, **TIMES_TIME_BOUND, **EAGER).added": ("window", "lifetime", "change", "event_id", "new_end"),
+    "query(emit=early(every_count(10))).added": ("window", "timing", "firing"),
+    "query(emit=early(every_count(10), refinement='retract')).added[1:3]": ("change", "event_id"),
+    "query(emit=early(every_count(3), refinement=OnlyIfMoved(2))).added": ("window", "timing", "firing"),
+    # its input
+    "query().input.lifetimes": "point",
+    "query(**LASTING).input.lifetimes": "interval",
+    "query(**EDGE).input.lifetimes": "edge",
+    "query().says_when_complete": False,
+    "query(given=bounded_delay(0)).says_when_complete": True,
+    "query(**PUNCTUATED).says_when_complete": True,
+    # which rows are late: a grid's windows say it, elsewhere the watermark alone
+    "query().steps == (tumbling('10 minutes'),)": True,
+    "query(emit=early(every_count(10))).steps == query().steps": True,
+    **{
+        f"query({changed}).steps": ()
+        for changed in (
+            *("window=session('1 hour')", "window=cumulate('1 day', '1 hour')", "window=landmark('1 hour')"),
+            *("window=snapshot()", "window=trailing('1 hour')", "**IDS", "**EDGE", "**SPECULATIVE", "**EAGER"),
+            "forget_keys_after=10",
+        )
+    },
+    "query(window=tumbling(10, reach=4)).reach": 4,
+    "query(window=snapshot()).reach": 0,
+    # what its results promise
+    "query(Echo, **CLIP_FULL, **TIMES_UNCHANGED, **EAGER).contract": "window_based",
+    "query(Free, **CLIP_FULL, **TIMES_UNCHANGED).contract": "unrestricted",
+    "query(Free, **CLIP_FULL, **TIMES_CLIP).contract": "window_based",
+    "query(Free, **CLIP_FULL, **TIMES_CLIP, **EAGER).contract": "window_based",
+    "query(Free, **CLIP_FULL).contract": "window_based",
+    "query(Bound, **CLIP_FULL, **TIMES_CLIP, **EAGER).contract": "time_bound",
+    "query(Bound, **CLIP_FULL, **TIMES_CLIP, **SPECULATIVE).contract": "window_based",
+    "query(Bound, **CLIP_FULL, **EAGER).contract": "window_based",
+    "query(Bound, **CLIP_FULL, **TIMES_TIME_BOUND, **EAGER).contract": "time_bound",
+    "query(Echo, **CLIP_FULL, **TIMES_TIME_BOUND, **EAGER).contract": "time_bound",
+    "query(Count, **TIMES_TIME_BOUND, **EAGER).contract": "time_bound",
+    "query(Count, window=snapshot(), **TIMES_TIME_BOUND, **EAGER).contract": "time_bound",
+    # its words
+    "query(window=tumbling('10 minutes')).spelled_window": "tumbling('10 minutes')",
+    "query(window=hopping('1 hour', '10 minutes', '-15 minutes')).spelled_window": (
+        "hopping('1 hour', '10 minutes', offset='-15 minutes')"
+    ),
+    "query(window=hopping(6, 3, 1, reach=2), **TICKS).spelled_window": "hopping(6, 3, offset=1, reach=2)",
+    "query(window=snapshot()).spelled_window": "snapshot()",
+    "query(window=tumbling(10), **TICKS).spelled_grouping": "tumbling(10) by key",
+    "query(window=snapshot(), **keys(('a', 'string'), ('b', 'int'))).spelled_grouping": "snapshot() by a, b",
+    "query(window=snapshot(), **keys()).spelled_grouping": "snapshot()",
+    "str(query(window=tumbling(5), emit=early(every='1 minute'), **TICKS).emit)": (
+        "early(repeat(after('1 minute', aligned)), accumulate)"
+    ),
+}
 
 
-class Span(NamedTuple):
-    low: int
-    high: int
+@pytest.mark.parametrize("expression", DERIVED)
+def test_a_plan_derives_what_its_query_means(expression: str) -> None:
+    assert value_of(expression) == DERIVED[expression]
 
 
-class Scaled(Aggregate[int, int]):
-    name, version = "show.scaled", "1.0.0"
+REFUSED = """
+query(emit=early(every_count(10), refinement='discard'), **IDS)
+    PolicyError: …would never retract…
+query(emit=early(every_count(10), refinement='discard'), **EDGE)
+    PolicyError: …would never retract…
+query(emit=early(every_count(10), refinement='accumulate'), window=snapshot())
+    PolicyError: …would never retract…
+query(emit=early(every_count(10), refinement='discard'), window=count_by_start(3))
+    PolicyError: …would never retract…
+query(emit=early(every_count(3)), window=landmark('1 day'), forget_keys_after=DAY)
+    PolicyError: …refinement='accumulate' would never retract…
+query(Members, emit=early(all_of(every_count(5), reaches('y', 5))))
+    PolicyError: …reads the result 'y'
+      the query has m0
+query(Echo, emit=early(reaches('m', 5)))
+    PolicyError: …reads the result 'm'
+      the query is an operator…
+query(Echo, emit=early(every_count(3), refinement=OtherThanBefore()))
+    PolicyError: …OtherThanBefore() refines results by name, and the query is an operator…
 
-    def __init__(self, by: Any = 1, *, labels: Any = ()) -> None:
-        if by == 0:
-            raise ValueError("by must not be 0")
-        self.by = by
+query(**TIMES_TIME_BOUND, **FINAL)
+    PolicyError: …waits for its window
+      use emit='eager'…
+query(**TIMES_TIME_BOUND, **SPECULATIVE)
+    PolicyError: …waits for its window
+      use emit='eager'…
+query(**TIMES_TIME_BOUND, emit=early(every_count(10)))
+    PolicyError: …waits for its window
+      use emit='eager'…
+query(Bound, window=snapshot(), **CLIP_FULL, **TIMES_TIME_BOUND, **EAGER)
+    PolicyError: …sees its window, and where a window of snapshot() ends is not known…
+query(window=tumbling('1 day'), forget_keys_after=DAY, **TIMES_TIME_BOUND, **EAGER)
+    PolicyError: …cannot be time-bound…
+query(window=cumulate(9, 3), **TIMES_TIME_BOUND, **EAGER)
+    PolicyError: …does not say
+      use timestamps='align', or another window…
+query(window=landmark(9), **TIMES_TIME_BOUND, **EAGER)
+    PolicyError: …does not say
+      use timestamps='align', or another window…
+query(window=global_windows(), **TIMES_TIME_BOUND, **EAGER)
+    PolicyError: …does not say
+      use timestamps='align', or another window…
+query(window=count_by_start(2, every=2), **TIMES_TIME_BOUND, **EAGER)
+    PolicyError: …does not say
+      use timestamps='align', or another window…
+query(window=count_by_end(2, every=3), **TIMES_TIME_BOUND, **EAGER)
+    PolicyError: …does not say
+      use timestamps='align', or another window…
+query(Bound)
+    PolicyError: …show.bound 1.0.0 is not right under clip='none'
+      it accepts 'full', 'right'
+query(Count, **TIMES_UNCHANGED)
+    PolicyError: …returns no lifetimes…
+query(Lifetimes, **TIMES_UNCHANGED)
+    PolicyError: …returns no lifetimes…
+query(Spans, **TIMES_UNCHANGED)
+    PolicyError: …returns no lifetimes…
 
-    def compute_result(self, payloads: Sequence[int]) -> int:
-        return sum(payloads)
+query(planned(Count, 'key'))
+    QueryError: …two columns named 'key'…
+query(planned(Count, 'Key'))
+    QueryError: …two columns named 'Key'…
+query(planned(Count, 'WINDOW'))
+    QueryError: …two columns named 'WINDOW'…
+query(planned(Count, 'change'), **EAGER)
+    QueryError: …two columns named 'change'…
+query(Count, **keys(('window', 'string')))
+    QueryError: …two columns named 'window'…rename the key…
+query(Spans, **keys(('low', 'string')))
+    QueryError: …two columns named 'low'…
+query(buckets=0)
+    QueryError: …1 to 256 buckets, got 0…
+query(buckets=-1)
+    QueryError: …1 to 256 buckets, got -1…
+query(buckets=257)
+    QueryError: …1 to 256 buckets, got 257…
+query(window=tumbling(2**61))
+    QueryError: …too long for a window…
+query(window=hopping(10, 2**61))
+    QueryError: …too long for a window…
+query(window=tumbling(10, 2**61))
+    QueryError: …too long for a window…
+query(window=tumbling(10, reach=2**61))
+    QueryError: …too long for a window…
 
+query(given=ordered().with_idle(5, lag=1))
+    PolicyError: …never says what time it is…
+query(given=input_of(ordered().with_idle(5), has_clock=True))
+    PolicyError: …the only source of an input cannot be left out…
+query(given=ordered().with_key_punctuation())
+    PolicyError: …no column says what a row does…
+query(late='adjust', **EDGE)
+    PolicyError: …late ones cannot be adjusted…
+query(given=input_of(most_held=1), **EDGE)
+    PolicyError: …a sample, which lasts until the next one, needs room for 2…
+query(given=input_of(most_held=9), window=count_by_start(10))
+    PolicyError: …give most_held=10 at least…
+query(window=landmark('1 day'), forget_keys_after=0)
+    PolicyError: …would forget a key while it has events…
+query(window=landmark('1 day'), forget_keys_after=-DAY)
+    PolicyError: …would forget a key while it has events…
+query(window=landmark('1 day'), forget_keys_after=DAY, **EDGE)
+    PolicyError: …a sample lasts until the next one of its key…
+query(window=last(3), order=0, forget_keys_after=DAY)
+    PolicyError: …follows rows
+      have its partitions evicted: last(3).partition(…
 
-class Spans(Operator[int, Span]):
-    name, version = "show.spans", "1.0.0"
-
-    def compute_result(self, payloads: Sequence[int]) -> list[Span]:
-        return []
-
-
-class Bound(Operator[int, int]):
-    name, version = "show.bound", "1.0.0"
-    is_time_sensitive = True
-    accepted_clips = frozenset({ClipPolicy.FULL, ClipPolicy.RIGHT})
-    contract = OutputContract.TIME_BOUND
-
-    def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[int]:
-        return []
-
-
-class Free(Bound):
-    name = "show.free"
-    accepted_clips = frozenset(ClipPolicy)
-    contract = OutputContract.UNRESTRICTED
-
-
-def names(plan: Plan) -> list[str]:
-    return [output.name for output in plan.outputs]
-
-
-# what it derives
-
-
-def test_an_aggregate_has_a_column_by_the_name_the_query_gives_it() -> None:
-    plan = plan_of(planned(Count, "n", inputs=0), planned(Members, "m"))
-    assert names(plan) == ["n", "m"]
-    assert not plan.is_operator
-
-
-def test_an_operator_has_the_columns_of_its_row() -> None:
-    assert names(plan_of(planned(Spans, ""))) == ["low", "high"]
-    assert names(plan_of(planned(Echo, ""))) == ["value"]
-
-
-@pytest.mark.parametrize(
-    ("changed", "lifetimes"),
-    [
-        ({}, "point"),
-        ({"columns": {"end": AT}}, "interval"),
-        ({"is_edge": True}, "edge"),
-    ],
-)
-def test_the_columns_say_how_long_events_last(changed: dict[str, Any], lifetimes: str) -> None:
-    assert plan_of(**changed).input.lifetimes == lifetimes
-
-
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({}, False),
-        ({"input": input_of(bounded_delay(0))}, True),
-        ({"columns": {"change": NamedColumn("what", "string")}}, True),
-    ],
-)
-def test_a_stream_ends_its_windows_by_a_delay_or_by_rows(changed: dict[str, Any], says: bool) -> None:
-    assert plan_of(**changed).says_when_complete is says
-
-
-@pytest.mark.parametrize(
-    ("timestamps", "emit", "added"),
-    [
-        ("align", "final", ("window",)),
-        ("point_at_end", "final", ("window", "lifetime")),
-        ("unchanged", "speculative", ("window", "lifetime", "change", "event_id")),
-        ("unchanged", "eager", ("window", "lifetime", "change", "event_id", "new_end")),
-        ("align", "eager", ("window", "change", "event_id")),
-    ],
-)
-def test_policies_add_columns(timestamps: str, emit: str, added: tuple[str, ...]) -> None:
-    policies: dict[str, Any] = {
-        "timestamps": TimestampPolicy(timestamps),
-        "emit": EmitPolicy(emit),
-        "clip": ClipPolicy.FULL,
-    }
-    assert plan_of(planned(Bound, ""), **policies).added == added
-
-
-def test_early_results_say_when_they_were_put_out() -> None:
-    trigger = every_count(10)
-    assert plan_of(emit=early(trigger)).added == ("window", "timing", "firing")
-    assert plan_of(emit=early(trigger, refinement="retract")).added == (
-        "window",
-        "change",
-        "event_id",
-        "timing",
-        "firing",
-    )
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"columns": {"id": NamedColumn("id", "bigint")}, "refinement": "discard"},
-        {"is_edge": True, "refinement": "discard"},
-        {"window": snapshot(), "refinement": "accumulate"},
-        {"window": count_by_start(3), "refinement": "discard"},
-    ],
-)
-def test_early_results_that_could_not_be_retracted_are_refused(changed: dict[str, Any]) -> None:
-    given = {name: value for name, value in changed.items() if name != "refinement"}
-    with pytest.raises(PolicyError, match="would never retract"):
-        plan_of(emit=early(every_count(10), refinement=changed["refinement"]), **given)
-
-
-@pytest.mark.parametrize(
-    ("trigger", "columns", "message"),
-    [
-        (every(60), {}, r"waits for a clock, and this input has none\n  give events\(\) a change column"),
-        (
-            repeat(on_signal("dusk")),
-            {"change": NamedColumn("what", "string")},
-            "waits for 'dusk', and this input has no",
-        ),
-    ],
-)
-def test_a_trigger_that_waits_for_what_no_row_says_is_refused(
-    trigger: Trigger, columns: dict[str, NamedColumn], message: str
-) -> None:
-    with pytest.raises(PolicyError, match=message):
-        check_trigger(plan_of(emit=early(trigger), columns=columns))
-    told = {"change": NamedColumn("what", "string"), "signal": NamedColumn("name", "string")}
-    check_trigger(plan_of(emit=early(trigger), columns=told))
+query(Sketch, wanted='columnar')
+    QueryError: the columnar evaluator cannot run this query: show.sketch 1.0.0 has no columnar form…
+query(Sketch, wanted='sliced', **EAGER)
+    QueryError: the sliced evaluator cannot run this query: emit='eager'…
+query(Sketch, wanted='sliced', given=input_of(most_held=9))
+    QueryError: the sliced evaluator cannot run this query: shedding counts the events…
+query(Sketch, wanted='sliced', forget_keys_after=DAY)
+    QueryError: the sliced evaluator cannot run this query: keys are forgotten…
+query(First, wanted='sliced')
+    QueryError: the sliced evaluator cannot run this query: …reads the order of events…
+query(First, wanted='sliced', window=session('1 minute'))
+    QueryError: the sliced evaluator cannot run this query: …reads the order of events…
+query(First, wanted='sliced', window=snapshot())
+    QueryError: the sliced evaluator cannot run this query: …reads the order of events…
+query(Members, named_windows={'a': hopping(9, 6), 'b': hopping(4, 4)}, **EAGER)
+    QueryError: …this one has none: emit='eager' emits results that may change…
+query(Statistics, window=BERLIN, named_windows={'a': BERLIN, 'b': calendar('month')})
+    QueryError: …this one has none: the windows are made of different pieces, such as hours…
+keeping_late_rows(query(Statistics, wanted='columnar'))
+    QueryError: the columnar evaluator cannot run this query: late rows are wanted…
+parse_evaluator('fast')
+    PolicyError: 'fast' is not an evaluator; there are 'auto', 'columnar', 'sliced'…
+"""
+REFUSALS = list(entries(REFUSED))
 
 
-def test_a_trigger_that_reads_a_result_which_is_not_there_is_refused() -> None:
-    plan_of(planned(Members), emit=early(repeat(reaches("m", 5))))
-    with pytest.raises(PolicyError, match=r"reads the result 'y'\n  the query has m"):
-        plan_of(planned(Members), emit=early(all_of(every_count(5), reaches("y", 5))))
-    with pytest.raises(PolicyError, match=r"reads the result 'm'\n  the query is an operator"):
-        plan_of(planned(Echo, ""), emit=early(reaches("m", 5)))
+@pytest.mark.parametrize(("asked", "told"), REFUSALS, ids=[asked for asked, _ in REFUSALS])
+def test_a_query_that_cannot_be_is_refused_with_the_reason(asked: str, told: str) -> None:
+    kind, _, message = told.partition(": ")
+    with pytest.raises(getattr(muntin.errors, kind)) as refused:
+        value_of(asked)
+    assert says(str(refused.value), message), refused.value
 
 
-def test_early_results_do_not_change_which_rows_are_late() -> None:
-    assert plan_of(emit=early(every_count(10))).steps == plan_of().steps == (tumbling("10 minutes"),)
+def test_several_windows_share_an_evaluator_where_it_takes_them() -> None:
+    several = "named_windows={'a': hopping(9, 6), 'b': hopping(4, 4)}"
+    assert value_of(f"query(Members, Count, {several}).choice.evaluator") == "grouped"
+    calendars = "named_windows={'a': BERLIN, 'b': calendar('week', zone='Europe/Berlin')}"
+    assert value_of(f"query(Statistics, window=BERLIN, {calendars}).choice.uses_forms")
 
 
-@pytest.mark.parametrize(
-    ("cls", "timestamps", "emit", "contract"),
-    [
-        (Echo, "unchanged", "eager", "window_based"),
-        (Free, "unchanged", "final", "unrestricted"),
-        (Free, "clip", "final", "window_based"),
-        (Free, "clip", "eager", "window_based"),
-        (Free, "align", "final", "window_based"),
-        (Bound, "clip", "eager", "time_bound"),
-        (Bound, "clip", "speculative", "window_based"),
-        (Bound, "align", "eager", "window_based"),
-        (Bound, "time_bound", "eager", "time_bound"),
-        (Echo, "time_bound", "eager", "time_bound"),
-    ],
-)
-def test_a_promise_holds_where_the_module_sets_the_lifetimes(
-    cls: Any, timestamps: str, emit: str, contract: str
-) -> None:
-    policies: dict[str, Any] = {
-        "timestamps": TimestampPolicy(timestamps),
-        "emit": EmitPolicy(emit),
-        "clip": ClipPolicy.FULL,
-    }
-    assert plan_of(planned(cls, ""), **policies).contract == contract
+@pytest.mark.parametrize("name", [one.name for one in registry.EVALUATORS if one.takes_windows])
+def test_an_evaluator_of_windows_refuses_a_query_without(name: str) -> None:
+    with pytest.raises(QueryError, match=f"the {name} evaluator cannot run this query: the query has no windows"):
+        value_of(f"query(Steps, window=Unwindowed(), wanted={name!r})")
 
 
-def test_aggregates_are_time_bound_where_the_query_says_so() -> None:
-    plan = plan_of(planned(Count, "n"), timestamps=TimestampPolicy.TIME_BOUND, emit=EmitPolicy.EAGER)
-    assert plan.contract is OutputContract.TIME_BOUND
-    assert plan.added == ("window", "lifetime", "change", "event_id", "new_end")
-
-
-@pytest.mark.parametrize("emit", [EmitPolicy.FINAL, EmitPolicy.SPECULATIVE, early(every_count(10))])
-def test_time_bound_results_cannot_wait_for_their_windows(emit: Any) -> None:
-    with pytest.raises(PolicyError, match=r"waits for its window\n  use emit='eager'"):
-        plan_of(timestamps=TimestampPolicy.TIME_BOUND, emit=emit)
-
-
-def test_a_module_that_sees_its_window_has_no_time_bound_result_of_a_snapshot() -> None:
-    policies: dict[str, Any] = {"timestamps": TimestampPolicy.TIME_BOUND, "emit": EmitPolicy.EAGER}
-    with pytest.raises(PolicyError, match="sees its window, and where a window of snapshot\\(\\) ends is not known"):
-        plan_of(planned(Bound, ""), window=snapshot(), clip=ClipPolicy.FULL, **policies)
-    assert plan_of(planned(Count, "n"), window=snapshot(), **policies).contract is OutputContract.TIME_BOUND
-
-
-def test_the_reach_is_that_of_the_window() -> None:
-    assert plan_of(window=tumbling(10, reach=4)).reach == 4
-    assert plan_of(window=snapshot()).reach == 0
-
-
-# what it refuses
-
-
-@pytest.mark.parametrize("taken", ["key", "Key", "window", "WINDOW"])
-def test_two_columns_of_one_name_are_refused(taken: str) -> None:
-    with pytest.raises(QueryError, match=f"two columns named '{taken}'"):
-        plan_of(planned(Count, taken))
-
-
-def test_a_key_may_not_be_named_like_a_column_of_the_result() -> None:
-    with pytest.raises(QueryError, match=r"two columns named 'window'(.|\n)*rename the key"):
-        plan_of(columns={"keys": (NamedColumn("window", "string"),)})
-    with pytest.raises(QueryError, match="two columns named 'low'"):
-        plan_of(planned(Spans, ""), columns={"keys": (NamedColumn("low", "string"),)})
-
-
-def test_a_name_is_free_where_no_policy_takes_it() -> None:
-    assert names(plan_of(planned(Count, "change"), planned(Count, "lifetime"))) == ["change", "lifetime"]
-    with pytest.raises(QueryError, match="two columns named 'change'"):
-        plan_of(planned(Count, "change"), emit=EmitPolicy.EAGER)
-
-
-@pytest.mark.parametrize("buckets", [0, -1, 257])
-def test_a_number_of_buckets_that_cannot_be_spread_is_refused(buckets: int) -> None:
-    with pytest.raises(QueryError, match=f"1 to 256 buckets, got {buckets}"):
-        plan_of(buckets=buckets)
+def test_a_trigger_that_waits_for_what_no_row_says_is_refused() -> None:
+    for trigger, changed, message in (
+        ("every(60)", "", "waits for a clock, and this input has none\n  give events() a change column"),
+        ("repeat(on_signal('dusk'))", "**PUNCTUATED", "waits for 'dusk', and this input has no"),
+    ):
+        with pytest.raises(muntin.errors.PolicyError) as refused:
+            check_trigger(value_of(f"query(emit=early({trigger}), {changed})"))
+        assert message in str(refused.value)
+        told = {"change": NamedColumn("what", "string"), "signal": NamedColumn("name", "string")}
+        check_trigger(query(emit=value_of(f"early({trigger})"), columns=told))
 
 
 @pytest.mark.parametrize("window", ["10 minutes", 600, None])
 def test_what_is_no_window_is_refused(window: Any) -> None:
     with pytest.raises(QueryError, match="is not a window specification"):
         QueryShape([Count()], window).check()
-
-
-@pytest.mark.parametrize(
-    "window", [tumbling(2**61), hopping(10, 2**61), tumbling(10, 2**61), tumbling(10, reach=2**61)]
-)
-def test_a_window_longer_than_the_axis_is_refused(window: Any) -> None:
-    with pytest.raises(QueryError, match="too long for a window"):
-        plan_of(window=window)
-
-
-def test_a_clip_that_a_module_does_not_accept_is_refused() -> None:
-    with pytest.raises(
-        PolicyError, match=r"show\.bound 1\.0\.0 is not right under clip='none'\n  it accepts 'full', 'right'"
-    ):
-        plan_of(planned(Bound, ""))
-
-
-@pytest.mark.parametrize("cls", [Count, Lifetimes, Spans])
-def test_lifetimes_that_a_module_does_not_set_cannot_be_kept(cls: Any) -> None:
-    with pytest.raises(PolicyError, match="returns no lifetimes"):
-        plan_of(planned(cls, "" if cls.is_operator else "m"), timestamps=TimestampPolicy.UNCHANGED)
 
 
 @pytest.mark.parametrize("parameters", [{"by": 0}, {"times": 3}])
@@ -321,74 +278,3 @@ def test_an_aggregate_is_not_applied_and_an_operator_is_no_column() -> None:
         check_kind(Echo, is_operator=False)
     with pytest.raises(QueryError, match=r"show\.count is an aggregate, which returns one value: use \.aggregate"):
         check_kind(Count, is_operator=True)
-
-
-# what a checkpoint remembers
-
-
-def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
-    plan = plan_of(planned(Scaled, by=2.5, labels={"b", "a"}), input=input_of(bounded_delay(5)))
-    identity = plan_identity(plan)
-    assert json.loads(json.dumps(identity)) == identity
-    assert identity["modules"] == [["show.scaled", "1.0.0", {"by": "2.5", "labels": "{'a', 'b'}"}, [0]]]
-
-
-@pytest.mark.parametrize(
-    ("changed", "differs"),
-    [
-        ({"window": tumbling(5)}, "window"),
-        ({"clip": ClipPolicy.LEFT}, "clip"),
-        ({"timestamps": TimestampPolicy.POINT_AT_END}, "timestamps"),
-        ({"emit": EmitPolicy.EAGER}, "emit"),
-        ({"emit": early(every_count(3))}, "emit"),
-        ({"is_edge": True}, "lifetimes"),
-        ({"buckets": 8}, "buckets"),
-        ({"axis": Axis.TICKS}, "times"),
-        ({"columns": {"start": NamedColumn("at", "timestamp_ntz")}}, "times"),
-        ({"columns": {"end": AT}}, "lifetimes"),
-        ({"columns": {"id": NamedColumn("id", "bigint")}}, "id"),
-        ({"columns": {"keys": (NamedColumn("key", "int"),)}}, "keys"),
-        ({"columns": {"keys": (NamedColumn("other", "string"),)}}, "keys"),
-        ({"columns": {"payload": (NamedColumn("c0", "int"),)}}, "inputs"),
-        ({"modules": (planned(Members),)}, "modules"),
-        ({"input": input_of(bounded_delay(5))}, "progress"),
-        ({"input": input_of(bounded_disorder(5))}, "progress"),
-        ({"input": input_of(sources=("a", "b"))}, "sources"),
-        ({"input": input_of(late=correct(5))}, "late"),
-    ],
-)
-def test_what_the_state_depends_on_is_in_the_identity(changed: dict[str, Any], differs: str) -> None:
-    before, after = (plan_identity(plan_of(wanted="general", **some)) for some in ({}, changed))
-    differing = [name for name in before if before[name] != after[name]]
-    assert [name for name in differing if name != "results"] == [differs]
-
-
-def test_the_types_of_results_count_where_they_may_be_retracted() -> None:
-    final, speculative = plan_identity(plan_of()), plan_identity(plan_of(emit=EmitPolicy.SPECULATIVE))
-    assert (final["results"], speculative["results"]) == ([], ["integer | None"])
-
-
-def test_the_state_of_one_trigger_is_not_that_of_another() -> None:
-    emissions = [early(every_count(3)), early(every_count(4)), early(every_count(3), refinement="retract")]
-    identities = [plan_identity(plan_of(emit=emission)) for emission in emissions]
-    assert [json.loads(json.dumps(identity)) for identity in identities] == identities
-    assert len({json.dumps(identity["emit"]) for identity in identities}) == 3
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"modules": (planned(Count, "other"),)},
-        {"columns": {"start": NamedColumn("other", "timestamp")}},
-        {"columns": {"change": NamedColumn("what", "string")}},
-    ],
-)
-def test_what_the_state_does_not_depend_on_may_change(changed: dict[str, Any]) -> None:
-    assert plan_identity(plan_of()) == plan_identity(plan_of(**changed))
-
-
-def test_late_rows_that_are_kept_change_what_the_state_depends_on_only_where_there_were_slices() -> None:
-    general, sliced = plan_of(planned(Count), emit=EmitPolicy.EAGER), plan_of(planned(Statistics))
-    assert plan_identity(keeping_late_rows(general)) == plan_identity(general)
-    assert plan_identity(sliced)["evaluator"] == "columnar"
-    assert plan_identity(keeping_late_rows(sliced))["evaluator"] == "general"

@@ -8,11 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from muntin import Axis, early, hopping, snapshot, tumbling
+from muntin import hopping, snapshot, tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query
 from muntin_engine.metrics import reported_name, shown_names
-from muntin_engine.plan import NamedColumn
 from tests.plan.plans import plan_of, planned
 from tests.spark.modules import Count, Echo, Members
 
@@ -55,31 +54,6 @@ def test_a_chained_query_is_explained_with_those_before_it_and_without_the_names
 def test_a_stream_is_not_shown_but_told_what_to_write() -> None:
     with pytest.raises(QueryError, match=r"(?s)this one is a stream.*query\.write\(results='results'"):
         query().show()
-
-
-@pytest.mark.parametrize(
-    ("window", "axis", "spelled"),
-    [
-        (tumbling("10 minutes"), Axis.TIME, "tumbling('10 minutes')"),
-        (hopping("1 hour", "10 minutes", "-15 minutes"), Axis.TIME, "'10 minutes', offset='-15 minutes')"),
-        (hopping(6, 3, 1, reach=2), Axis.TICKS, "hopping(6, 3, offset=1, reach=2)"),
-        (snapshot(), Axis.TIME, "snapshot()"),
-    ],
-)
-def test_a_window_is_spelled_as_it_is_written(window: Any, axis: Axis, spelled: str) -> None:
-    assert plan_of(window=window, axis=axis).spelled_window.endswith(spelled)
-
-
-def test_a_timer_is_spelled_in_time_whatever_the_axis() -> None:
-    told = plan_of(axis=Axis.TICKS, window=tumbling(5), emit=early(every="1 minute")).emit
-    assert str(told) == "early(repeat(after('1 minute', aligned)), accumulate)"
-
-
-def test_a_query_without_a_name_is_called_by_its_windows_and_its_key() -> None:
-    keyed = {"keys": (NamedColumn("city", "string"), NamedColumn("line", "int"))}
-    assert plan_of(window=tumbling(10), axis=Axis.TICKS).spelled_grouping == "tumbling(10) by key"
-    assert plan_of(window=tumbling("1 day"), columns=keyed).spelled_grouping == "tumbling('1 day') by city, line"
-    assert plan_of(window=tumbling("1 day"), columns={"keys": ()}).spelled_grouping == "tumbling('1 day')"
 
 
 def test_the_name_of_a_query_differs_by_its_window_its_modules_and_its_input() -> None:
