@@ -199,6 +199,7 @@ CALLS = (
     ("stream.shift(5).with_heartbeat(DF, at='t')", "call with_heartbeat() first"),
     # windows
     ("stream.window('10 minutes')", "is not a window specification", "tumbling('10 minutes')"),
+    ("stream.window('session')", "'session' is not a window specification", "tumbling('10 minutes')"),
     ("stream.window(tumbling)", "tumbling is not a window specification", "tumbling('10 minutes')"),
     ("stream.window(600)", "600 is not a window specification"),
     ("stream.windows(tumbling(10))", "each with a name", "windows(day=tumbling('1 day'))"),

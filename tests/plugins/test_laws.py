@@ -16,6 +16,8 @@ import pandas as pd
 import pytest
 from hypothesis import strategies as st
 
+import muntin_patterns as patterns
+import muntin_stats as stats
 from muntin_adapters.combinators import (
     all_of,
     filtering,
@@ -29,54 +31,6 @@ from muntin_adapters.combinators import (
     with_default,
 )
 from muntin_adapters.combinators.grouping_by import Grouped
-from muntin_patterns import (
-    ConsecutiveRise,
-    FollowedBy,
-    FollowedWithout,
-    HeadAndShoulders,
-    Part,
-    Silence,
-    StateMachine,
-    Step,
-    ThresholdCrossing,
-)
-from muntin_stats import (
-    ApproximateDistinctCount,
-    ApproximateMedian,
-    ApproximateQuantile,
-    Average,
-    AverageDifference,
-    CollectList,
-    Correlation,
-    Count,
-    Covariance,
-    DistinctCount,
-    ExponentiallyWeightedAverage,
-    First,
-    Histogram,
-    Last,
-    Left,
-    LinearTrend,
-    MatchedShare,
-    Max,
-    MaxBy,
-    Median,
-    Min,
-    MinBy,
-    Mode,
-    Point,
-    Quantile,
-    Ranked,
-    Right,
-    StandardDeviation,
-    Sum,
-    TimeWeightedAverage,
-    TopBy,
-    TopK,
-    Variance,
-    clamp,
-    log1p,
-)
 from muntin_stats.columns.average import ColumnarAverage
 from muntin_stats.columns.count import ColumnarCount
 from muntin_stats.columns.distinct_count import ColumnarDistinctCountOfFloats
@@ -107,7 +61,7 @@ SPOILING: Final = st.sampled_from([0.0, 1.5, -8.25, 1e9, 1e9 + 7, inf, -inf, nan
 """Also what must not depend on the order by which it spoils a state."""
 
 TEXTS: Final = st.none() | st.text()
-PARTS: Final = st.builds(Part, st.sampled_from("ab"), st.booleans(), st.booleans(), st.booleans())
+PARTS: Final = st.builds(patterns.Part, st.sampled_from("ab"), st.booleans(), st.booleans(), st.booleans())
 GROUPED: Final = st.builds(Grouped, st.sampled_from("ab"), st.integers(-3, 3))
 
 
@@ -138,81 +92,81 @@ def case(subject: Any, payloads: Any = None) -> Case:
 
 
 def points(numbers: Any) -> Any:
-    return st.none() | st.builds(Point, numbers, numbers)
+    return st.none() | st.builds(stats.Point, numbers, numbers)
 
 
 def sides(payloads: Any) -> Any:
-    return st.builds(Left, payloads) | st.builds(Right, payloads)
+    return st.builds(stats.Left, payloads) | st.builds(stats.Right, payloads)
 
 
-RANKED: Final = st.none() | st.builds(Ranked, TIED, TIED)
+RANKED: Final = st.none() | st.builds(stats.Ranked, TIED, TIED)
 STATS: Final = (
-    exact(Average[Any](), MIXED),
-    exact(Average[Any](), st.none() | st.decimals(-(10**20), 10**20, places=6)),
-    exact(AverageDifference(), sides(MIXED)),
-    case(CollectList[Any](), TIED),
-    exact(Correlation(), points(HARD)),
-    exact(Covariance(), points(HARD)),
-    case(Count(), TEXTS),
-    case(Count(skip_nulls=True), TEXTS),
-    case(DistinctCount(), TIED),
-    exact(ExponentiallyWeightedAverage(half_life=5)),
-    exact(ExponentiallyWeightedAverage(alpha=0.25), HARD),
-    case(First[Any](), TIED),
-    case(Histogram([-1.0, 0.5, 2.0]), HARD),
-    case(Last[Any](), TIED),
-    exact(LinearTrend(), points(MIXED)),
-    exact(MatchedShare[Any](), sides(TIED)),
-    case(Max[Any](), MIXED),
-    case(MaxBy[Any, Any](), RANKED),
-    exact(Median(), MIXED),
-    case(Min[Any](), MIXED),
-    case(MinBy[Any, Any](), RANKED),
-    case(Mode[Any](), TIED),
-    case(Mode[Any](), st.none() | st.sampled_from("abc")),
-    exact(Quantile(q=0.25), MIXED),
-    case(StandardDeviation(ddof=0), HARD),
-    exact(Sum[Any](), st.none() | st.integers()),
-    exact(Sum[Any](), st.none() | st.sampled_from(list(map(Decimal, ("1e30", "-1e30", "0.0000000001", "1.10"))))),
-    exact(Sum[Any](), MIXED),
-    exact(TimeWeightedAverage(), MIXED),
-    case(TopK[Any](3)),
-    case(TopK[Any](3, largest=False), TIED),
-    case(TopBy[Any, Any](2), RANKED),
-    case(TopBy[Any, Any](2).with_order(), RANKED),
-    case(TopBy[Any, Any](2, largest=False, ties="all"), RANKED),
-    exact(Variance(ddof=0), MIXED),
+    exact(stats.Average[Any](), MIXED),
+    exact(stats.Average[Any](), st.none() | st.decimals(-(10**20), 10**20, places=6)),
+    exact(stats.AverageDifference(), sides(MIXED)),
+    case(stats.CollectList[Any](), TIED),
+    exact(stats.Correlation(), points(HARD)),
+    exact(stats.Covariance(), points(HARD)),
+    case(stats.Count(), TEXTS),
+    case(stats.Count(skip_nulls=True), TEXTS),
+    case(stats.DistinctCount(), TIED),
+    exact(stats.ExponentiallyWeightedAverage(half_life=5)),
+    exact(stats.ExponentiallyWeightedAverage(alpha=0.25), HARD),
+    case(stats.First[Any](), TIED),
+    case(stats.Histogram([-1.0, 0.5, 2.0]), HARD),
+    case(stats.Last[Any](), TIED),
+    exact(stats.LinearTrend(), points(MIXED)),
+    exact(stats.MatchedShare[Any](), sides(TIED)),
+    case(stats.Max[Any](), MIXED),
+    case(stats.MaxBy[Any, Any](), RANKED),
+    exact(stats.Median(), MIXED),
+    case(stats.Min[Any](), MIXED),
+    case(stats.MinBy[Any, Any](), RANKED),
+    case(stats.Mode[Any](), TIED),
+    case(stats.Mode[Any](), st.none() | st.sampled_from("abc")),
+    exact(stats.Quantile(q=0.25), MIXED),
+    case(stats.StandardDeviation(ddof=0), HARD),
+    exact(stats.Sum[Any](), st.none() | st.integers()),
+    exact(stats.Sum[Any](), st.none() | st.sampled_from(list(map(Decimal, ("1e30", "-1e30", "0.0000000001", "1.10"))))),
+    exact(stats.Sum[Any](), MIXED),
+    exact(stats.TimeWeightedAverage(), MIXED),
+    case(stats.TopK[Any](3)),
+    case(stats.TopK[Any](3, largest=False), TIED),
+    case(stats.TopBy[Any, Any](2), RANKED),
+    case(stats.TopBy[Any, Any](2).with_order(), RANKED),
+    case(stats.TopBy[Any, Any](2, largest=False, ties="all"), RANKED),
+    exact(stats.Variance(ddof=0), MIXED),
 )
 SKETCHES: Final = (
-    exact(ApproximateDistinctCount(lg_k=7), HARD),
-    exact(ApproximateDistinctCount(), TEXTS),
-    exact(ApproximateMedian()),
-    exact(ApproximateQuantile(q=0.25, k=100), HARD),
+    exact(stats.ApproximateDistinctCount(lg_k=7), HARD),
+    exact(stats.ApproximateDistinctCount(), TEXTS),
+    exact(stats.ApproximateMedian()),
+    exact(stats.ApproximateQuantile(q=0.25, k=100), HARD),
 )
 FUNCTIONS: Final = (
-    Case(clamp, {"arguments": st.tuples(HARD, *(st.sampled_from([x, 0.0, None]) for x in (-1.0, 2.0)))}),
+    Case(stats.clamp, {"arguments": st.tuples(HARD, *(st.sampled_from([x, 0.0, None]) for x in (-1.0, 2.0)))}),
     Case(
-        log1p,
+        stats.log1p,
         {"arguments": st.tuples(st.sampled_from([-2.0, -1.0, 0.0, 1e-300, 3.5, nan, inf])), "series": pd.Series},
     ),
 )
 PATTERNS: Final = (
-    case(ConsecutiveRise(2), LEVELS),
-    case(FollowedBy[Any](within=5)),
-    case(FollowedBy[Any](within=0), st.builds(Step, st.sampled_from("ab"))),
-    case(FollowedWithout[Any](within=6), PARTS),
-    case(HeadAndShoulders(tolerance=0.5), LEVELS),
-    case(Silence(after=4), st.none()),
+    case(patterns.ConsecutiveRise(2), LEVELS),
+    case(patterns.FollowedBy[Any](within=5)),
+    case(patterns.FollowedBy[Any](within=0), st.builds(patterns.Step, st.sampled_from("ab"))),
+    case(patterns.FollowedWithout[Any](within=6), PARTS),
+    case(patterns.HeadAndShoulders(tolerance=0.5), LEVELS),
+    case(patterns.Silence(after=4), st.none()),
     case(
-        StateMachine(
+        patterns.StateMachine(
             "shut",
             [("shut", "open", "open"), ("open", "open", "open"), ("ajar", "close", "shut")],
             [("open", 4, "ajar")],
         ),
         st.sampled_from(["open", "close", "knock"]),
     ),
-    case(ThresholdCrossing(2.0), LEVELS),
-    case(ThresholdCrossing(2.0, direction="up"), LEVELS),
+    case(patterns.ThresholdCrossing(2.0), LEVELS),
+    case(patterns.ThresholdCrossing(2.0, direction="up"), LEVELS),
 )
 COLUMNAR: Final = (
     case(ColumnarAverage()),
@@ -247,10 +201,10 @@ COMBINED: Final = (
     *(case(filtering(module, is_even)()) for module in (Values, Busy, Starts)),
     case(mapping(Total, len, input=str)(times=2)),
     case(mapping(Coverage, str, input=float)()),
-    *(case(flat_mapping(module, parts)()) for module in (Values, Busy, Distinct, CollectList)),
+    *(case(flat_mapping(module, parts)()) for module in (Values, Busy, Distinct, stats.CollectList)),
     case(flat_mapping(Total, parts)(times=2)),
-    case(sorting(CollectList)(), st.none() | st.floats() | st.integers(-3, 3).map(float)),
-    case(sorting(CollectList, abs, descending=True)(), st.integers(-3, 3)),
+    case(sorting(stats.CollectList)(), st.none() | st.floats() | st.integers(-3, 3).map(float)),
+    case(sorting(stats.CollectList, abs, descending=True)(), st.integers(-3, 3)),
     *(case(sorting(module, abs)()) for module in (Distinct, Busy)),
     *(case(skipping_nulls(module)()) for module in (Values, PRODUCT, Mean)),
     case(with_default(filtering(Total, is_even), -1)()),

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from muntin_patterns import ConsecutiveRise, FollowedBy, HeadAndShoulders, ThresholdCrossing
+from muntin_patterns import (
+    ConsecutiveRise,
+    FollowedBy,
+    FollowedWithout,
+    HeadAndShoulders,
+    Silence,
+    StateMachine,
+    ThresholdCrossing,
+)
 from muntin_stats import (
     ApproximateDistinctCount,
     ApproximateMedian,
@@ -22,22 +30,14 @@ from muntin_stats import (
     TopK,
     Variance,
 )
+from tests.tables import says
 
-SIDE_OUTPUT: list[tuple[Callable[..., object], dict[str, Any], str]] = [
+ASCENDING = "limits must be numbers, each larger than the one before, such as [0, 10, 20]"
+REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (Count, {"skip_nulls": "yes"}, "skip_nulls must be True or False, got 'yes'"),
     (Variance, {"ddof": -1}, "ddof must be a whole number from 0 on, got -1"),
     (Variance, {"ddof": 0.5}, "ddof must be a whole number from 0 on, got 0.5"),
-    (Histogram, {"limits": []}, "limits must be numbers, each larger than the one before, such as [0, 10, 20], got []"),
-    (
-        Histogram,
-        {"limits": [2, 1]},
-        "limits must be numbers, each larger than the one before, such as [0, 10, 20], got [2, 1]",
-    ),
-    (
-        Histogram,
-        {"limits": [0, inf]},
-        "limits must be numbers, each larger than the one before, such as [0, 10, 20], got [0, inf]",
-    ),
+    *((Histogram, {"limits": limits}, f"{ASCENDING}, got {limits}") for limits in ([], [2, 1], [0, inf])),
     (Covariance, {"ddof": -1}, "ddof must be a whole number from 0 on, got -1"),
     (ExponentiallyWeightedAverage, {}, "either half_life, such as '10 minutes', or alpha, such as 0.5, got neither"),
     (
@@ -71,13 +71,24 @@ SIDE_OUTPUT: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (ConsecutiveRise, {"n": 1}, "n must be a whole number from 2 on, got 1"),
     (HeadAndShoulders, {"tolerance": -0.1}, "tolerance must be a finite number from 0 on, got -0.1"),
     (HeadAndShoulders, {"tolerance": inf}, "tolerance must be a finite number from 0 on, got inf"),
+    (Silence, {"after": 0}, "after must be above zero, got 0"),
+    (FollowedWithout, {"within": -1}, "within must not be negative, got -1"),
+    *(
+        (StateMachine, {"start": "a", "transitions": moves, "timeouts": timeouts}, message)
+        for moves, timeouts, message in (
+            ([("a", "x", "b"), ("a", "x", "c")], [], "…the same state and event…"),
+            ([], [("a", 1, "b"), ("a", 2, "b")], "…a state has two time-outs…"),
+            ([], [("a", 0, "b")], "the time-out of 'a' must be above zero, got 0"),
+            ([("b", "x", "a")], [], "no transition leads to 'b', and machines start in 'a'"),
+        )
+    ),
 ]
 
 
-@pytest.mark.parametrize(("module", "parameters", "message"), SIDE_OUTPUT)
+@pytest.mark.parametrize(("module", "parameters", "message"), REFUSED)
 def test_a_parameter_is_refused_with_its_value(
     module: Callable[..., object], parameters: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError) as refused:  # noqa: PT011  # the whole message follows
         module(**parameters)
-    assert str(refused.value).partition("\n")[0] == message
+    assert says(str(refused.value).partition("\n")[0], message)
