@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 import pytest
 from typing_extensions import TypeAliasType
 
-from muntin import Aggregate, ColumnarAggregate, IncrementalAggregate, Module, Operator, hopping
+from muntin import Aggregate, ColumnarAggregate, IncrementalAggregate, Operator, hopping
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.declared_types import describe_input
 from muntin.schemas import describe, spell
@@ -18,18 +17,15 @@ from muntin.testing import (
     AggregateLaws,
     Computation,
     LawError,
-    OperatorLaws,
     Script,
     WindowedQuery,
     laws_applying_to,
-    laws_for,
     try_laws,
 )
 from muntin.testing.fitting import misfit
-from muntin.testing.laws.conformance import Conformance
 from muntin.testing.laws.module_laws import SeveralInputsLaws
 from muntin_adapters.combinators import all_of, filtering, mapping, skipping_nulls
-from tests.several.modules import Both, KeptMembers, Left, Members, Pairs, Right, told
+from tests.several.modules import Both, KeptMembers, Left, Members, Pairs, Right
 
 LAWS = [name for name in vars(SeveralInputsLaws) if name.startswith("test_")]
 V = TypeVar("V")
@@ -153,86 +149,6 @@ def test_a_window_has_the_events_of_each_input_and_an_input_may_be_silent() -> N
         }
     pairs = script.run(WindowedQuery(hopping(20, 10), [Computation(Pairs())]))[None]
     assert sorted((row.window.start, row.value) for row in pairs) == [(-10, 7), (-10, 14), (0, 7), (0, 14), (20, 45)]
-
-
-KEPT = [
-    (laws, law, module)
-    for laws, module in (
-        (AggregateLaws, Members()),
-        (OperatorLaws, Pairs()),
-    )
-    for law in LAWS
-    if law != "test_an_input_leaves_no_trace"
-]
-"""Incremental modules of muntin-stats keep the third one."""
-
-
-@pytest.mark.parametrize(("laws", "law", "module"), KEPT, ids=lambda value: getattr(value, "name", str(value)))
-def test_modules_with_several_inputs_keep_the_laws_of_inputs(laws: type[Conformance], law: str, module: Module) -> None:
-    getattr(type("TestHonest", (laws,), {"module": module})(), law)()
-
-
-class NeedsBoth(Members):
-    """Divides by the number of left payloads."""
-
-    name = "both.needs_both"
-
-    def compute_result(self, payloads: Sequence[Both]) -> list[int]:
-        left = sum(isinstance(payload, Left) for payload in payloads)
-        return [len(payloads) // left]
-
-
-class PairsNeighbours(Members):
-    """Matches a left payload with the right one that comes next in the list."""
-
-    name = "both.pairs_neighbours"
-
-    def compute_result(self, payloads: Sequence[Both]) -> list[int]:
-        pairs = pairwise(payloads)
-        return sorted(told(left) for left, right in pairs if isinstance(left, Left) and isinstance(right, Right))
-
-
-class PairsOfACall(KeptMembers):
-    """Matches the payloads that come in one call."""
-
-    name = "both.pairs_of_a_call"
-
-    def add_events(self, state: Any, payloads: Sequence[Both]) -> Any:
-        left, right = ([one for one in payloads if isinstance(one, kind)] for kind in (Left, Right))
-        return super().add_events(state, payloads if left and right else [])
-
-
-class ForgetsTheLastLeft(KeptMembers):
-    """Keeps the right payloads that a left one was matched with when the left one has gone."""
-
-    name = "both.forgets_the_last_left"
-
-    def remove_events(self, state: Any, payloads: Sequence[Both]) -> Any:
-        state = super().remove_events(state, payloads)
-        if not state.left:
-            state.right.clear()
-        return state
-
-
-HOSTILE: dict[str, type[Module]] = {
-    "test_a_silent_input_is_handled": NeedsBoth,
-    "test_inputs_interleave_in_any_way": PairsNeighbours,
-    "test_an_input_leaves_no_trace": ForgetsTheLastLeft,
-}
-
-
-@pytest.mark.usefixtures("tried_as_by_users")
-@pytest.mark.parametrize(("law", "module"), [*HOSTILE.items(), ("test_inputs_interleave_in_any_way", PairsOfACall)])
-def test_a_module_that_breaks_a_law_of_inputs_is_found_out(law: str, module: type[Module]) -> None:
-    laws = type("TestSuspect", (laws_for(module()),), {"module": module()})
-    with pytest.raises(LawError, match=f"{module.name} 1.0.0 breaks the law: ") as broken:
-        getattr(laws(), law)()
-    assert broken.value.law == law.removeprefix("test_").replace("_", " ")
-    assert 0 < len(broken.value.stream.splitlines()) <= 8
-
-
-def test_every_law_of_inputs_has_a_module_that_breaks_it() -> None:
-    assert set(HOSTILE) == set(LAWS)
 
 
 def test_modules_with_one_input_do_not_have_these_laws() -> None:
