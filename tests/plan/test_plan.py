@@ -40,17 +40,26 @@ DERIVED = {
     "query().says_when_complete": False,
     "query(given=bounded_delay(0)).says_when_complete": True,
     "query(**PUNCTUATED).says_when_complete": True,
-    # which rows are late: a grid's windows say it, elsewhere the watermark alone
+    # which rows are late: the windows of grids and those that grow say it, elsewhere the watermark alone
     "query().steps == (tumbling('10 minutes'),)": True,
     "query(emit=early(every_count(10))).steps == query().steps": True,
     **{
         f"query({changed}).steps": ()
         for changed in (
-            *("window=session('1 hour')", "window=cumulate('1 day', '1 hour')", "window=landmark('1 hour')"),
-            *("window=snapshot()", "window=trailing('1 hour')", "**IDS", "**EDGE", "**SPECULATIVE", "**EAGER"),
+            *(
+                "window=session('1 hour')",
+                "window=snapshot()",
+                "window=trailing('1 hour')",
+                "**IDS",
+                "**EDGE",
+                "**SPECULATIVE",
+                "**EAGER",
+            ),
             "forget_keys_after=10",
         )
     },
+    "[step.size for step in query(window=cumulate('1 day', '1 hour')).steps]": [3_600_000_000],
+    "[step.size for step in query(window=landmark('1 hour')).steps]": [3_600_000_000],
     "query(window=tumbling(10, reach=4)).reach": 4,
     "query(window=snapshot()).reach": 0,
     # what its results promise

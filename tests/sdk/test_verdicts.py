@@ -110,7 +110,7 @@ def test_a_vectorised_function_needs_to_be_told_what_may_come() -> None:
 
 def test_a_class_has_no_laws_only_a_module_has() -> None:
     with pytest.raises(ModuleDefinitionError, match="an instance of a module class"):
-        laws_for(Root)  # type: ignore[arg-type]  # which is the point
+        laws_for(Root)
 
 
 def collecting(add_events: Any) -> Any:
