@@ -92,7 +92,7 @@ def _survey(root: Path, family: str, seed: int) -> Known:
 def outcome(known: Sequence[Known], path: Path, number: int, seconds: float) -> str | list[Known]:
     """Return what becomes of a mutant in the net.
 
-    Where no function holds it, its module must load anew: return the scenarios that run any of its file.
+    Where no function can take it, its module must load anew: return the scenarios that run any of its file.
 
     Args:
         known: The scenarios.
@@ -114,7 +114,7 @@ def outcome(known: Sequence[Known], path: Path, number: int, seconds: float) -> 
         for function in _alive(str(path))
         if _name(function.__code__) == _name(code) and function.__code__ != code
     ]
-    if not functions:
+    if not functions or any(function.__code__.co_freevars != code.co_freevars for function, code in functions):
         return diverse([one for one in known if any(file == str(path) for file, _ in one.lines)])
     if not meeting:
         return "SURVIVED (not run)"

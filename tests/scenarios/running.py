@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +26,7 @@ from muntin_engine.exchange.shuffle import collect, from_blob
 from muntin_engine.exchange.spreading import buckets_of
 from muntin_engine.plan import LATEST, Plan
 from muntin_engine.state.cells import METADATA, MemoryCells
+from muntin_engine.state.kept_stores import MOST_BYTES
 from tests.scenarios.known import Arrival
 
 MOST_TASKS: Final = 3
@@ -144,6 +145,8 @@ class Run:
             self._upgrade(random.randint(self._version, 3))
         elif any(batch.restart_before for batch in arrival.batches) or random.random() < self._mishaps.restarts:
             self._task = pickle.loads(cloudpickle.dumps(self._task))  # type: ignore[no-untyped-call]
+            kept = random.choice((0, MOST_BYTES))  # a process may keep nothing, and its successor reads it all
+            self._task = replace(self._task, worker=replace(self._task.worker, kept_bytes=kept))
         rows = [row for side, batch in enumerate(arrival.batches) for row in self._rows(batch.changes, side)] + [*more]
         self.counts["sent"] += len(rows)
         rows += self._marks(arrival)
