@@ -35,6 +35,7 @@ from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import in_one_order, longest_delay
 
 AS_IT_IS = Mishaps(disorder=False, cuts=None, crashes=0.0)
+TIME_BOUND = (ClipPolicy.NONE, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
 EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
 EVERY_SHAPE = pytest.mark.parametrize("shape", ANY)
 
@@ -48,8 +49,18 @@ def test_an_event_is_retracted_for_an_alike_one_that_lasts_longer(shape: str) ->
     """
     stream = Script().insert(1, -17, -16, -8, key="b").batch()
     stream = stream.retract(1, key="b").insert(2, -17, -11, -8, key="b")
-    policies = (ClipPolicy.NONE, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
-    Scenario(Query(WINDOWS["reach"], ANY[shape], *policies), stream, AS_IT_IS).check()
+    Scenario(Query(WINDOWS["reach"], ANY[shape], *TIME_BOUND), stream, AS_IT_IS).check()
+
+
+@pytest.mark.parametrize("shape", ["aggregate", "incremental aggregate that removes", "operator"])
+def test_what_was_said_of_the_first_part_of_a_snapshot_goes_with_its_event(shape: str) -> None:
+    """
+    0    3    6    10
+    [---------------)      said at once for all of it
+         [----)            cuts it, and is retracted: the rest is said anew from 3 on; then all of it goes
+    """
+    stream = Script().insert(1, 0, 10, 1).batch().insert(2, 3, 6, 2).batch().retract(2).batch().retract(1).close()
+    Scenario(Query(snapshot(), ANY[shape], *TIME_BOUND), stream, AS_IT_IS).check()
 
 
 @EVERY_EMISSION
