@@ -29,7 +29,7 @@ from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.arrays.stores import grid_query
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.ordered.run import StreamBucket
+from muntin_engine.evaluators.ordered.stream_operator import StreamBucket
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.progress import ProgressTracker

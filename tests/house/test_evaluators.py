@@ -65,7 +65,7 @@ def test_what_micro_batches_need_is_loaded_before_workers_are_forked_and_not_whi
         "arrays.stores",
         "arrays.state_windows",
         "general.bucket",
-        "ordered.run",
+        "ordered.row_windows",
         "joins.bucket",
         "pairing.pair_store",
     )

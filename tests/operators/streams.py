@@ -13,7 +13,7 @@ from muntin.testing import WindowedQuery, evaluate
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, OutputKind, Progress
-from muntin_engine.evaluators.ordered.run import StreamBucket
+from muntin_engine.evaluators.ordered.stream_operator import StreamBucket
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import checked_plan

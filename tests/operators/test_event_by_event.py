@@ -13,8 +13,7 @@ from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError, Q
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.evaluators.ordered.run import StreamBucket
-from muntin_engine.evaluators.ordered.stream_operator import OperatorCalls
+from muntin_engine.evaluators.ordered.stream_operator import OperatorCalls, StreamBucket
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells

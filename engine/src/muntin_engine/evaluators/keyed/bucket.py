@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from muntin import EARLIEST
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
@@ -238,6 +238,14 @@ class KeyedRun(ABC):
         return before.watermark_of(key), now.watermark_of(key)
 
 
+class BeginsRun(Protocol):
+    """Begins a micro-batch, as a class of runs does."""
+
+    def __call__(self, query: Any, start: Start, /) -> KeyedRun:
+        """Return the micro-batch; see `KeyedRun`."""
+        ...
+
+
 class KeyedBucket:
     """Evaluates a query for many keys: a fixed share of all, as a key group is in Flink.
 
@@ -246,10 +254,10 @@ class KeyedBucket:
     close cost nothing, unless the state has to be read back first.
 
     Attributes:
-        run: The class that processes a micro-batch.
+        run: Begins a micro-batch of a query.
     """
 
-    run: ClassVar[type[KeyedRun]]
+    run: ClassVar[BeginsRun]
 
     def __init__(  # what a bucket is made of
         self,

@@ -1,4 +1,4 @@
-"""A delay buffer, where events wait until the watermark has passed them, and what follows those released in order."""
+"""A delay buffer, where events wait until the watermark has passed them, and a micro-batch of those released."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.core.changes import OutputChange, Progress
+from muntin_engine.core.changes import Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.sequence import in_sequence
+from muntin_engine.evaluators.keyed.admission import NetChanges
+from muntin_engine.evaluators.keyed.bucket import KeyedRun, Start
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_payload
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.state.bucket_state import Due
 
 _time_and_kind = itemgetter(0, 1)
 
@@ -133,30 +136,43 @@ class DelayBuffer(KeyEvents, ABC):
         return state
 
 
-StateT = TypeVar("StateT", bound=DelayBuffer)
-
-
-class Follower(ABC, Generic[StateT]):
-    """Follows the released events of each key in a micro-batch, and emits.
+class OrderedRun(KeyedRun):
+    """A micro-batch of events that wait in the delay buffers of their keys, and of what follows those released.
 
     Attributes:
-        windows_closed: The number of windows that it emitted.
-        evicted: The second output of the last key: what its module returned for rows that left.
+        key: The key that is evaluated.
+        state: Its state.
+        output: The changes of its output so far.
     """
 
-    def __init__(self) -> None:
-        self.windows_closed = 0
-        self.evicted: Sequence[OutputChange] = ()
+    key: Key
+    state: Any
+    output: list[OutputChange]
+
+    def __init__(self, query: EvaluatorQuery, start: Start) -> None:
+        """Begin; see `KeyedRun`."""
+        super().__init__(query, start)
+        self.due_at = Due(self.now[0].watermark)
+
+    def evaluate(
+        self,
+        key: Key,
+        state: DelayBuffer,
+        nets: Sequence[NetChanges],
+        before: Sequence[Progress],
+        now: Sequence[Progress],
+    ) -> list[OutputChange]:
+        """Take the net changes of a key in, and follow the events that are released."""
+        nets[0].apply()
+        self.key, self.state, self.output = key, state, []
+        self.follow(state.release(now[0].watermark), before[0], now[0])
+        return self.output
 
     @abstractmethod
-    def follow(
-        self, key: object, state: StateT, released: Sequence[Edge], before: Progress, now: Progress
-    ) -> list[OutputChange]:
-        """Return the changes of a key's output.
+    def follow(self, released: Sequence[Edge], before: Progress, now: Progress) -> None:
+        """Bring the state of the key up to date, and add to its output.
 
         Args:
-            key: The key.
-            state: What is kept of it; changed in place.
             released: What the watermark has passed, in order.
             before: The progress before the micro-batch, with the key's own watermark.
             now: The progress after the micro-batch, likewise.

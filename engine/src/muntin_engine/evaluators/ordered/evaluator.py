@@ -31,7 +31,7 @@ class RowsEvaluator(KeyedEvaluator):
             return "told of each row that comes, passes or leaves, and of each window that is computed"
         if not module.module.is_incremental:
             return "computed from the rows of each window, as it is not incremental"
-        if _folds(plan):
+        if self._folds(plan):
             return "rows are added to its state when they come, and not kept"
         slides = isinstance(module.module, SupportsRemove) and not module.module.is_time_sensitive
         return "its state follows the rows that come and go" if slides else "its state is built from each window's rows"
@@ -42,20 +42,28 @@ class RowsEvaluator(KeyedEvaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
-        rows = f"a state per module and open window ({plan.sizes_of_states})" if _folds(plan) else "those in windows"
+        rows = (
+            f"a state per module and open window ({plan.sizes_of_states})" if self._folds(plan) else "those in windows"
+        )
         log = "in a log per bucket: a batch appends the keys that have rows or a timer"
         return f"the rows that wait for the watermark, and {rows}, {log}"
 
     def load(self) -> None:
         """Import what micro-batches need."""
         super().load()
-        import muntin_engine.evaluators.ordered.run  # noqa: F401
+        import muntin_engine.evaluators.ordered.row_windows  # noqa: F401
 
     def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
         """Return the class of its buckets."""
-        from muntin_engine.evaluators.ordered.run import RowsBucket
+        from muntin_engine.evaluators.ordered.row_windows import RowsBucket
 
         return RowsBucket
+
+    def _folds(self, plan: Plan) -> bool:
+        """Return True if states of modules take the place of rows."""
+        from muntin_engine.evaluators.ordered.rows_state import folds
+
+        return plan.rows is not None and folds(plan.rows, [module.module for module in plan.modules])
 
 
 class EventByEventEvaluator(KeyedEvaluator):
@@ -101,17 +109,10 @@ class EventByEventEvaluator(KeyedEvaluator):
     def load(self) -> None:
         """Import what micro-batches need."""
         super().load()
-        import muntin_engine.evaluators.ordered.run  # noqa: F401
+        import muntin_engine.evaluators.ordered.stream_operator  # noqa: F401
 
     def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
         """Return the class of its buckets."""
-        from muntin_engine.evaluators.ordered.run import StreamBucket
+        from muntin_engine.evaluators.ordered.stream_operator import StreamBucket
 
         return StreamBucket
-
-
-def _folds(plan: Plan) -> bool:
-    """Return True if states of modules take the place of rows."""
-    modules = [module.module for module in plan.modules]
-    leaves_at_once = plan.rows is not None and plan.rows.leaves_at_once
-    return leaves_at_once and all(module.is_incremental and not module.is_time_sensitive for module in modules)

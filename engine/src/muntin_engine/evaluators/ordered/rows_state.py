@@ -1,21 +1,24 @@
-"""The state of a key with row windows: the rows that wait for the watermark, and the state of its windows."""
+"""Row windows: the rows of a key that wait for the watermark, the state of its windows, and a micro-batch of them."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias, cast
 
-from muntin import EARLIEST, INFINITY, Window
+from muntin import EARLIEST, INFINITY, Module, TimestampPolicy, Window
 from muntin.rows import Action, ActionKind, Row, RowWindows
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.keyed.bucket import Start
+from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import ALWAYS, payloads_of
-from muntin_engine.evaluators.keyed.live_output import OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer
+from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
+from muntin_engine.state.bucket_state import KeyTimer
 
 LATER: Final = INFINITY - 1
 """A tick so late that a state's own rows, and not the tick, say where its windows may start."""
@@ -29,11 +32,9 @@ Members: TypeAlias = dict[Hashable, StoredEvent]
 """The rows in the window of a partition, by number, the oldest first."""
 
 
-def folds(query: EvaluatorQuery) -> bool:
+def folds(windows: RowWindows, modules: Iterable[Module]) -> bool:
     """Return True if states of modules take the place of rows in windows."""
-    modules = [binding.module for binding in query.bindings]
-    leaves_at_once = cast(RowWindows, query.window).leaves_at_once
-    return leaves_at_once and all(module.is_incremental and not module.is_time_sensitive for module in modules)
+    return windows.leaves_at_once and all(some.is_incremental and not some.is_time_sensitive for some in modules)
 
 
 class RowsState(DelayBuffer):
@@ -54,7 +55,7 @@ class RowsState(DelayBuffer):
         super().__init__(query, serial)
         self._windows = cast(RowWindows, query.window)
         self._reads = [query.expressions[expression] for expression in self._windows.reads]
-        self._keeps_rows = not folds(query)
+        self._keeps_rows = not folds(self._windows, [binding.module for binding in query.bindings])
         self.rows: Any = None
         self.released = 0
         self.newest = EARLIEST
@@ -189,6 +190,96 @@ class RowsState(DelayBuffer):
             deque(self.done(self._windows.advance(self.rows, passed)), maxlen=0)
 
 
+class RowsRun(OrderedRun):
+    """A micro-batch of windows that follow rows.
+
+    Attributes:
+        windows: The windows, as an automaton that rows and time drive.
+        results: Compute the results of the modules.
+    """
+
+    state_class = RowsState
+    state: RowsState
+
+    def __init__(self, query: EvaluatorQuery, start: Start) -> None:
+        """Begin; see `KeyedRun`."""
+        super().__init__(query, start)
+        self.windows, self.results = cast(RowWindows, query.window), query.once(results_in_order)
+        self._is_aligned = query.timestamps is not TimestampPolicy.POINT_AT_END
+        self._start_of_new = self.windows.earliest_start(self.windows.create_state(), LATER)
+
+    @abstractmethod
+    def take(self, event: StoredEvent) -> None:
+        """Take the next row."""
+
+    @abstractmethod
+    def advance(self, tick: int) -> None:
+        """Let time pass up to a tick."""
+
+    @abstractmethod
+    def do(self, actions: Iterable[Action], time: int, row: StoredEvent | None = None) -> bool:
+        """Tell the modules what the windows do, and return True if a row comes into one.
+
+        Args:
+            actions: What they do.
+            time: The tick.
+            row: The row that comes, by its number; None if time alone advances.
+        """
+
+    @abstractmethod
+    def is_new(self) -> bool:
+        """True if the key can be forgotten: nothing of it differs from a new one."""
+
+    def follow(self, released: Sequence[Edge], before: Progress, now: Progress) -> None:
+        """Take the rows that are released, and let time pass."""
+        state = self.state
+        if state.rows is None:
+            state.rows = self.windows.create_state()
+        for edge in released:
+            self.take(edge.event)
+        if now.watermark < INFINITY:
+            self.advance(now.watermark)
+        else:
+            end = state.end(before, now, self.now[0])
+            self.advance(end)
+            self.do(self.windows.close(state.rows, end), end)
+        if now.watermark == INFINITY or self.is_new():
+            state.clear()
+
+    def emit(self, window: Window, results: Sequence[Any], partition: Hashable, *, key: object, ends: bool) -> None:
+        """Emit the results of a window.
+
+        Args:
+            window: The window.
+            results: Those of each module.
+            partition: Its partition; None where there are none.
+            key: The key, for errors of aggregates.
+            ends: True if they are all that is returned for the window, so that the last one ends it.
+        """
+        rows = self.results.stamper.rows(key, window, results)
+        for place, (start, end, value) in enumerate(rows, 1):
+            is_last, serial = ends and place == len(rows), self.state.next_serial()
+            self.output.append(
+                OutputChange(
+                    *(OutputKind.INSERT, serial, window, start, end, value), partition=partition, ends_window=is_last
+                )
+            )
+
+    def output_watermark(self, earliest: int) -> int:
+        """Return the least start of a window that a row may yet be in; of points, what time has come to."""
+        watermark = self.now[0].watermark
+        if watermark in (EARLIEST, INFINITY) or not self._is_aligned:
+            return watermark
+        unborn = self.windows.earliest_start(self.windows.create_state(), watermark)
+        return min(watermark, unborn, earliest)
+
+    def timer_of(self, state: RowsState, now: Sequence[Progress]) -> KeyTimer:
+        """Return when the next row is released, or time does something."""
+        watermark = now[0].watermark
+        bound = state.earliest_start(watermark, self._start_of_new) if self._is_aligned else INFINITY
+        return KeyTimer(min(state.due(watermark), state.next_tick()), INFINITY, bound)
+
+
 def _columns(rows: Iterable[StoredEvent]) -> list[object]:
     """Return rows column by column: their starts, their ends, and all their values."""
     events = list(rows)
@@ -202,30 +293,3 @@ def _events(
     """Yield rows from their columns."""
     payloads = payloads_of(values, len(values) // max(len(ids), 1), len(ids))
     return map(StoredEvent, ids, starts, ends, payloads, starts, ends)
-
-
-def inserted(
-    state: RowsState, window: Window, rows: Sequence[OutputRow], partition: Hashable, *, ends: bool
-) -> list[OutputChange]:
-    """Return rows of the results as changes of the output.
-
-    Args:
-        state: The key, which numbers them.
-        window: The window that they are of.
-        rows: The rows.
-        partition: Its partition; None where there are none.
-        ends: True if they are all that is returned for a window, so that the last one ends it.
-    """
-    return [
-        OutputChange(
-            OutputKind.INSERT,
-            state.next_serial(),
-            window,
-            row.start,
-            row.end,
-            row.value,
-            partition=partition,
-            ends_window=ends and place == len(rows),
-        )
-        for place, row in enumerate(rows, 1)
-    ]

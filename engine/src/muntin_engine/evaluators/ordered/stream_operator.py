@@ -12,10 +12,12 @@ from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.returned_rows import listing
 from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket, Start
 from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, Follower
+from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
+from muntin_engine.state.bucket_state import KeyTimer
 
 
 class OperatorCalls:
@@ -125,43 +127,53 @@ class LastingState(OperatorState):
     releases_ends = True
 
 
-class StreamOperatorCalls(Follower[OperatorState]):
-    """Hands the events that the watermark has passed to an operator, and wakes it, in order of time.
+class StreamRun(OrderedRun):
+    """A micro-batch of events that the watermark has passed: the operator takes them, and is woken, in order of time.
 
     Cost: what the operator's calls cost.
     """
 
-    def __init__(self, query: EvaluatorQuery) -> None:
-        super().__init__()
-        self._calls = query.once(OperatorCalls)
-        self._most, self._axis = query.most_wake_ups, query.axis
+    state_class = OperatorState
+    state: OperatorState
 
-    def follow(
-        self, key: object, state: OperatorState, released: Sequence[Edge], before: Progress, now: Progress
-    ) -> list[OutputChange]:
-        """Return the rows of the operator."""
+    def __init__(self, query: EvaluatorQuery, start: Start) -> None:
+        """Begin; see `KeyedRun`."""
+        if isinstance(query.bindings[0].module, IntervalOperator):
+            self.state_class = LastingState
+        super().__init__(query, start)
+        self._calls = query.once(OperatorCalls)
+
+    def output_watermark(self, earliest: int) -> int:
+        """Return the watermark: what is handed over later lies at it or after it, and no row before its cause."""
+        del earliest
+        return self.now[0].watermark
+
+    def timer_of(self, state: OperatorState, now: Sequence[Progress]) -> KeyTimer:
+        """Return when the next event is released, or the operator is woken."""
+        return KeyTimer(min(state.due(now[0].watermark), state.wake_up), INFINITY, INFINITY)
+
+    def follow(self, released: Sequence[Edge], before: Progress, now: Progress) -> None:
+        """Call the operator with each event, and wake it at the times between."""
         del before  # what was released depends on it already
-        self._key, self._state = key, state
-        self._output: list[OutputChange] = []
-        self._left = self._most
+        key, state, calls = self.key, self.state, self._calls
+        self._left = self.query.most_wake_ups
         for time, is_start, event in released:
-            payload = self._calls.select(event.payload)
+            payload = calls.select(event.payload)
             if payload is SKIPPED:
                 continue
             self._advance(time)
             tick = Window(time, time + 1)
             if state.own is None:
-                state.own = self._calls.create_state(key, tick)
+                state.own = calls.create_state(key, tick)
             self._left += 1
-            self._take(tick, self._calls.on_event(key, tick, state.own, payload, is_end=not is_start))
+            self._take(tick, calls.on_event(key, tick, state.own, payload, is_end=not is_start))
         if now.watermark < INFINITY:
             self._advance(now.watermark)
-            return self._output
+            return
         self._advance(now.horizon)
         if state.wake_up < INFINITY:
             self._wake(state.wake_up)
         state.own, state.wake_up = None, INFINITY
-        return self._output
 
     def _advance(self, time: int) -> None:
         """Wake the operator at the times up to one, as long as it asks for a number of them that ends.
@@ -169,24 +181,31 @@ class StreamOperatorCalls(Follower[OperatorState]):
         Raises:
             ModuleContractError: The operator asks for more.
         """
-        while (asked := self._state.wake_up) <= time:
+        while (asked := self.state.wake_up) <= time:
             if not self._left:
-                raise too_many_wake_ups(self._calls.label, self._key, self._most, self._woken, asked, time, self._axis)
+                most, label = self.query.most_wake_ups, self._calls.label
+                raise too_many_wake_ups(label, self.key, most, self._woken, asked, time, self.query.axis)
             self._left -= 1
             self._wake(asked)
 
     def _wake(self, time: int) -> None:
         self._woken = time
         tick = Window(time, time + 1)
-        self._take(tick, self._calls.on_time(self._key, tick, self._state.own))
+        self._take(tick, self._calls.on_time(self.key, tick, self.state.own))
 
     def _take(self, tick: Window, rows: list[Any]) -> None:
         """Emit the rows of a call, and ask the operator how to go on."""
-        key, state, calls = self._key, self._state, self._calls
+        key, state, calls = self.key, self.state, self._calls
         for row in rows:
             start, end, value = calls.output(key, tick.start, row)
-            self._output.append(OutputChange(OutputKind.INSERT, state.next_serial(), tick, start, end, value))
+            self.output.append(OutputChange(OutputKind.INSERT, state.next_serial(), tick, start, end, value))
         if calls.is_empty(key, tick, state.own):
             state.own, state.wake_up = None, INFINITY
         else:
             state.wake_up = calls.next_time(key, tick, state.own)
+
+
+class StreamBucket(KeyedBucket):
+    """Evaluates a stream operator."""
+
+    run = StreamRun
