@@ -53,7 +53,7 @@ MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_eng
 ARRAYS = ("muntin_engine.exchange", "numpy", "pyarrow")
 KEYED = "muntin_engine.evaluators.keyed"
 ON_ARRAYS = "muntin_engine.evaluators.arrays"
-WITH_ARRAYS = (f"{KEYED}.result_tables",)
+WITH_ARRAYS = (f"{KEYED}.result_tables", "muntin_engine.evaluators.ordered.stateless")
 ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.arrays.evaluator",
     "muntin_engine.evaluators.evaluator",
@@ -65,7 +65,6 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.ordered.evaluator",
     "muntin_engine.evaluators.pairing.evaluator",
     "muntin_engine.evaluators.registry",
-    "muntin_engine.evaluators.stateless.evaluator",
 )
 ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "evaluator", "registry"))
 TESTING = ("muntin.testing", "pytest", "hypothesis")

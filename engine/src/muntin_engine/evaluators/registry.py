@@ -10,9 +10,8 @@ from muntin_engine.evaluators.arrays.evaluator import ColumnarEvaluator, Grouped
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.evaluators.joins.evaluator import JoinEvaluator
-from muntin_engine.evaluators.ordered.evaluator import EventByEventEvaluator, RowsEvaluator
+from muntin_engine.evaluators.ordered.evaluator import EventByEventEvaluator, RowsEvaluator, StatelessEvaluator
 from muntin_engine.evaluators.pairing.evaluator import PairEvaluator
-from muntin_engine.evaluators.stateless.evaluator import StatelessEvaluator
 
 EVALUATORS: Final[tuple[Evaluator, ...]] = (
     *(ColumnarEvaluator(), SlicedEvaluator(), GroupedEvaluator(), GeneralEvaluator(), RowsEvaluator()),

@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from itertools import accumulate
 from math import inf
 from numbers import Integral, Real
+from operator import attrgetter, itemgetter
 from typing import Any, Final, SupportsInt
 
 import numpy as np
@@ -82,8 +83,13 @@ def to_arrow(values: Sequence[object], field: Field, arrow_type: pa.DataType) ->
     if wrong:
         raise MisfitError(next(value for value in values if type(value) in wrong), field)
     within = _HELD.get(data_type.kind)
-    if within is None or (within is _float and set(map(type, values)) <= _FLOATS):
+    if within is None:
         return _array(values, field, arrow_type)
+    if within in _FITTING and set(map(type, values)) <= _FITTING[within]:
+        try:
+            return pa.array(values, arrow_type)
+        except (pa.ArrowInvalid, OverflowError):
+            pass  # a number is too large, or not one of the type's
     held: list[object] = []
     try:
         for value in values:
@@ -224,7 +230,12 @@ def _interval(value: timedelta, arrow_type: pa.DataType) -> timedelta | None:
     return value if _integer(value // _MICROSECOND, arrow_type) is not None else None
 
 
-_FLOATS: Final = {float, type(None)}
+_FITTING: Final[Mapping[Callable[..., Any], set[type]]] = {
+    _float: {float, int, type(None)},
+    _integer: {int, type(None)},
+}
+"""The classes of values that Arrow takes as they are, as far as a column holds them."""
+
 _MICROSECOND: Final = timedelta(microseconds=1)
 _HELD: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
     ScalarKind.INTEGER: _integer,
@@ -294,13 +305,32 @@ class Source:
         except MisfitError as error:
             raise self.contract_error(str(error), first_misfit(values, output, arrow_type)) from error
 
-    def parts(self, rows: Sequence[object], row: Struct, place: int) -> list[object]:
-        """Return one field of an operator's rows.
+    def part(self, rows: Sequence[object], row: Field, place: int, output: Field, arrow_type: pa.DataType) -> pa.Array:
+        """Return a column of an operator's rows: a field of these if they are records, else the rows themselves.
+
+        Args:
+            rows: The rows.
+            row: Their type.
+            place: The place of the column.
+            output: What is declared of it.
+            arrow_type: The Arrow type of that.
 
         Raises:
-            ModuleContractError: A row has no such field.
+            ModuleContractError: A row, or the field of one, is not of the type that the module declares.
         """
-        parts: list[object] = []
+        parts = self._parts(rows, row.type, place) if isinstance(row.type, Struct) else rows
+        return self.column(parts, output, arrow_type)
+
+    def _parts(self, rows: Sequence[object], row: Struct, place: int) -> list[object]:
+        """Return one field of an operator's rows: of plain or named tuples, and dataclasses, all at once."""
+        name, kinds, parts = row.fields[place].name, set(map(type, rows)), list[object]()
+        try:
+            if kinds == {tuple} and set(map(len, rows)) == {len(row.fields)}:  # type: ignore[arg-type]
+                return list(map(itemgetter(place), rows))  # type: ignore[arg-type]
+            if name.isidentifier() and not any(issubclass(kind, Mapping) or kind is tuple for kind in kinds):
+                return list(map(attrgetter(name), rows))
+        except BaseException:
+            pass  # what follows finds the row
         try:
             for value in rows:
                 parts.append(part_of(value, row, place))

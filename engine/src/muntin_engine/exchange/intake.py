@@ -128,9 +128,12 @@ def _without_key_watermarks(task: InputTask, table: pa.Table) -> tuple[pa.Table,
 
 def tuples_of(table: pa.Table, names: Sequence[str]) -> list[tuple[object, ...]]:
     """Return some columns of a table row by row, as Python values."""
-    if not names:
-        return [()] * table.num_rows
-    return list(zip(*(_values(table, name) for name in names), strict=True))
+    return list(zip(*columns_of(table, names), strict=True)) if names else [()] * table.num_rows
+
+
+def columns_of(table: pa.Table, names: Sequence[str]) -> list[list[object]]:
+    """Return some columns of a table as Python values; each is in it."""
+    return [list(_values(table, name)) for name in names]
 
 
 def _values(table: pa.Table, name: str) -> Iterable[object]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from muntin import INFINITY, TimestampPolicy, Window
 from muntin.columnar.arrays import Array, IntArray
 from muntin.errors import ModuleFailedError
-from muntin.schemas import Field, Scalar, ScalarKind, Struct, spell
+from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.core.changes import Key, OutputKind
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, failing_window, form_results
@@ -182,8 +182,7 @@ class ModuleResults:
         if self._row is None:
             return source.column(self._values[place], field, arrow_type)
         (rows,) = self._values
-        parts = source.parts(rows, self._row.type, place) if isinstance(self._row.type, Struct) else rows
-        return source.column(parts, field, arrow_type)
+        return source.part(rows, self._row, place, field, arrow_type)
 
 
 def extent_tables(  # what a row is made of

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY, RowOperator, Window
+from muntin import EARLIEST, INFINITY, RowOperator
 from muntin.safe_text import safe_repr
-from muntin.schemas import Field, Struct
+from muntin.schemas import Field
 from muntin_engine.core.changes import Key, OutputChange
 from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -130,20 +130,12 @@ def _outputs(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape
     if task.plan.join is not None:
         of_columns = zip(zip(*values, strict=True), fields, strict=True)
         return [pa.array(column, field.type) for column, field in of_columns]
-    columns: list[pa.Array] = []
+    columns = []
     for place, (output, field) in enumerate(zip(shape.outputs, fields, strict=True)):
         module = task.query.bindings[0 if shape.row is not None else place].module
-
-        def at(number: int) -> tuple[Key, Window]:
-            key, change = keyed[number]
-            return key, change.window
-
-        source = Source(task, f"{module.name} {module.version}", at)
+        source = Source(task, f"{module.name} {module.version}", lambda row: (keyed[row][0], keyed[row][1].window))
         if shape.row is None:
-            parts = [value[place] for value in values]
-        elif isinstance(shape.row.type, Struct):
-            parts = source.parts(values, shape.row.type, place)
+            columns.append(source.column([value[place] for value in values], output, field.type))
         else:
-            parts = values
-        columns.append(source.column(parts, output, field.type))
+            columns.append(source.part(values, shape.row, place, output, field.type))
     return columns

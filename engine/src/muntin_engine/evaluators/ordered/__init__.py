@@ -1,1 +1,1 @@
-"""The evaluators that follow events in order: events wait in a delay buffer until the watermark has passed them."""
+"""The evaluators that take events one by one: in order, from a delay buffer, or as they come if nothing is kept."""

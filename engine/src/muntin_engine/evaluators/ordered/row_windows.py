@@ -206,7 +206,7 @@ class Handlers:
         return self._call(name, key, window, self._methods[name], *arguments)
 
 
-class RowOperatorRun(RowsRun):
+class HandlersRun(RowsRun):
     """Tells a module that follows rows what happens to them, and emits what it returns.
 
     Time advances tick by tick, so that each result lies where it happens.
@@ -328,7 +328,7 @@ class RowOperatorRun(RowsRun):
 def rows_run(query: EvaluatorQuery, start: Start) -> RowsRun:
     """Begin a micro-batch of windows that follow rows."""
     is_told = isinstance(query.bindings[0].module, RowOperator)
-    return RowOperatorRun(query, start) if is_told else AggregatesRun(query, start)
+    return HandlersRun(query, start) if is_told else AggregatesRun(query, start)
 
 
 class RowsBucket(KeyedBucket):
