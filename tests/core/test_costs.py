@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, EmitPolicy, TimestampPolicy, count_by_start, early, hopping, landmark, snapshot, tumbling
+from muntin import (
+    INFINITY,
+    EmitPolicy,
+    TimestampPolicy,
+    count_by_start,
+    cumulate,
+    early,
+    hopping,
+    landmark,
+    snapshot,
+    tumbling,
+)
 from muntin.triggers import every_count, on_signal
 from muntin_engine.state.cells import MemoryCells
 from muntin_stats import Sum
@@ -28,17 +39,29 @@ def fed(window: Any, module: Any, evaluator: str, **policies: Any) -> Feed:
 
 
 @pytest.mark.parametrize(
-    ("evaluator", "window", "added"),
-    [("general", hopping(500, 10), 37_750), ("general", landmark(10), 50_500), ("sliced", hopping(500, 10), 1_000)],
+    ("evaluator", "window", "added", "removed"),
+    [
+        *(("general", hopping(500, 10), 37_750, 0), ("general", landmark(10), 50_500, 0)),
+        *(
+            ("sliced", hopping(500, 10), 1_000, 0),
+            ("sliced", landmark(10), 1_000, 0),
+            ("sliced", cumulate(100, 10), 1_000, 0),
+        ),
+        *(
+            ("grouped", hopping(500, 10), 1_000, 510),
+            ("grouped", landmark(10), 1_000, 0),
+            ("grouped", cumulate(100, 10), 1_000, 0),
+        ),
+    ],
 )
-def test_a_row_is_added_to_the_states_that_explain_says(evaluator: str, window: Any, added: int) -> None:
+def test_a_row_is_added_to_the_states_that_explain_says(evaluator: str, window: Any, added: int, removed: int) -> None:
     """A thousand rows come ten to a micro-batch, each of which closes a window."""
     module = Deducted() if evaluator == "sliced" else RunningTotal()
     feed = fed(window, module, evaluator)
     for first in range(0, 1_000, 10):
         feed.batch(*points(*range(first, first + 10)), watermark=first + 10)
-    assert (module.calls["added"], module.calls["removed"]) == (added, 0)
-    assert evaluator == "sliced" or module.calls["create_state"] == 100
+    assert (module.calls["added"], module.calls["removed"]) == (added, removed)
+    assert evaluator != "general" or module.calls["create_state"] == 100
     assert module.calls["combine"] + module.calls["deduct"] < 1_200
 
 

@@ -28,6 +28,7 @@ from muntin import (
 )
 from muntin.axis import AnyAxis
 from muntin.errors import PolicyError
+from muntin.modules import SupportsRemove
 from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin.schemas import Field, ListOf, MapOf, Struct
 from muntin.windows import WindowKind
@@ -170,6 +171,15 @@ def waits_for_ends(
     """
     sees_later = event_ends_move and not clip.clips_right and timestamps is not TimestampPolicy.TIME_BOUND
     return sees_later and any(module.reads_times for module in modules)
+
+
+def may_slide(module: Module, *, only_grows: bool = False) -> bool:
+    """Return True if a module's state may go on from a window to the next one, as events come and go.
+
+    Where windows only grow, none goes.
+    """
+    follows = module.is_incremental and not module.is_time_sensitive and not module.reads_order
+    return follows and (only_grows or isinstance(module, SupportsRemove))
 
 
 class MakesOnce:

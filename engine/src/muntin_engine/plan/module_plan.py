@@ -11,10 +11,11 @@ from typing import Any
 from muntin import Merge, Module
 from muntin.axis import lengths_read_by
 from muntin.errors import ParameterError, QueryError
-from muntin.modules import SupportsColumns, SupportsRemove
+from muntin.modules import SupportsColumns
 from muntin.modules.columnar_aggregate import Form
 from muntin.modules.parameters import check_types, spell
 from muntin.schemas import Field, Struct, Variable
+from muntin_engine.core.evaluator_query import may_slide
 from muntin_engine.core.skipping import forbids_null
 from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.state.codec import holds_many
@@ -78,9 +79,7 @@ class ModulePlan:
     @property
     def slides(self) -> bool:
         """True if its state may go on from a window to the next one, as events come and go."""
-        module = self.module
-        follows = module.is_incremental and not module.is_time_sensitive and not module.reads_order
-        return follows and isinstance(module, SupportsRemove)
+        return may_slide(self.module)
 
     @property
     def empty_result(self) -> object:

@@ -13,6 +13,7 @@ from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import Grid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
+from muntin_engine.evaluators.arrays.contract import states_slide
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows, python_values
 from muntin_engine.evaluators.arrays.result_tables import form_table
@@ -75,7 +76,7 @@ class ArrayWork:
             case Held.STATES:
                 return StateEntries(self.state_modules, self.grids)
             case Held.ROWS:
-                return RowEntries(self.query, self.values_of)
+                return RowEntries(self.query, self.grids if states_slide(self.plan) else (), self.values_of)
 
     def in_buckets(self) -> ArrayQuery:
         """Return the query as its buckets see it."""

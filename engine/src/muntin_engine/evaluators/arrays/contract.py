@@ -8,14 +8,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from muntin import ClipPolicy, Component, EmitPolicy, Merge, OutputContract
 from muntin.modules import SupportsCombine
-from muntin.windows.regular import GrowingSteps
+from muntin_engine.core.evaluator_query import may_slide
 from muntin_engine.core.slice_grid import share_slices
 from muntin_engine.plan.choice import Admission, ArrayPlan, Geometry, Held
 from muntin_engine.plan.plan import Plan
-
-MOST_HOPS: Final = 32
-"""Windows of points that are up to so many hops long are computed from all their rows, also for modules whose state
-could slide: at so many hops that takes half the time of sliding or less, as an event in an index costs more."""
 
 Demand: TypeAlias = Callable[[Plan], str | None]
 """Returns what a query lacks for a combination of parts, None if nothing; its docstring says what is demanded."""
@@ -31,6 +27,18 @@ class Combination(NamedTuple):
 
     demands: tuple[Demand, ...]
     emits: tuple[EmitPolicy, ...] = (EmitPolicy.FINAL,)
+
+
+def states_slide(plan: Plan) -> bool:
+    """Return True if states of rows go on from window to window: all modules have such, and windows share points.
+
+    Over two hops to a window it costs as much to compute each from all its rows.
+    """
+    if plan.timestamps.is_set_by_module or not plan.input.is_point:
+        return False
+    only_grows = plan.window.growing() is not None
+    share_rows = only_grows or any(2 * steps.hop < steps.size for steps in plan.steps)
+    return share_rows and all(may_slide(module.module, only_grows=only_grows) for module in plan.modules)
 
 
 def can_be_subtracted(component: Component) -> bool:
@@ -90,12 +98,6 @@ def slides(plan: Plan) -> str | None:
     return None
 
 
-def slides_far(plan: Plan) -> str | None:
-    """A module cannot slide from window to window, unless windows are at most 32 hops or specifications share rows."""
-    are_long = any(isinstance(grid, GrowingSteps) or grid.size > MOST_HOPS * grid.hop for grid in plan.steps)
-    return slides(plan) if are_long else None
-
-
 def has_empty_periods(plan: Plan) -> str | None:
     """No calendar has empty periods."""
     grids = [window.grid() for window in plan.windows]
@@ -113,7 +115,7 @@ _ANY_EMISSION: Final = (EmitPolicy.FINAL, EmitPolicy.SPECULATIVE, EmitPolicy.EAG
 COMBINATIONS: Final[Mapping[tuple[Geometry, Admission, Held], Combination]] = {
     (Geometry.SLICES, Admission.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
     (Geometry.SLICES, Admission.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
-    (Geometry.SLICES, Admission.INSERTIONS, Held.ROWS): Combination((slides_far,)),
+    (Geometry.SLICES, Admission.INSERTIONS, Held.ROWS): Combination(()),
     (Geometry.RANGES, Admission.INSERTIONS, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS)),
     (Geometry.RANGES, Admission.INSERTIONS, Held.ROWS): Combination((has_empty_periods, slides)),
     (Geometry.RANGES, Admission.IDENTIFIED, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS), _ANY_EMISSION),

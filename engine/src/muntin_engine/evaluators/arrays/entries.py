@@ -83,6 +83,14 @@ class Entries(ABC):
             last: A window, or `NEVER`.
         """
 
+    def carry(self, held: HeldPartials, first_open: int) -> None:
+        """Merge what lies before the first open window, where windows grow, unless it is kept elsewhere."""
+        held.carry(first_open)
+
+    def queued(self) -> Sequence[IntArray]:
+        """Return the codes of keys of which something is kept that is not held any more."""
+        return ()
+
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code in what windows have in common, if that is kept."""
         del places

@@ -9,7 +9,7 @@ from muntin import Merge
 from muntin.modules import SupportsDeduct
 from muntin.windows.regular import GrowingSteps
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.arrays.contract import can_be_subtracted, choose
+from muntin_engine.evaluators.arrays.contract import can_be_subtracted, choose, states_slide
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.choice import Admission, ArrayPlan, Geometry, Held
@@ -174,6 +174,8 @@ class GroupedEvaluator(ArrayEvaluator):
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
+        if states_slide(plan):
+            return "its state goes on from window to window, as rows come and go"
         if not module.module.is_incremental:
             return "computed from the members of each window, as it is not incremental"
         if module.module.reads_order:
@@ -182,6 +184,8 @@ class GroupedEvaluator(ArrayEvaluator):
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
+        if states_slide(plan):
+            return "a constant, as it is added to a state once, and removed at most once"
         return "a constant for each window that it is a member of, when that closes"
 
     def explain_state(self, plan: Plan) -> str:

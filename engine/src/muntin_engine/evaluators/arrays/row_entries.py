@@ -15,12 +15,18 @@ from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.core.slice_grid import Grid
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
+from muntin_engine.evaluators.arrays.held import HeldPartials
 from muntin_engine.evaluators.arrays.lifting import NO_KEYS, python_values
+from muntin_engine.evaluators.arrays.queues import RowQueue
+from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.rows import RowLists
-from muntin_engine.evaluators.arrays.stretch_table import LISTS, StretchTable
+from muntin_engine.evaluators.arrays.state_windows import closed_runs, sliding_windows
+from muntin_engine.evaluators.arrays.states import StateModule, States
+from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
 from muntin_engine.state.log import Entry
@@ -37,18 +43,62 @@ class RowEntries(FormEntries):
     """
 
     def __init__(
-        self, query: EvaluatorQuery, values_of: Callable[[pa.ChunkedArray], list[Any]] = python_values
+        self,
+        query: EvaluatorQuery,
+        sliding: Sequence[Grid] = (),
+        values_of: Callable[[pa.ChunkedArray], list[Any]] = python_values,
     ) -> None:
         """Read and write for the modules of a query.
 
         Args:
             query: The query.
+            sliding: Its slices, if states go on from window to window: see `states_slide`.
             values_of: Returns the values of an input column.
         """
         super().__init__(())
         self._parts = {LISTS: None}
         self._query, self._values_of = query, values_of
         self._computed = WindowResults(query)
+        self._modules = tuple(map(StateModule, query.bindings)) if sliding else ()
+        self._windows = sliding_windows(self._modules, sliding, self.keys, RowQueue)
+
+    def close(self, held: HeldPartials, place: int, first: int, last: int) -> Iterator[Closed]:
+        """Yield windows with the results of their modules."""
+        if not self._windows:
+            yield from super().close(held, place, first, last)
+            return
+        windows = self._windows[place]
+        coming = held.settle(*windows.coming(first, last))
+        runs = windows.close(None if coming is None else self._listed(coming), first, last)
+        yield from closed_runs(place, runs, windows.grid, self.keys)
+
+    def carry(self, held: HeldPartials, first_open: int) -> None:
+        """Drop what lies before the first open window if the queues of windows have it; otherwise merge it."""
+        if self._windows:
+            held.forget(first_open)
+        else:
+            super().carry(held, first_open)
+
+    def queued(self) -> Sequence[IntArray]:
+        """Return the codes of keys that queues have something of."""
+        return [windows.keys for windows in self._windows]
+
+    def renumber(self, places: IntArray) -> None:
+        """Give each key its new code."""
+        for windows in self._windows:
+            windows.renumber(places)
+
+    def _listed(self, coming: StretchTable) -> StretchTable:
+        """Return slices with a list of payloads for each module."""
+        lists: RowLists = coming.parts[LISTS]
+        places, bounds = lists.places(), [0, *np.cumsum(coming.weight).tolist()]
+        columns = lists.payload(places, self._values_of)
+        parts = {}
+        for place, module in enumerate(self._modules):
+            seen = module.payloads(columns, len(places))
+            groups = ([one for one in seen[start:stop] if one is not SKIPPED] for start, stop in pairwise(bounds))
+            parts[Part(place, STATE)] = States.of(module, groups, len(coming))
+        return replace(coming, parts=parts)
 
     def results(self, ended: StretchTable) -> list[list[Any]]:
         """Return the results of each module; of an operator, the list of rows of each window.

@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from muntin import Window
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.slice_grid import Grid, SliceGrid
-from muntin_engine.evaluators.arrays.coding import distinct, expanded
+from muntin_engine.core.slice_grid import Grid
+from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries
-from muntin_engine.evaluators.arrays.held import HeldPartials, in_ticks
+from muntin_engine.evaluators.arrays.held import HeldPartials
+from muntin_engine.evaluators.arrays.queues import queue_of_states
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.state_modules import At, StateModules, located, whereabouts
-from muntin_engine.evaluators.arrays.state_windows import StateWindows
+from muntin_engine.evaluators.arrays.state_windows import closed_runs, sliding_windows
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Groups, StretchTable, alike
 from muntin_engine.evaluators.arrays.wire import from_blob, to_blob
 from muntin_engine.state.log import Entry, StoredEntry
@@ -44,7 +45,7 @@ class StateEntries(Entries):
         """
         super().__init__()
         self._modules = modules
-        self._windows = [StateWindows(modules, grid, self.keys) for grid in grids if isinstance(grid, SliceGrid)]
+        self._windows = sliding_windows(modules.modules, grids, self.keys, queue_of_states)
 
     def arrived(self, blob: bytes) -> Decoded:
         """Return what the map side sent."""
@@ -77,14 +78,15 @@ class StateEntries(Entries):
         """Yield windows with the results of their modules."""
         windows = self._windows[place]
         coming = held.settle(*windows.coming(first, last))
-        if coming is None:
-            return
-        runs = windows.close(coming, first, last)
-        if len(runs.keys):
-            run, number = expanded(runs.lasts - runs.firsts)
-            low, high = in_ticks(windows.grid.windows, runs.firsts[run] + number)
-            table = StretchTable(runs.keys[run], low, high, np.ones(len(run), np.int64), {})
-            yield Closed(place, table, self.keys.take(table.keys), runs.values, run)
+        yield from closed_runs(place, windows.close(coming, first, last), windows.grid, self.keys)
+
+    def carry(self, held: HeldPartials, first_open: int) -> None:
+        """Drop what lies before the first open window: the queues of windows have it."""
+        held.forget(first_open)
+
+    def queued(self) -> Sequence[IntArray]:
+        """Return the codes of keys that queues have something of."""
+        return [windows.keys for windows in self._windows]
 
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""

@@ -53,13 +53,10 @@ class StateModules:
         """Take the modules of a query.
 
         Args:
-            bindings: The modules; they see neither times nor windows.
+            bindings: The modules, which define `combine`; they see neither times nor windows.
             codec: Knows the records in which states come.
             axis: What ticks measure; only messages depend on it.
             values_of: Returns the values of an input column.
-
-        Raises:
-            ModuleDefinitionError: A module does not define `combine`.
         """
         self.modules = tuple(map(StateModule, bindings))
         self._codec = codec
@@ -91,17 +88,8 @@ class StateModules:
         return parts
 
     def results(self, windows: StretchTable, at: At) -> list[list[Any]]:
-        """Return the results of each module; of an operator, the list of rows of each window.
-
-        Raises:
-            ModuleFailedError: A module raised an exception.
-        """
-        found = []
-        with located(at):
-            for place, module in enumerate(self.modules):
-                RUNNING.many(module.label, at)
-                found.append(module.results(windows.parts[Part(place, STATE)].objects.tolist()))
-        return found
+        """Return the results of each module; see `results_of`."""
+        return results_of(self.modules, windows, at)
 
     def pack(self, parts: Mapping[Part, States], at: At, first: int = 0) -> list[bytes]:
         """Return the states of each module as bytes.
@@ -145,6 +133,20 @@ class StateModules:
             key, window = at(first + found[0])
             spelled = self._axis.spell_interval(window.start, window.end)
             raise unstorable(module.module, "a state", key, spelled, found[1]) from error
+
+
+def results_of(modules: Sequence[StateModule], windows: StretchTable, at: At) -> list[list[Any]]:
+    """Return the results of each module; of an operator, the list of rows of each window.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+    """
+    found = []
+    with located(at):
+        for place, module in enumerate(modules):
+            RUNNING.many(module.label, at)
+            found.append(module.results(windows.parts[Part(place, STATE)].objects.tolist()))
+    return found
 
 
 @contextmanager

@@ -1,130 +1,26 @@
-"""Windows of a grid from the Python states of slices, key by key; what windows have in common is computed once."""
+"""Windows of a grid from the states, or rows, of slices, key by key; what windows have in common is computed once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.calls import RUNNING
-from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.core.slice_grid import Grid, SliceGrid
 from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
-from muntin_engine.evaluators.arrays.held import in_windows
+from muntin_engine.evaluators.arrays.held import in_ticks, in_windows
 from muntin_engine.evaluators.arrays.key_table import KeyTable
-from muntin_engine.evaluators.arrays.state_modules import StateModules, located, whereabouts
-from muntin_engine.evaluators.arrays.states import State, StateModule
-from muntin_engine.evaluators.arrays.stretch_table import STATE, Part, StretchTable
-
-
-def slide(module: StateModule, *, grows: bool = False) -> TwoStacks:
-    """Return the cheapest way for a module, given whether all states leave together."""
-    if grows:
-        return Growing(module)
-    return Deducting(module) if module.can_deduct else TwoStacks(module)
-
-
-class TwoStacks:
-    """The merged state of a queue of states, for modules that can only combine.
-
-    The older states are on a stack where each is merged with all after it, the newer ones on another with one merged
-    state of all. A window is one of either. When the older ones are used up, the newer ones are turned over. (Source:
-    two-stacks in K. Tangwongsan, M. Hirzel, S. Schneider: Low-latency sliding-window aggregation in worst-case constant
-    time, DEBS 2017.)
-
-    Cost: five calls of `combine` and two of `create_state` for each state that comes and goes, amortised, if it is
-    asked for the merged state each time; whatever the number of states.
-    """
-
-    def __init__(self, module: StateModule) -> None:
-        """Hold nothing."""
-        self._module = module
-        self._older: list[State] = []
-        self._newer: list[State] = []
-        self._sum: State = None
-
-    def push(self, state: State) -> None:
-        """Append a state. It must stay as it is."""
-        newer = self._newer
-        if not newer:
-            self._sum = state
-        elif len(newer) == 1:
-            self._sum = self._module.merged(self._sum, state)
-        else:
-            self._sum = self._module.combine(self._sum, state)
-        newer.append(state)
-
-    def pop(self, count: int) -> None:
-        """Remove the oldest states."""
-        if count <= len(self._older):
-            del self._older[len(self._older) - count :]
-            return
-        states, older = self._newer[count - len(self._older) :], list[State]()
-        for state in reversed(states):
-            older.append(self._module.merged(state, older[-1]) if older else state)
-        self._older, self._newer, self._sum = older, [], None
-
-    def state(self) -> State:
-        """Return the merged state of those that are in, at least one. It is not the caller's to change."""
-        if not self._newer:
-            return self._older[-1]
-        return self._module.merged(self._older[-1], self._sum) if self._older else self._sum
-
-
-class Deducting(TwoStacks):
-    """The same for modules that can undo a merge: what leaves is deducted, what comes is combined.
-
-    The merged state is made anew from its parts once as many were deducted as are left. So an empty queue leaves
-    nothing behind, whatever `deduct` does to the last one; a queue that mostly leaves at once is not deducted
-    piece by piece; and the rounding of a deduction that is not exact is gone after a window's length.
-
-    Parts never change while they are in: a row of a slice of which a window has closed is late.
-
-    Cost: one `deduct` and two of `combine` for each state that comes and goes, amortised.
-    """
-
-    _deducted = 0
-
-    def pop(self, count: int) -> None:
-        """Remove the oldest states."""
-        leaving, left = self._newer[:count], self._newer[count:]
-        self._deducted += count
-        if self._deducted < len(left):
-            for state in leaving:
-                self._sum = self._module.deduct(self._sum, state)
-            self._newer = left
-            return
-        self._newer, self._sum, self._deducted = [], None, 0
-        for state in left:
-            self.push(state)
-
-
-class Growing(TwoStacks):
-    """The same where all that is in leaves together: one merged state is enough.
-
-    Cost: two of `combine` and one of `create_state` for the second state that comes, one of `combine` for each more.
-    """
-
-    _count = 0
-
-    def push(self, state: State) -> None:
-        """Append a state. It must stay as it is."""
-        self._count += 1
-        if self._count == 1:
-            self._sum = state
-        else:
-            self._sum = (self._module.merged if self._count == 2 else self._module.combine)(self._sum, state)
-
-    def pop(self, count: int) -> None:
-        """Remove all states."""
-        assert count == self._count, f"{count} of {self._count} leave"
-        self._sum, self._count = None, 0
-
-    def state(self) -> State:
-        """Return the merged state of those that are in, at least one. It is not the caller's to change."""
-        return self._sum
+from muntin_engine.evaluators.arrays.queues import Queue
+from muntin_engine.evaluators.arrays.results import Closed
+from muntin_engine.evaluators.arrays.state_modules import located, results_of, whereabouts
+from muntin_engine.evaluators.arrays.states import StateModule, States
+from muntin_engine.evaluators.arrays.stretch_table import EMPTY, STATE, Part, StretchTable
 
 
 class WindowRuns(NamedTuple):
@@ -154,34 +50,44 @@ class StateWindows:
         grid: The slices.
     """
 
-    def __init__(self, modules: StateModules, grid: SliceGrid, keys: KeyTable) -> None:
-        """Start before the first window."""
+    def __init__(
+        self,
+        modules: Sequence[StateModule],
+        grid: SliceGrid,
+        keys: KeyTable,
+        queue_of: Callable[[StateModule, SliceGrid], Queue],
+    ) -> None:
+        """Start before the first window.
+
+        Args:
+            modules: The modules.
+            grid: The slices.
+            keys: The keys of the bucket.
+            queue_of: Makes an empty queue of what a module has of slices.
+        """
         self.grid = grid
-        self._modules, self._table = modules, keys
+        self._modules, self._table, self._queue_of = modules, keys, queue_of
         self._keys = self._slices = np.empty(0, np.int64)
-        self._queues: list[dict[int, TwoStacks]] = [{} for _ in modules.modules]
+        self._queues: list[dict[int, Queue]] = [{} for _ in modules]
         self._came_below = -NEVER
         self._step = 0
 
     def coming(self, first: int, last: int) -> tuple[int, int]:
         """Return the first of the slices that come into some windows and were in none before, and the one after them.
 
-        Where windows grow, what comes in is what was carried up to the first of them, and what follows.
-
         Args:
             first: The first window, or `-NEVER`.
             last: The window after the last one, or `NEVER`.
         """
-        if self.grid.grows:
-            return first, last
         low, self._came_below = max(self.grid.first_live(first), self._came_below), self.grid.first_legal(last)
         return low, self._came_below
 
-    def close(self, coming: StretchTable, first: int, last: int) -> WindowRuns:
+    def close(self, coming: StretchTable | None, first: int, last: int) -> WindowRuns:
         """Return the windows from `first` up to but not including `last` that have members.
 
         Args:
-            coming: The slices that come in, a state for each key and slice, in the order of slices.
+            coming: The slices that come in, what modules have of each key and slice, in the order of slices; None if
+                there are none.
             first: As for `coming`, of which each call is followed by one of this method.
             last: The same.
 
@@ -189,11 +95,14 @@ class StateWindows:
             ModuleFailedError: A module raised an exception.
         """
         runs, extent = self.grid.runs, self.grid.windows.window
+        if coming is None:
+            states = {Part(place, STATE): States.of(module, (), 0) for place, module in enumerate(self._modules)}
+            coming = replace(EMPTY, parts=states)
         coming = coming.where(in_windows([self.grid], coming.low))
         if self.grid.slices == 1 and not self.grid.grows:
             firsts = runs.first_ending_after(coming.low)
             at = whereabouts(self._table, coming.keys, lambda place: extent(int(firsts[place])))
-            return WindowRuns(coming.keys, firsts, firsts + 1, self._modules.results(coming, at))
+            return WindowRuns(coming.keys, firsts, firsts + 1, results_of(self._modules, coming, at))
         present = len(self._keys)
         keys, slices = (np.concatenate(some) for some in ((self._keys, coming.keys), (self._slices, coming.low)))
         comes, at_last = self.grid.windows_between(slices)
@@ -203,26 +112,31 @@ class StateWindows:
         at = whereabouts(self._table, steps.keys, lambda place: extent(int(steps.firsts[place])))
         values: list[list[Any]] = []
         with located(lambda _: at(self._step)):
-            for place, (module, queues) in enumerate(zip(self._modules.modules, self._queues, strict=True)):
+            for place, (module, queues) in enumerate(zip(self._modules, self._queues, strict=True)):
                 RUNNING.many(module.label, RUNNING.locate)
                 states = coming.parts[Part(place, STATE)].objects[order].tolist()
                 values.append(self._slide(module, queues, states, steps))
-        stays = (leaves > last) & (not self.grid.grows)
+        stays = np.flatnonzero(leaves > last)
+        if self.grid.grows:  # those of a key leave together, so one of them is enough
+            stays = stays[np.unique(keys[stays], return_index=True)[1]]
         self._keys, self._slices = keys[stays], slices[stays]
         alive = set(self._keys.tolist())
         self._queues = [{key: queue for key, queue in some.items() if key in alive} for some in self._queues]
         made = steps.make_windows
         return WindowRuns(steps.keys[made], steps.firsts[made], steps.lasts[made], values)
 
+    @property
+    def keys(self) -> IntArray:
+        """The codes of the keys of which something is in the next window."""
+        return self._keys
+
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
         self._keys = places[self._keys]
         self._queues = [{int(places[key]): queue for key, queue in some.items()} for some in self._queues]
 
-    def _slide(
-        self, module: StateModule, queues: dict[int, TwoStacks], states: Sequence[State], steps: Steps
-    ) -> list[Any]:
-        """Return a module's results for the steps that make windows, given the states that come in, key by key."""
+    def _slide(self, module: StateModule, queues: dict[int, Queue], states: Sequence[Any], steps: Steps) -> list[Any]:
+        """Return a module's results for the steps that make windows, given what comes in, key by key."""
         results, come = list[Any](), iter(states)
         started = module.meter.now()
         columns = (steps.keys, steps.leaving, steps.coming, steps.make_windows)
@@ -231,7 +145,7 @@ class StateWindows:
         ):
             queue = queues.get(key)
             if queue is None:
-                queue = queues[key] = slide(module, grows=self.grid.grows)
+                queue = queues[key] = self._queue_of(module, self.grid)
             if leaving:
                 queue.pop(leaving)
             for _ in range(coming):
@@ -240,6 +154,32 @@ class StateWindows:
                 results.append(module.result(queue.state()))
         module.meter.since(started)
         return results
+
+
+def sliding_windows(
+    modules: Sequence[StateModule],
+    grids: Sequence[Grid],
+    keys: KeyTable,
+    queue_of: Callable[[StateModule, SliceGrid], Queue],
+) -> list[StateWindows]:
+    """Return what makes the windows of each specification; nothing of windows without slices."""
+    return [StateWindows(modules, grid, keys, queue_of) for grid in grids if isinstance(grid, SliceGrid)]
+
+
+def closed_runs(place: int, runs: WindowRuns, grid: SliceGrid, keys: KeyTable) -> Iterator[Closed]:
+    """Yield each window of runs by itself, if there are any.
+
+    Args:
+        place: Which of the specifications of the query they are of.
+        runs: The runs.
+        grid: The slices.
+        keys: The keys of the bucket.
+    """
+    if len(runs.keys):
+        run, number = expanded(runs.lasts - runs.firsts)
+        low, high = in_ticks(grid.windows, runs.firsts[run] + number)
+        table = StretchTable(runs.keys[run], low, high, np.ones(len(run), np.int64), {})
+        yield Closed(place, table, keys.take(table.keys), runs.values, run)
 
 
 class Steps(NamedTuple):

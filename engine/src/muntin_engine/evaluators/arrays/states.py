@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from muntin import Module, Window
 from muntin.columnar.arrays import IntArray
-from muntin.errors import ModuleDefinitionError, ModuleFailedError
-from muntin.modules import SupportsCombine, SupportsDeduct
+from muntin.errors import ModuleFailedError
+from muntin.modules import SupportsDeduct
 from muntin.safe_text import safe_cause
 from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
 from muntin_engine.core.changes import Key
@@ -49,7 +49,7 @@ class ModuleCallError(Exception):
 
 
 class StateModule:
-    """An incremental module with `combine`, as evaluation on arrays calls it.
+    """An incremental module, as evaluation on arrays calls it.
 
     States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
     second stays as it is. Methods for many keys measure themselves; who calls the others many times in a row measures
@@ -63,11 +63,6 @@ class StateModule:
 
     def __init__(self, binding: Binding) -> None:
         module: Any = binding.module
-        if not (module.is_incremental and isinstance(module, SupportsCombine)):
-            raise ModuleDefinitionError(
-                f"{module.name} {module.version} does not define combine\n"
-                "  its states cannot be merged over slices: use another evaluator, or define combine(state, other)"
-            )
         self.module: Any = module
         self._called = binding.called
         self._is_choosy = self._called is not module
@@ -114,6 +109,20 @@ class StateModule:
             raise ModuleCallError(self.module, "add_events", len(after)) from safe_cause(error)
         self.meter.since(started)
         return after
+
+    def add(self, state: State, payloads: list[object]) -> State:
+        """Return a state with more payloads."""
+        try:
+            return self._called.add_events(state, payloads)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "add_events") from safe_cause(error)
+
+    def remove(self, state: State, payloads: list[object]) -> State:
+        """Return a state without some of the payloads that were added."""
+        try:
+            return self._called.remove_events(state, payloads)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "remove_events") from safe_cause(error)
 
     def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
         """Merge each of the others into the state of its key; where there is none, it becomes that."""
@@ -201,6 +210,8 @@ def _known(function: Callable[..., Any], method: str, filled: str = "") -> None:
 _known(StateModule.create_state, "create_state")
 _known(StateModule.create_states, "create_state", "states")
 _known(StateModule.add_groups, "add_events", "after")
+_known(StateModule.add, "add_events")
+_known(StateModule.remove, "remove_events")
 _known(StateModule.combine_into, "combine", "place")
 _known(StateModule.upgrade, "upgrade_state", "after")
 _known(StateModule.combine, "combine")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import numpy as np
+
 from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.slice_grid import Grid, SliceGrid, output_watermark
@@ -56,7 +58,10 @@ class GridStore(ArrayStore):
         del cells
         for entry in entries:
             self._held.add(self._entries.read(entry))
-        self._forget(_first_open(self._grids, at))
+        self._opened = _first_open(self._grids, at)
+        self._held.forget(self._first_live(self._opened))
+        if self._grows:
+            self._held.carry(self._opened[0])
 
     def evaluate(
         self, blobs: Sequence[bytes], before: InputsProgress, now: InputsProgress, state: BucketState
@@ -71,7 +76,10 @@ class GridStore(ArrayStore):
         if delta is not None:
             state.log.append(self.write(delta, first_live))
         if after != opened:
-            self._forget(after)
+            self._opened = after
+            self._held.forget(first_live)
+        if after != opened and self._grows:
+            self._entries.carry(self._held, after[0])
         if delta is not None:
             state.log.compact(self, first_live)
         return outcome._replace(output=output, windows_closed=sum(closed.window_count() for closed in output))
@@ -122,19 +130,12 @@ class GridStore(ArrayStore):
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
-        return self._held.keys()
+        return np.unique(np.concatenate([self._held.keys(), *self._entries.queued()]))
 
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
         self._held.renumber(places)
         self._entries.renumber(places)
-
-    def _forget(self, opened: Sequence[int]) -> None:
-        """Drop what no open window needs, and carry what lies before the first one where windows grow."""
-        self._opened = opened
-        self._held.forget(self._first_live(opened))
-        if self._grows:
-            self._held.carry(opened[0])
 
     def _completed(self, opened: Sequence[int], after: Sequence[int], horizon: int) -> Iterator[Closed]:
         """Yield the windows that were open and are not, of each specification."""
