@@ -41,17 +41,14 @@ def fed(window: Any, module: Any, evaluator: str, **policies: Any) -> Feed:
 @pytest.mark.parametrize(
     ("evaluator", "window", "added", "removed"),
     [
-        *(("general", hopping(500, 10), 37_750, 0), ("general", landmark(10), 50_500, 0)),
-        *(
-            ("sliced", hopping(500, 10), 1_000, 0),
-            ("sliced", landmark(10), 1_000, 0),
-            ("sliced", cumulate(100, 10), 1_000, 0),
-        ),
-        *(
-            ("grouped", hopping(500, 10), 1_000, 510),
-            ("grouped", landmark(10), 1_000, 0),
-            ("grouped", cumulate(100, 10), 1_000, 0),
-        ),
+        ("general", hopping(500, 10), 37_750, 0),
+        ("general", landmark(10), 50_500, 0),
+        ("sliced", hopping(500, 10), 1_000, 0),
+        ("sliced", landmark(10), 1_000, 0),
+        ("sliced", cumulate(100, 10), 1_000, 0),
+        ("grouped", hopping(500, 10), 1_000, 510),
+        ("grouped", landmark(10), 1_000, 0),
+        ("grouped", cumulate(100, 10), 1_000, 0),
     ],
 )
 def test_a_row_is_added_to_the_states_that_explain_says(evaluator: str, window: Any, added: int, removed: int) -> None:

@@ -190,4 +190,5 @@ class GroupedEvaluator(ArrayEvaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
-        return "the rows of open windows, in columns as they came; a batch writes only its own rows"
+        kept = "all rows, as none ever leaves its windows" if plan.window.keeps_all else "the rows of open windows"
+        return f"{kept}, in columns as they came; a batch writes only its own rows"
