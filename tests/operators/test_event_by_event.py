@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event, StreamOperator, correct, tumbling
+from muntin import INFINITY, EmitPolicy, Event, StreamOperator, correct, tumbling
 from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError, QueryError
-from muntin.testing import Computation, Script, WindowedQuery
-from muntin_engine.core.calls import Meter
-from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.evaluators.ordered.stream_operator import OperatorCalls, StreamBucket
+from muntin.progress import Punctuated
+from muntin.testing import KeyRange, Script, WindowedQuery
+from muntin.windows.specification import Unwindowed
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.plan.identity import plan_identity
-from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec
 from muntin_engine.testing import RestartError, crash_everywhere
 from muntin_engine.workers.settings import WorkerSettings
-from tests.operators.streams import Result, Row, Step, drive, meant, plan_of
+from tests.scenarios.query import Query
+from tests.scenarios.running import Run
+from tests.scenarios.stepping import AS_IT_IS, final, steps
 from tests.sdk.stream_operators import Gaps, Newest, Silence, Ticker
-from tests.spark_units.tasks import task_of
 
+NOTHING: Final = Script(allow_illegal=True)
 OPERATORS: list[StreamOperator[Any, Any, Any]] = [Newest(), Silence(6), Gaps(4), Ticker(5)]
-
-
-def at(*times: int, key: str = "a", first: int = 0) -> list[Row]:
-    return [Row(key, id, time, time) for id, time in enumerate(times, first)]
 
 
 @pytest.mark.parametrize("module", OPERATORS, ids=lambda module: module.name)
@@ -55,15 +49,9 @@ def test_one_that_remembers_elsewhere_is_found() -> None:
         crash_everywhere(script, WindowedQuery.unwindowed(OnSelf()))
 
 
-# a     0      5     10        rows come as 9, 2 | 4; the watermark says 5, then 11
-def test_events_wait_for_the_watermark_and_come_in_order_of_time() -> None:
-    steps = [Step([Row("a", 0, 9, 9), Row("a", 1, 2, 2)], EARLIEST), Step([Row("a", 2, 4, 4)], 5), Step([], 11)]
-    run = drive(plan_of(Listing()), steps)
-    assert [row.value for row in run.output] == ["2", "4", "9"]
-    assert run.watermarks == [EARLIEST, 5, 11]
-
-
 class Listing(StreamOperator[int, list[int], str]):
+    """Each payload as text."""
+
     name, version = "test.listing", "1"
 
     def create_state(self) -> list[int]:
@@ -73,63 +61,72 @@ class Listing(StreamOperator[int, list[int], str]):
         yield str(payload)
 
 
+def of(module: StreamOperator[Any, Any, Any], **changed: Any) -> Query:
+    return replace(Query(Unwindowed(), (module,), lifetimes="points", has_order=True), **changed)
+
+
+def points(*times: int, key: str = "a", script: Script = NOTHING) -> Script:
+    """Return a script with a point at each time, whose payload is its time."""
+    for time in times:
+        script = script.point((key, time), time, time, key=key)
+    return script
+
+
+def emitted(query: Query, script: Script, **given: Any) -> list[list[tuple[int, Any]]]:
+    """Return the starts and values of what each micro-batch emits."""
+    return [[(row["lifetime"]["start"], row["value"]) for row in run.told] for run in steps(query, script, **given)]
+
+
+def test_events_wait_for_the_watermark_and_come_in_order_of_time() -> None:
+    """
+    a     0      5     10        rows come as 9, 2 | 4; the watermark says 5, then 11
+    """
+    script = points(4, script=points(9, 2).batch()).punctuate(5).batch().punctuate(11)
+    assert emitted(of(Listing()), script) == [[], [(2, "2"), (4, "4")], [(9, "9")]]
+
+
 def test_events_of_one_time_come_in_their_order_and_without_one_in_that_of_their_values() -> None:
-    rows = [Row("a", 2, 5, 30), Row("a", 0, 5, 20), Row("a", 1, 5, 10)]
-    ordered = drive(plan_of(Listing()), [Step(rows, INFINITY)]).output
-    assert [row.value for row in ordered] == ["20", "10", "30"]
-    plain = plan_of(Listing(), input={"order": None})
-    for some in (rows, rows[::-1]):
-        assert [row.value for row in drive(plain, [Step(some, INFINITY)]).output] == ["10", "20", "30"]
-
-
-def test_an_event_that_is_retracted_before_the_watermark_passes_it_is_not_handed_over() -> None:
-    taken_back = Row("a", 1, 5, 5, is_retracted=True)
-    steps = [Step(at(3, 5), 4), Step([taken_back], 6), Step([taken_back._replace(id=0, time=3)], INFINITY)]
-    run = drive(plan_of(Listing()), steps)
-    assert [row.value for row in run.output] == ["3"]
-    assert run.late == [0]  # that one was handed over before
+    script = Script().point(1, 5, 30).point(2, 5, {"x": 20, "order": 1}).point(3, 5, {"x": 10, "order": 2}).close()
+    for query, expected in ((of(Listing()), ["20", "10", "30"]), (of(Listing(), has_order=False), ["10", "20", "30"])):
+        assert [value for _, value in emitted(query, script)[0]] == expected
 
 
 def test_late_rows_are_rejected_and_wake_no_one() -> None:
-    run = drive(plan_of(Silence(4)), [Step(at(1), 3), Step(at(2, first=9), 4), Step([], 6)])
-    assert run.late == [9]
-    assert run.output == [Result("a", 5, 6, "silent since 1")]
+    script = points(2, script=points(1).punctuate(3).batch()).punctuate(4).batch().punctuate(6)
+    runs = [(run.last["late"], len(run.told)) for run in steps(of(Silence(4)), script)]
+    assert runs == [(0, 0), (1, 0), (0, 1)]
 
 
 def test_a_key_is_forgotten_when_its_state_is_empty_and_only_then() -> None:
-    run = drive(plan_of(Silence(4)), [Step([*at(1), *at(3, key="b")], 4), Step([], 5), Step([], 7)])
-    assert run.held == [2, 1, 0]
-    assert drive(plan_of(Gaps(4)), [Step([*at(1), *at(3, key="b")], 4), Step([], 99)]).held == [2, 2]
+    script = points(3, key="b", script=points(1)).punctuate(4).batch().punctuate(5).batch().punctuate(7)
+    assert [run.last["keys_held"] for run in steps(of(Silence(4)), script)] == [2, 1, 0]
+    assert [run.last["keys_held"] for run in steps(of(Gaps(4)), script)] == [2, 2, 2]
 
 
-# a wake-up at 5 is called when the watermark says 5: no event before 5 can come any more
 def test_a_wake_up_is_called_when_the_watermark_reaches_it_without_a_row() -> None:
-    steps = [Step(at(1), 3), Step([], 4), Step([], 5), Step(at(5, first=1), 9)]
-    run = drive(plan_of(Silence(4)), steps)
-    assert run.output == [Result("a", 5, 6, "silent since 1"), Result("a", 9, 10, "silent since 5")]
+    """No event before 5 can come any more when the watermark says 5."""
+    script = points(1).punctuate(3).batch().punctuate(4).batch().punctuate(5).batch()
+    script = points(5, script=script).punctuate(9)
+    assert emitted(of(Silence(4)), script) == [[], [], [(5, "silent since 1")], [(9, "silent since 5")]]
 
 
-def test_only_keys_with_events_or_a_wake_up_that_is_due_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [Row(f"k{number}", number, 10 + number, 0) for number in range(200)]
-    called: list[object] = []
-    plain = OperatorCalls.on_time
+class Woken(Silence):
+    """Counts how often it is called."""
 
-    def on_time(self: OperatorCalls, key: object, *more: Any) -> list[Any]:
-        called.append(key)
-        return plain(self, key, *more)
+    name = "test.woken"
+    calls: ClassVar[list[int]] = []
 
-    monkeypatch.setattr(OperatorCalls, "on_time", on_time)
-    drive(plan_of(Silence(1000)), [Step(rows, 500), Step([], 1009), Step([], 1012)])
-    assert called == [("k0",), ("k1",), ("k2",)]
+    def on_time(self, state: Any, time: int) -> Any:
+        self.calls.append(time)
+        return super().on_time(state, time)
 
 
-def test_a_busy_key_appends_to_what_it_has_and_is_read_back() -> None:
-    many = [Row("a", number, number % 97, number) for number in range(1500)]
-    steps = [Step(many[:1000], 0), *(Step(many[1000 + 50 * n : 1050 + 50 * n], 0) for n in range(10)), Step([], 40)]
-    steps += [Step([], INFINITY)]
-    expected = meant(Newest(), steps)
-    assert len(expected) == 1500
-    assert drive(plan_of(Newest()), steps).output == drive(plan_of(Newest()), steps, restarts=True).output == expected
+def test_only_keys_with_events_or_a_wake_up_that_is_due_are_called() -> None:
+    script, Woken.calls[:] = NOTHING, []
+    for number in range(50):
+        script = points(10 + number, key=f"k{number}", script=script)
+    list(steps(of(Woken(1000)), script.punctuate(500).batch().punctuate(1009).batch().punctuate(1012)))
+    assert sorted(Woken.calls) == [1010, 1011, 1012]
 
 
 @dataclass
@@ -141,7 +138,7 @@ class Cycle:
 
 
 class Machine(StreamOperator[int | None, Cycle, list[int]]):
-    """Skips nulls if it must; its rows are lists, and its state a record."""
+    """Returns lists that it goes on to change; its state is a record."""
 
     name, version = "test.machine", "2"
 
@@ -150,13 +147,12 @@ class Machine(StreamOperator[int | None, Cycle, list[int]]):
 
     def on_event(self, state: Cycle, payload: int | None, time: int) -> Iterable[Event[list[int]]]:
         state.seen.append(-1 if payload is None else payload)
-        yield Event(time, INFINITY, state.seen)  # a list that goes on to change
+        yield Event(time, INFINITY, state.seen)
 
 
 def test_rows_are_what_they_were_when_they_were_returned() -> None:
-    steps = [Step(at(1, 2), 3), Step(at(4, first=2), INFINITY)]
-    found = [(row.start, row.end, row.value) for row in drive(plan_of(Machine()), steps, restarts=True).output]
-    assert found == [(1, INFINITY, [1]), (2, INFINITY, [1, 2]), (4, INFINITY, [1, 2, 4])]
+    script = points(4, script=points(1, 2).punctuate(3).batch()).close()
+    assert emitted(of(Machine()), script, restarts=1.0) == [[(1, [1]), (2, [1, 2])], [(4, [1, 2, 4])]]
 
 
 class Newer(Silence):
@@ -170,21 +166,19 @@ class Newer(Silence):
 
 
 def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
-    cells = MemoryCells()
-    assert drive(plan_of(Silence(4)), [Step(at(1), 3)], cells=cells).output == []
-    assert drive(plan_of(Newer(4)), [Step([], 5)], cells=cells).output == [Result("a", 5, 6, "silent since 101")]
+    old, query = final(of(Silence(4)), points(1).punctuate(3)), of(Newer(4))
+    run = Run(query, query.plan(), AS_IT_IS)
+    run.cells = old.cells
+    assert emitted(query, Script().punctuate(5), run=run) == [[(5, "silent since 101")]]
 
 
-@pytest.mark.parametrize("said", [{"key_watermarks": [(("a",), 9)]}, {"patterns": [([(None, "b")], 9)]}])
-def test_a_key_that_is_punctuated_is_followed_ahead_of_the_others(said: dict[str, Any]) -> None:
-    plan = plan_of(Silence(4))
-    query = plan.evaluator_query([Meter()])
-    bucket = StreamBucket(query, MemoryCells(), Codec(set()), plan_identity(plan))
-    rows = [((key,), [InputChange(id, 1, 2, (0, id))]) for id, key in enumerate("ab")]
-    result = bucket.process(rows, Progress(0, 2, 1), **said)
-    assert [(key, change.start) for key, (change,) in result.output] == [(("a",), 5)]
-    assert result.watermark == 0
-    assert [key for key, _ in bucket.process([], Progress(5, 9, 1)).output] == [("b",)]
+@pytest.mark.parametrize(("key", "keys"), [("a", 1), ((KeyRange(None, "b"), ...), 2)])
+def test_a_key_that_is_punctuated_is_followed_ahead_of_the_others(key: Any, keys: int) -> None:
+    query = of(Silence(4), progress=Punctuated().with_key_punctuation(), keys=keys)
+    of_keys = [(name, 1) if keys > 1 else name for name in "ab"]
+    script = Script().point(1, 1, 0, key=of_keys[0]).point(2, 1, 1, key=of_keys[1]).punctuate(0)
+    script = script.punctuate(9, key=key).batch().punctuate(5)
+    assert [[row.key for row in run.inserted] for run in steps(query, script)] == [[of_keys[0]], [of_keys[1]]]
 
 
 class Failing(Newest):
@@ -196,7 +190,7 @@ class Failing(Newest):
 
 def test_a_call_that_fails_is_named_with_its_key_and_its_tick() -> None:
     with pytest.raises(ModuleFailedError, match=r"(?s)test\.failing.*on_event.*ZeroDivisionError") as failed:
-        drive(plan_of(Failing()), [Step(at(4), INFINITY)])
+        final(of(Failing()), points(4).close())
     assert failed.value.window is not None
     assert (failed.value.key, failed.value.window.start) == (("a",), 4)
 
@@ -225,42 +219,40 @@ class Soon(Newest):
 )
 def test_what_the_contract_forbids_is_refused(module: StreamOperator[Any, Any, Any], message: str) -> None:
     with pytest.raises(ModuleContractError, match=message):
-        drive(plan_of(module), [Step(at(4), INFINITY)])
+        final(of(module), points(4).close())
 
 
 def test_explain_says_what_it_does_to_the_watermark() -> None:
-    told = dict(line.split(maxsplit=1) for line in explain_plan(plan_of(Silence())).splitlines())
+    told = dict(line.split(maxsplit=1) for line in explain_plan(of(Silence()).plan()).splitlines())
     assert told["window"] == "none, each event by itself, emit final"
-    assert told["order"] == "by time, and at one time by id; an event is handed over when the watermark passes it"
+    assert told["order"] == "by time, and at one time by order; an event is handed over when the watermark passes it"
     assert told["evaluator"] == "event_by_event: test.silence 1 keeps a state, or asks for wake-ups"
     assert told["output"].startswith("is complete up to the watermark, as no row starts before the event")
     assert told["lag"] == "none"
 
 
-def test_what_cannot_be_followed_is_refused() -> None:
-    with pytest.raises(QueryError, match="follows events at points in time, and these are samples"):
-        plan_of(Newest(), input={"is_edge": True})
-    with pytest.raises(PolicyError, match=r"would hand events over to test\.newest 1 after later ones"):
-        plan_of(Newest(), input={"late": correct(5)})
-    with pytest.raises(PolicyError, match="emit='eager' would be before that"):
-        plan_of(Newest(), emit=EmitPolicy.EAGER)
-    with pytest.raises(PolicyError, match="it needs a stream without windows"):
-        WindowedQuery(tumbling(5), [Computation(Newest())])
-
-
-def bucket_of(module: StreamOperator[Any, Any, Any], most_wake_ups: int) -> StreamBucket:
-    plan = plan_of(module)
-    query = replace(plan.evaluator_query([Meter()]), most_wake_ups=most_wake_ups)
-    return StreamBucket(query, MemoryCells(), Codec(), plan_identity(plan))
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"lifetimes": "samples"}, QueryError, "follows events at points in time, and these are samples"),
+        ({"late": correct(5)}, PolicyError, r"would hand events over to test\.newest 1 after later ones"),
+        ({"emit": EmitPolicy.EAGER}, PolicyError, "emit='eager' would be before that"),
+        ({"window": tumbling(5)}, PolicyError, "it needs a stream without windows"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(changed: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        of(Newest(), **changed).plan()
 
 
 #  0     3                               day
 #  a ! ! a ! ! ! ! ! ! ! ! ! ! ! ! ...   watermark
 def test_a_wake_up_that_renews_itself_is_an_error_once_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    day = 24 * 60 * 60 * 10**6
-    rows = [(("a",), [InputChange(time, time, time + 1, (1, 1, True)) for time in (0, 3)])]
+    day, query = 24 * 60 * 60 * 10**6, of(Ticker(1))
+    run = Run(query, query.plan(), AS_IT_IS)
+    run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=1000))
     with pytest.raises(ModuleContractError) as failed:
-        bucket_of(Ticker(1), 1000).process(rows, Progress(day, day, day))
+        list(steps(query, points(0, 3).punctuate(day), run=run))
     assert str(failed.value).splitlines()[:3] == [
         "test.ticker 1 asked for more than 1,000 wake-ups of one key in one micro-batch",
         "  key: ('a',)",
@@ -272,11 +264,8 @@ def test_a_wake_up_that_renews_itself_is_an_error_once_there_are_too_many(monkey
 
 
 def test_as_many_wake_ups_as_events_are_never_too_many() -> None:
-    rows = [((key,), [InputChange(key, time, time + 1, (1, 1, True))]) for time in range(0, 40, 2) for key in "ab"]
-    output = bucket_of(Silence(1), 0).process(rows, Progress(99, 99, 99)).output
-    assert sum(len(some) for _, some in output) == 40
-
-
-def test_a_session_sets_the_limit_of_wake_ups() -> None:
-    task = task_of(Ticker(1), evaluator="event_by_event", worker=WorkerSettings(most_wake_ups=7))
-    assert task.query.most_wake_ups == 7
+    query = of(Silence(1))
+    run = Run(query, query.plan(), AS_IT_IS)
+    run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=0))
+    script = points(*range(0, 40, 2), key="b", script=points(*range(0, 40, 2))).punctuate(99)
+    assert [len(run.told) for run in steps(query, script, run=run)] == [40]

@@ -12,7 +12,6 @@ from muntin.testing import Script, WindowedQuery
 from muntin.windows.specification import Unwindowed
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.testing import crash_everywhere
-from tests.operators.streams import plan_of
 from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Run
@@ -63,6 +62,6 @@ def test_a_call_that_fails_is_named_with_its_method_and_its_tick() -> None:
 
 
 def test_explain_says_that_starts_and_ends_are_told() -> None:
-    told = explain_plan(plan_of(Level(), input={"is_edge": True}))
+    told = explain_plan(Query(Unwindowed(), (Level(),), lifetimes="samples", has_order=True).plan())
     assert "called with the start and the end of each event of a key, each when the watermark has passed it" in told
     assert "the events whose ends wait for the watermark" in told

@@ -21,20 +21,11 @@ from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.planner import checked_plan
 from muntin_engine.testing import crash_everywhere
-from tests.operators.streams import Step, disordered, drive, meant, plan_of
+from tests.scenarios.modules import Signs
+from tests.scenarios.query import Query
 from tests.spark_units.tasks import TICKS, rows, task_of
-
-
-class Signs(StreamOperator[int, None, int]):
-    """Gives an odd payload with both signs, and lets one that is above 5 last as long as it says."""
-
-    name, version = "test.signs", "1.0.0"
-
-    def on_event(self, state: None, payload: int, time: int) -> Iterable[Event[int] | int] | None:
-        if payload > 5:
-            return [Event(time, time + payload, payload)]
-        return [payload, -payload] if payload % 2 else None
 
 
 class Alarm(StreamOperator[int, None, int]):
@@ -87,16 +78,6 @@ def test_what_a_task_returns_is_what_the_reference_says_of_its_rows_in_any_order
         assert sorted(found) == sorted(expected)
         seen += len(found)
     assert seen > 100
-
-
-def test_the_evaluator_of_operators_with_a_state_returns_the_same_and_forgets_each_key_at_once() -> None:
-    for seed in range(5):
-        steps = [
-            Step([row for row in step.rows if not row.is_retracted], step.watermark)
-            for step in disordered(Random(seed), events=20)
-        ]
-        run = drive(plan_of(Signs()), steps, restarts=True)
-        assert run.output == meant(Signs(), steps)
 
 
 def test_a_restart_or_a_crash_at_each_step_does_not_show() -> None:
@@ -181,24 +162,25 @@ class Remembers(Signs):
         return []
 
 
-def of(module: StreamOperator[Any, Any, Any], **given: Any) -> str:
-    columns = replace(plan_of(module).input.columns, id=None)
-    plan = plan_of(module, input={"columns": columns, **given})
-    told = dict(line.split(maxsplit=1) for line in explain_plan(plan).splitlines())
-    return told["evaluator"]
+def told(module: StreamOperator[Any, Any, Any], *, has_ids: bool = False, **given: Any) -> dict[str, str]:
+    """Return what is explained of an operator over a stream without punctuation, by topic."""
+    query = Query(Unwindowed(), (module,), lifetimes="retracted" if has_ids else "points")
+    columns = replace(query.input.columns, change=None, new_end=None)
+    plan = checked_plan(replace(query.unchecked, inputs=(replace(query.input, columns=columns, **given),)))
+    return dict(line.split(maxsplit=1) for line in explain_plan(plan).splitlines())
 
 
 def test_the_plan_says_why_it_keeps_a_state_or_none() -> None:
-    assert of(Signs()) == "stateless: the query has no windows"
-    assert of(Remembers()) == "event_by_event: test.remembers 1.0.0 keeps a state, or asks for wake-ups"
-    assert of(Alarm()).startswith("event_by_event: test.alarm")
+    assert told(Signs())["evaluator"] == "stateless: the query has no windows"
+    remembers = "event_by_event: test.remembers 1.0.0 keeps a state, or asks for wake-ups"
+    assert told(Remembers())["evaluator"] == remembers
+    assert told(Alarm())["evaluator"].startswith("event_by_event: test.alarm")
     delayed = "event_by_event: the input has a watermark, by which rows may be late; without a delay no row is"
-    assert of(Signs(), progress=bounded_delay(5)) == delayed
-    with_ids = explain_plan(plan_of(Signs()))
-    assert "event_by_event: events have ids, so they may be revised" in with_ids
-    free = explain_plan(plan_of(Signs(), input={"columns": replace(plan_of(Signs()).input.columns, id=None)}))
-    told = dict(line.split(maxsplit=1) for line in free.splitlines())
-    assert told["state"] == "none"
-    assert told["row"] == "a call of the operator, in the task that reads the row, without a shuffle"
-    assert told["late"] == "no row is, as there is no watermark"
-    assert told["key"] == "key; rows are not grouped"
+    assert told(Signs(), progress=bounded_delay(5))["evaluator"] == delayed
+    of_ids = told(Signs(), has_ids=True)["evaluator"]
+    assert of_ids == "event_by_event: events have ids, so they may be revised"
+    free = told(Signs())
+    assert free["state"] == "none"
+    assert free["row"] == "a call of the operator, in the task that reads the row, without a shuffle"
+    assert free["late"] == "no row is, as there is no watermark"
+    assert free["key"] == "key; rows are not grouped"

@@ -79,6 +79,8 @@ CHANGES: Final[tuple[tuple[LifetimeChange, ...], ...]] = (
     *((Align(tumbling(10)), Shorten(4), Align(tumbling(3))), (Shift(5), SetDuration(9), PointsAtEnd(is_repeated=True))),
     *((Shift(WAIT),), (Shift(BACK), Extend(MORE), Shorten(3)), (SetDuration(MORE),), (Extend(WAIT),)),
 )
+LENGTHS: Final = tuple(some for some in CHANGES if not any(isinstance(one, PointsAtEnd) for one in some))
+"""Those under which each event stays one."""
 
 
 def query_of(random: Random, windows: Mapping[str, WindowKind] = WINDOWS, **given: Any) -> Query:
@@ -243,11 +245,17 @@ def forgetting(random: Random) -> Scenario:
 
 
 def _meeting(random: Random, join: Join) -> Scenario:
-    """Draw the streams of a join, in disorder."""
+    """Draw the streams of a join, in disorder; some sides are unions, or have other lifetimes."""
+    united = [0 if side == "samples" else random.choice((0, 0, 0, 1, 2)) for side in join.lifetimes]
+    keep = ("intervals", "points")
+    changes = [random.choice(LENGTHS) if side in keep and random.random() < 0.4 else () for side in join.lifetimes]
+    join = replace(join, united=(united[0], united[1]), changes=(changes[0], changes[1]))
+    join = replace(join, is_filtered=random.random() < 0.2, is_bare=random.random() < 0.1)
     streams = []
-    for side in join.sides:
-        seed = random.randrange(10**9)
-        stream = until_closed(shuffle(stream_of(random, side), seed, early_revisions=random.random() < 0.5))
+    for side, name in join.places:
+        seed, own = random.randrange(10**9), join.sides[side]
+        stream = until_closed(shuffle(stream_of(random, own), seed, early_revisions=random.random() < 0.5))
+        stream = renumbered(stream, "abc".index(name), max(1, join.united[side]))
         streams.append(split(stream, seed, cuts=random.choice((0.1, 0.4)), restarts=0))
     return as_it_comes(random, join, *streams)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin import EARLIEST, EmitPolicy, Event, JoinKind
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event, JoinKind, Lateness
 from muntin.changes import fold
 from muntin.progress import Punctuated
 from muntin.schemas import describe
@@ -18,6 +18,7 @@ from muntin.testing.stream_history import StreamHistory
 from muntin.windows.specification import Unwindowed
 from muntin_engine import condition
 from muntin_engine.core.changes import Progress
+from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.exchange.shuffle import SIDE, shared_name
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Plan
@@ -25,9 +26,10 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.pair_condition import plan_condition
 from muntin_engine.plan.planner import checked_plan
+from tests.differential.lifetimes import watermark
 from tests.joins.meaning import Condition, Side, final_rows, rows
 from tests.scenarios.columns import schema_of
-from tests.scenarios.known import Arrival, joined
+from tests.scenarios.known import Arrival, joined, under
 from tests.scenarios.query import Lifetimes, Query, planned
 from tests.scenarios.running import Row, Run, differ
 
@@ -41,12 +43,22 @@ class Join:
         lifetimes: The kinds of events on both sides.
         is_eager: True if results are emitted at once, and corrected.
         on: The condition that two payloads have to meet.
+        changes: The changes of the lifetimes of the events of both sides.
+        united: The numbers of streams that make a side, where it is a union; otherwise 0.
+        is_filtered: True if `where("is_kept")` leaves out events of both sides.
+        late: What becomes of late rows of both sides.
+        is_bare: True if pairs have no column of the right side.
     """
 
     kind: JoinKind
     lifetimes: tuple[Lifetimes, Lifetimes]
     is_eager: bool = False
     on: Condition | None = None
+    changes: tuple[tuple[LifetimeChange, ...], tuple[LifetimeChange, ...]] = ((), ())
+    united: tuple[int, int] = (0, 0)
+    is_filtered: bool = False
+    late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
+    is_bare: bool = False
     progress = Punctuated()
     has_clock, signals, repeats_points = False, frozenset[str](), False
 
@@ -57,8 +69,24 @@ class Join:
     @cached_property
     def sides(self) -> tuple[Query, Query]:
         """The streams, as queries of one stream have them."""
-        left, right = (Query(Unwindowed(), (), lifetimes=lifetimes) for lifetimes in self.lifetimes)
+        left, right = (
+            Query(
+                Unwindowed(),
+                (),
+                lifetimes=lifetimes,
+                changes=changes,
+                sources=((),) * count,
+                is_filtered=self.is_filtered,
+                late=self.late,
+            )
+            for lifetimes, changes, count in zip(self.lifetimes, self.changes, self.united, strict=True)
+        )
         return left, right
+
+    @cached_property
+    def places(self) -> Sequence[tuple[int, str]]:
+        """The side of each stream, and its name in the union that the side may be."""
+        return [(side, "abc"[place]) for side, count in enumerate(self.united) for place in range(max(1, count))]
 
     @cached_property
     def evaluators(self) -> Mapping[str, Plan]:
@@ -78,14 +106,17 @@ class Join:
         names = ("left", "right")
         inputs = tuple(replace(side.input, name=name) for side, name in zip(self.sides, names, strict=True))
         columns = tuple(JoinedColumn(describe(int | None, name), side, 0) for side, name in enumerate(names))
-        join = JoinPlan(self.kind, columns[: 1 + self.kind.pairs], self._condition)
+        join = JoinPlan(self.kind, columns[: 1 + self.has_pairs], self._condition)
         emit = EmitPolicy.EAGER if self.is_eager else EmitPolicy.FINAL
         plain = self.sides[0].unchecked
         return checked_plan(replace(plain, inputs=inputs, join=join, emit=emit, buckets=buckets, wanted=evaluator))
 
     def task(self, plan: Plan) -> TaskPayload:
         """Return what travels to the workers."""
-        columns = tuple(InputColumns((pa.int64(),), has_changes=True) for _ in self.sides)
+        columns = tuple(
+            InputColumns((pa.int64(), *([pa.bool_()] * side.input.keeps_filtered)), has_changes=True)
+            for side in self.sides
+        )
         results = schema_of((pa.string(),), plan.added, plan.outputs)
         return TaskPayload(plan.for_workers(), plan_identity(plan), (pa.string(),), columns, results)
 
@@ -98,6 +129,11 @@ class Join:
             tables.append(pa.table({SIDE: pa.array([place] * len(own), pa.int32()), **columns}))
         both = pa.concat_tables(tables, promote_options="default").combine_chunks()
         return both.to_batches()[0]
+
+    @property
+    def has_pairs(self) -> bool:
+        """True if its results have a column of each side."""
+        return self.kind.pairs and not self.is_bare
 
     @property
     def _condition(self) -> Any:
@@ -116,12 +152,23 @@ class Joined:
     def __init__(self, query: Join) -> None:
         self.query, self.known = query, self
         self._histories = [StreamHistory(), StreamHistory()]
-        self._watermarks = [EARLIEST, EARLIEST]
+        self._told = [EARLIEST] * len(query.places)
 
     @property
     def now(self) -> Progress:
         """How far both streams are."""
         return Progress(min(self._watermarks))
+
+    @property
+    def _watermarks(self) -> list[int]:
+        """The watermark of each side: what the least of its streams says of events that are changed."""
+        least = [INFINITY, INFINITY]
+        for (side, _), told in zip(self.query.places, self._told, strict=True):
+            least[side] = min(least[side], told)
+        return [
+            watermark(changes, tick, event_ends_move=side.has_ids)
+            for changes, tick, side in zip(self.query.changes, least, self.query.sides, strict=True)
+        ]
 
     @property
     def is_waiting(self) -> bool:
@@ -134,11 +181,11 @@ class Joined:
         Raises:
             AssertionError: The output is another.
         """
-        for side, (batch, history) in enumerate(zip(arrival.batches, self._histories, strict=True)):
+        for place, batch in enumerate(arrival.batches):
             for step in batch.changes:
-                history.take(step)
+                self._histories[self.query.places[place][0]].take(step)
             told = EARLIEST if batch.punctuation is None else batch.punctuation
-            self._watermarks[side] = max(self._watermarks[side], told)
+            self._told[place] = max(self._told[place], told)
         if not self.is_waiting:
             differ(run.output, self._wanted())
 
@@ -153,14 +200,17 @@ class Joined:
             else:
                 live = final_rows(query.kind, sides, both, self._watermarks, query.on)
             for (start, end, left, right), count in live.items():
-                values = (left, right) if query.kind.pairs else (left,)
+                values = (left, right) if query.has_pairs else (left,)
                 found[Row(key, (start, end), (start, end), values)] += count
         return found
 
     def _events(self, side: int) -> Mapping[Hashable, list[Event[Any]]]:
         found = {key: list(fold(some).items()) for key, some in self._histories[side].accepted.items()}
         is_sampled = self.query.sides[side].lifetimes == "samples"
-        return {key: [event for _, event in (joined(some) if is_sampled else some)] for key, some in found.items()}
+        lasting = {key: joined(some) if is_sampled else some for key, some in found.items()}
+        changes, keeps = self.query.changes[side], self.query.sides[side].keeps
+        kept = {key: [event for _, event in some if keeps(event.payload)] for key, some in lasting.items()}
+        return {key: [of for event in some for of in under(changes, event)] for key, some in kept.items()}
 
 
 def meets_often(left: int, right: int) -> bool | None:

@@ -147,7 +147,7 @@ class Known:
 
     def _seen(self, id: Any, event: Event[Any]) -> Iterator[Event[Any]]:
         own = self._query.sources[query_place(id, len(self._rows))] if self._query.sources else ()
-        yield from _changed((*own, *self._query.changes), event)
+        yield from under((*own, *self._query.changes), event)
 
     def _taken(self, batch: Batch) -> Batch:
         """Return a batch without what is refused; late insertions start where their key is, if they are adjusted."""
@@ -228,7 +228,8 @@ def last_end(window: WindowSpecification, tick: int) -> int:
     return next(at for at in range(tick, tick - window.hop, -1) if (at - first) % window.hop == 0)
 
 
-def _changed(changes: Sequence[LifetimeChange], event: Event[Any]) -> Iterator[Event[Any]]:
+def under(changes: Sequence[LifetimeChange], event: Event[Any]) -> Iterator[Event[Any]]:
+    """Yield an event as it is under changes of lifetimes, if it has one then."""
     life: Life | None = Life(event.start, event.end, event.payload)
     for change in changes:
         life = None if life is None else changed(change, life)
@@ -244,7 +245,7 @@ def _under(changes: Sequence[LifetimeChange], step: KeyedChange) -> Iterator[Key
     change = step.change
     ends = (change.event.end, *((change.new_end,) if isinstance(change, Revision) and not change.is_retraction else ()))
     for end in ends:
-        for event in _changed(changes, replace(change.event, end=end)):
+        for event in under(changes, replace(change.event, end=end)):
             yield replace(step, change=Insertion(change.id, event))
 
 

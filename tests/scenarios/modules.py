@@ -168,6 +168,17 @@ def positive(value: int) -> bool:
     return value > 0
 
 
+class Signs(StreamOperator[int, None, int]):
+    """Gives an odd payload with both signs, and lets one that is above 5 last as long as it says."""
+
+    name, version = "test.signs", "1.0.0"
+
+    def on_event(self, state: None, payload: int, time: int) -> Iterable[Event[int] | int] | None:
+        if payload > 5:
+            return [Event(time, time + payload, payload)]
+        return [payload, -payload] if payload % 2 else None
+
+
 class Automaton(StreamOperator[int, list[int], list[int]]):
     """Goes from state to state by chance, which is the same for the same seed, state and cause.
 
@@ -261,7 +272,7 @@ ORDERED: dict[str, Modules] = {
 }
 """Modules that read the order of events."""
 
-FOLLOWING: dict[str, Modules] = {module.name: (module,) for module in (Newest(), Silence(), Gaps())}
+FOLLOWING: dict[str, Modules] = {module.name: (module,) for module in (Newest(), Silence(), Gaps(), Signs())}
 FOLLOWING |= {f"automaton {seed}": (Automaton(seed),) for seed in range(40)}
 """Operators that follow points."""
 

@@ -132,6 +132,11 @@ class Query:
         return self.first if isinstance(self.first, RowWindows) else None
 
     @property
+    def places(self) -> Sequence[tuple[int, str]]:
+        """The side of each stream, which is the only one, and its name in the union that the input may be."""
+        return [(0, name) for name in self._source_names or "a"]
+
+    @property
     def reads_streams(self) -> bool:
         """True if its modules read several streams of a union."""
         return any(module.input_fields() for module in self.modules)

@@ -105,7 +105,7 @@ class Run:
     def __init__(self, query: Any, plan: Plan, mishaps: Mishaps) -> None:
         self._query, self._plan, self._mishaps = query, plan, mishaps
         self._random, self._version = Random(mishaps.seed), 0
-        self._task = query.task(plan)
+        self.task = query.task(plan)
         if mishaps.upgrades:
             self._upgrade(1)
         self._live: dict[Hashable, Row] = {}
@@ -117,8 +117,8 @@ class Run:
         self.last: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.refused: Counter[tuple[str, str, str]] = Counter()
-        self.promised = dict.fromkeys(self._task.buckets, EARLIEST)
-        self.cells = {bucket: MemoryCells() for bucket in self._task.buckets}
+        self.promised = dict.fromkeys(self.task.buckets, EARLIEST)
+        self.cells = {bucket: MemoryCells() for bucket in self.task.buckets}
 
     @property
     def output(self) -> Counter[Row]:
@@ -144,10 +144,13 @@ class Run:
         if random.random() < self._mishaps.upgrades:
             self._upgrade(random.randint(self._version, 3))
         elif any(batch.restart_before for batch in arrival.batches) or random.random() < self._mishaps.restarts:
-            self._task = pickle.loads(cloudpickle.dumps(self._task))  # type: ignore[no-untyped-call]
+            self.task = pickle.loads(cloudpickle.dumps(self.task))  # type: ignore[no-untyped-call]
             kept = random.choice((0, MOST_BYTES))  # a process may keep nothing, and its successor reads it all
-            self._task = replace(self._task, worker=replace(self._task.worker, kept_bytes=kept))
-        rows = [row for side, batch in enumerate(arrival.batches) for row in self._rows(batch.changes, side)] + [*more]
+            self.task = replace(self.task, worker=replace(self.task.worker, kept_bytes=kept))
+        rows: list[Mapping[str, Any]] = [
+            row for stream, batch in enumerate(arrival.batches) for row in self._rows(batch.changes, stream)
+        ]
+        rows += more
         self.counts["sent"] += len(rows)
         rows += self._marks(arrival)
         tasks: list[list[Mapping[str, Any]]] = [[] for _ in range(random.randint(1, MOST_TASKS))]
@@ -156,7 +159,7 @@ class Run:
         sent = [row for some in tasks for out in self._distributed(some) for row in out.to_pylist()]
         self.inserted, changed = Counter(), set[tuple[Hashable, tuple[int, int]]]()
         self.told, self.last = [], Counter()
-        for bucket in random.sample(self._task.buckets, len(self._task.buckets)):
+        for bucket in random.sample(self.task.buckets, len(self.task.buckets)):
             rows_of_bucket = [row for row in sent if row["bucket"] == bucket]
             if random.random() < self._mishaps.crashes:
                 self._crash(bucket, rows_of_bucket)
@@ -173,47 +176,48 @@ class Run:
     def _upgrade(self, version: int) -> None:
         """Go on in a new process, with modules of this version."""
         self._version, query = version, self._query.at_version(version)
-        self._task = query.task(query.plan(self._plan.choice.evaluator, self._plan.buckets))
+        self.task = query.task(query.plan(self._plan.choice.evaluator, self._plan.buckets))
 
     def bucket_of(self, key: Hashable) -> int:
         """Return the place of a key's bucket."""
-        keys = [pa.array([part], kind) for part, kind in zip(keyed(key).values(), self._task.keys, strict=True)]
-        return int(buckets_of(keys, 1, len(self._task.buckets))[0])
+        keys = [pa.array([part], kind) for part, kind in zip(keyed(key).values(), self.task.keys, strict=True)]
+        return int(buckets_of(keys, 1, len(self.task.buckets))[0])
 
     def _marks(self, arrival: Arrival) -> Iterator[dict[str, Any]]:
         """Yield the rows that tell how far the input is, its streams or some keys, the clock, and signals."""
         hasty = self._query.hasty
-        for side, batch in enumerate(arrival.batches):
+        for stream, batch in enumerate(arrival.batches):
+            place = self._query.places[stream]
             for of_key in batch.of_keys:
                 told = keyed(of_key.key) if _is_whole(of_key) else ranged(of_key)
                 yield (
-                    mark(min(hasty(of_key.time), LATEST), side)
+                    mark(min(hasty(of_key.time), LATEST), *place)
                     | {"change": "punctuate_keys"}
                     | told
                     | ({"change": "punctuate_key"} if _is_whole(of_key) else {})
                 )
             is_said = isinstance(self._query.progress, Punctuated) or batch.punctuation == INFINITY
             if batch.punctuation is not None and is_said:
-                yield mark(hasty(batch.punctuation), side)
+                yield mark(hasty(batch.punctuation), *place)
         if arrival.clock != EARLIEST:
-            yield mark(arrival.clock, None) | {"change": "clock"}
-        yield from (mark(0, None) | {"change": "signal", "signal": name} for name in arrival.signals)
+            yield mark(arrival.clock) | {"change": "clock"}
+        yield from (mark(0) | {"change": "signal", "signal": name} for name in arrival.signals)
 
-    def _rows(self, changes: Sequence[KeyedChange], side: int) -> Iterator[dict[str, Any]]:
+    def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[dict[str, Any]]:
         """Yield the changes of a stream in a micro-batch as rows of the projection."""
         alike = Counter((step.key, step.change.id, step.change.event.start) for step in changes)
         for step in changes:
-            row = self._row(step, side)
+            row = self._row(step, stream)
             is_alone = alike[step.key, step.change.id, step.change.event.start] == 1
             if row["change"] != "insert" and is_alone and self._random.random() < self._mishaps.blind:
                 row["end"] = None
             yield row
 
-    def _row(self, step: KeyedChange, side: int) -> dict[str, Any]:
+    def _row(self, step: KeyedChange, stream: int) -> dict[str, Any]:
         change = step.change
         event = change.event
         row = self.row(step.key, change.id, event.start, event.end, event.payload)
-        row |= {"source": "abc"[side], "side": side}
+        row |= dict(zip(("side", "source"), self._query.places[stream], strict=True))
         if isinstance(change, Insertion):
             return row
         row["end"] = event.end  # of a revision null would say that any end is expected
@@ -223,13 +227,13 @@ class Run:
 
     def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
         cut = self._random.randint(0, len(rows))
-        return distribute(self._task, [self._query.projected(some) for some in (rows[:cut], rows[cut:]) if some])
+        return distribute(self.task, [self._query.projected(some) for some in (rows[:cut], rows[cut:]) if some])
 
     def _crash(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """Evaluate a micro-batch of which nothing is committed."""
         cells = DyingCells(self.cells[bucket].cells, self._random.choice((0, 1, 2, 1_000)))
         try:
-            list(run_bucket(self._task, bucket, cells, collect(rows, len(self._task.inputs))))
+            list(run_bucket(self.task, bucket, cells, collect(rows, len(self.task.inputs))))
         except CrashError:
             return
 
@@ -237,7 +241,7 @@ class Run:
         """Evaluate a micro-batch of a bucket; return the keys and windows of which something was emitted."""
         promised, changed, gone = self.promised[bucket], set(), Counter[Row]()
         inserted: Counter[Row] = Counter()
-        for blob in run_bucket(self._task, bucket, self.cells[bucket], collect(rows, len(self._task.inputs))):
+        for blob in run_bucket(self.task, bucket, self.cells[bucket], collect(rows, len(self.task.inputs))):
             if blob.stream == "output_watermark":
                 assert blob.rows >= promised, f"the output watermark goes back from {promised} to {blob.rows}"
                 self.promised[bucket] = blob.rows
@@ -286,7 +290,7 @@ class Run:
 
     def _result(self, given: Mapping[str, Any]) -> Row:
         named = {"key", "key1", "window", "lifetime", "change", "event_id", "new_end", "partition", "ends_window"}
-        outputs = dict.fromkeys(part.name for part in (*self._task.outputs, *self._task.plan.evicted))
+        outputs = dict.fromkeys(part.name for part in (*self.task.outputs, *self.task.plan.evicted))
         lifetime = extent(given["lifetime"] if "lifetime" in given else given["window"])
         window = extent(given["window"]) if "window" in given else lifetime
         more = tuple(value for name, value in given.items() if name not in named and name not in outputs)
@@ -299,10 +303,10 @@ def _of(output: Counter[Row], key: Hashable, window: tuple[int, int]) -> Counter
     return Counter({row: count for row, count in output.items() if (row.key, row.window) == (key, window)})
 
 
-def mark(time: int, side: int | None) -> dict[str, Any]:
+def mark(time: int, side: int = 0, source: str | None = None) -> dict[str, Any]:
     """Return punctuation of a stream as a row of the projection."""
     told = {"change": "close"} if time == INFINITY else {"change": "punctuate", "start": time}
-    return {"payload": None, "side": side or 0, **told} | ({} if side is None else {"source": "abc"[side]})
+    return {"payload": None, "side": side, "source": source, **told}
 
 
 def keyed(key: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Packets on several links, each in disorder and at a pace of its own, at the engine's buckets, without Spark."""
+"""Packets on several links, each in disorder and at a pace of its own, on the engine, without Spark."""
 
 from __future__ import annotations
 
@@ -7,28 +7,17 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from muntin import EARLIEST, INFINITY, Event, JoinKind, tumbling
+from muntin import EARLIEST, INFINITY, Event, JoinKind
 from muntin.changes import Insertion, Punctuation
-from muntin.progress import Punctuated
-from muntin.testing import KeyedChange, Script, band_disorder, block_disorder, split
+from muntin.testing import Batch, KeyedChange, Script, band_disorder, block_disorder, split
 from muntin.windows import WindowKind
-from muntin_engine.core.changes import InputChange, Key, Progress
-from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.lifetimes import LifetimeChange
-from muntin_engine.core.source_rules import SourceRules
-from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
-from muntin_engine.evaluators.batch import InputReport
-from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.joins.bucket import JoinBucket
-from muntin_engine.evaluators.joins.key_state import JoinQuery
-from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
-from muntin_engine.progress import Observation, ProgressTracker
-from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility
 from muntin_stats import Count
-from tests.differential.lifetimes import Life, changed
-from tests.joins.test_pairs import blob
+from tests.scenarios.join import Join
+from tests.scenarios.known import Arrival
+from tests.scenarios.query import Query
+from tests.scenarios.running import Run
+from tests.scenarios.stepping import AS_IT_IS
 from tests.thesis.packets import MINUTE
 
 
@@ -95,66 +84,64 @@ def arriving(flows: Sequence[Flow], seed: int) -> Iterator[tuple[str, list[Flow]
             del left[link]
 
 
-def tracker(links: Sequence[str], changes: tuple[LifetimeChange, ...] = ()) -> ProgressTracker:
-    """Return what follows how complete a union of links is."""
-    return ProgressTracker(
-        Punctuated(), tuple(links), rules=tuple(SourceRules(link, Punctuated(), changes) for link in links)
-    )
-
-
-def meet(flows: Sequence[Flow], sides: Sequence[Side], seed: int) -> Iterator[tuple[list[Pair], int]]:
+def meet(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Iterator[tuple[list[Pair], int]]:
     """Yield what meets in each micro-batch of a join, and its output watermark.
 
-    Both evaluators run, the general one and that on arrays, and have to agree.
+    All evaluators that can run the join do, and have to agree.
     """
-    kept, trackers = EvaluatorQuery(tumbling(1), (), has_ids=False), [tracker(s.links, s.changes) for s in sides]
-    query = JoinQuery(JoinKind.INNER, (kept, kept), ((0, 0), (1, 0)))
-    general = JoinBucket(query, MemoryCells(), Codec(), {"query": "links"}, trackers)
-    on_arrays = ArrayBucket(pair_query(), trackers, MemoryCells(), Codec(), Compatibility({"query": "links"}, []))
+    left, right = sides
+    join = Join(
+        JoinKind.INNER,
+        ("points", "points"),
+        changes=(left.changes, right.changes),
+        united=(len(left.links), len(right.links)),
+    )
+    runs = [Run(join, join.plan(name, buckets=1), AS_IT_IS) for name in join.evaluators]
+    assert len(runs) > 1
+    links, keys = [(link, side.key) for side in sides for link in side.links], dict[str, Hashable]()
     for link, some, watermark in arriving(flows, seed):
-        ((place, side),) = [(place, side) for place, side in enumerate(sides) if link in side.links]
-        rows: list[tuple[Key, list[InputChange]]] = []
-        for flow in some:
-            life: Life | None = Life(flow.at, flow.at + 1, flows.index(flow))
-            for change in side.changes:
-                assert life is not None
-                life = changed(change, life)
-            assert life is not None
-            key = " ".join(map(str, side.key(flow)))
-            rows.append(((key,), [InputChange(None, life.start, life.end, (life.payload,), side=place)]))
-        observed = [[Observation(link, watermark=watermark)] if place == of else [] for of in range(2)]
-        reports = [InputReport(Progress(), seen) for seen in observed]
-        met, arrays = general.take(rows, reports), on_arrays.process([blob(rows, place)] if rows else [], reports)
-        assert not met.rejections
-        found = [(*change.value, change.start) for _, changes in met.output for change in changes]
-        pairs = [some for _, some, *_ in arrays.outcome.output]
-        columns = [(*(some.parts[of].table.column(0).to_pylist() for of in SIDES), some.low) for some in pairs]
-        assert Counter(found) == Counter(row for some in columns for row in zip(*some, strict=True))
-        assert met.held.events == arrays.held.events
-        yield [Pair(flows[left], flows[right], at) for left, right, at in found], met.watermark
-    assert met.held.events == 0
+        batches = [Batch(())] * len(links)
+        ((place, key),) = [(place, key) for place, (of, key) in enumerate(links) if of == link]
+        numbered = [(flow, flows.index(flow)) for flow in some]
+        steps = [(key(flow), Insertion(number, Event.point(flow.at, number))) for flow, number in numbered]
+        batches[place] = batch_of(steps, watermark, keys)
+        found = [_taken(run, batches) for run in runs]
+        assert all(one == found[0] for one in found)
+        yield [Pair(flows[of[0]], flows[of[1]], at) for of, at in found[0].elements()], min(runs[0].promised.values())
+    assert all(run.last["events_held"] == 0 for run in runs)
+
+
+def _taken(run: Run, batches: Sequence[Batch]) -> Counter[tuple[tuple[Any, ...], int]]:
+    """Return the values of the rows that a micro-batch inserts, and where these start; it refuses none."""
+    run.take(Arrival(tuple(batches)))
+    assert not run.refused
+    return Counter((row.values, row.lifetime[0]) for row in run.inserted.elements())
+
+
+def batch_of(steps: Sequence[tuple[Hashable, Insertion[Any]]], watermark: int, keys: dict[str, Hashable]) -> Batch:
+    """Return a micro-batch of one stream; keys are text, by which `keys` has what they were."""
+    keys.update((str(key), key) for key, _ in steps)
+    told = None if watermark == EARLIEST else watermark
+    return Batch(tuple(KeyedChange(str(key), change) for key, change in steps), told)
 
 
 def count(
-    batches: Iterator[tuple[Sequence[tuple[Hashable, int]], Sequence[Observation], int]],
-    window: WindowKind,
-    links: Sequence[str] = (),
+    arrivals: Iterator[tuple[Sequence[tuple[Hashable, int]], str, int]], window: WindowKind, links: Sequence[str] = ""
 ) -> Counter[tuple[Any, ...]]:
     """Return (key, start of the window, events) of what a count over windows emits; each window once.
 
     Args:
-        batches: The keys and times of events, what was observed of links, and the watermark of what has no links.
+        arrivals: The keys and times of events, the link that they are of, and its watermark.
         window: The windows.
         links: Those of the input, if it is a union.
     """
-    query = EvaluatorQuery(window, (Binding(Count(), lambda payload: payload[0]),), has_ids=False)
-    bucket = Bucket(query, MemoryCells(), Codec(), {}, [tracker(links)] if links else ())
-    rows: Counter[tuple[Any, ...]] = Counter()
-    for events, observed, watermark in batches:
-        changes = [((key,), [InputChange(None, at, at + 1, (1,))]) for key, at in events]
-        newest = max((at + 1 for _, at in events), default=EARLIEST)
-        arrived = Progress(watermark, newest, newest)
-        result = bucket.process(changes, arrived, observed=observed)
-        assert not result.rejections
-        rows.update((key, change.window.start, *change.value) for (key,), some in result.output for change in some)
+    query = Query(window, (Count(),), lifetimes="points", sources=((),) * len(links))
+    run, keys, rows = Run(query, query.plan(buckets=1), AS_IT_IS), dict[str, Hashable](), Counter[tuple[Any, ...]]()
+    for events, link, watermark in arrivals:
+        batches = [Batch(())] * max(1, len(links))
+        steps = [(key, Insertion(None, Event.point(at, 1))) for key, at in events]
+        batches[links.index(link)] = batch_of(steps, watermark, keys)
+        run.take(Arrival(tuple(batches)))
+        assert not run.refused
+        rows.update((keys[str(row.key)], row.window[0], *row.values) for row in run.inserted.elements())
     return rows
