@@ -52,14 +52,15 @@ def drawn(name: str, seed: int, batches: int = 10, keys: int = 4) -> Batches:
     for _ in range(batches):
         rows = []
         for _ in range(random.choice((0, 1, 3, 6))):
-            number, start = number + 1, watermark + random.choice((-500, *range(-12, 20)))
+            number, start = number + 1, watermark + random.randint(-12, 20)
             end = start + 1 if query.lifetimes == "points" else start + random.choice((1, 3, 14))
             key = f"k{watermark // 20}{random.randrange(keys)}"
             rows.append(row(number, start, end, number * 7 % 101, key))
         told = random.random() < 0.5
         watermark += random.randint(1, 9) if told else 0
         found.append((rows, watermark if told else None))
-    return [*found, ([], INFINITY)]
+    late = row(0, -500, -499, 1, "late")
+    return [*found, ([], watermark), ([late], None), ([], INFINITY)]
 
 
 def play(feed: Feed, batches: Batches, order: Random | None = None) -> list[Result]:
