@@ -11,12 +11,8 @@ import pyarrow as pa
 import pytest
 
 from muntin import ColumnarAggregate, Component
-from muntin.columnar import Sums
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.schemas import describe
-from muntin_engine.evaluators.arrays.results import failing_window
-from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
-from muntin_engine.evaluators.arrays.values import Exact
 from muntin_engine.exchange.bound_form import BoundForm, array_of
 
 AT = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -121,15 +117,3 @@ def test_an_exception_names_module_and_method() -> None:
     with pytest.raises(ModuleFailedError, match=r"test.twisted 1 failed in lift: ZeroDivisionError") as failure:
         form.lift([pa.array([1.0])], 1)
     assert isinstance(failure.value.__cause__, ZeroDivisionError)
-
-
-def test_the_window_is_named_whose_exact_sum_a_form_cannot_take() -> None:
-    def small(sums: Any) -> Any:
-        if (sums > 10).any():
-            raise ValueError("too large")
-        return sums
-
-    form = BoundForm(Twisted(results=small), "test.twisted 1", (0,), (describe(float, "x"),))
-    parts = {Part(0, "sum"): Exact(Component.sum(), Sums.of(np.array([1.0, 2.0, 11.0, 3.0])))}
-    windows = StretchTable(np.zeros(4, np.int64), np.arange(4), np.arange(4), np.ones(4, np.int64), parts)
-    assert failing_window(form, 0, windows) == 2

@@ -8,17 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from muntin import Aggregate, ColumnarAggregate, Component, IncrementalAggregate
+from muntin import INFINITY, Aggregate, ColumnarAggregate, Component, IncrementalAggregate, tumbling
 from muntin.columnar import Ragged
 from muntin.errors import ModuleContractError, ModuleFailedError
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.tasks import TICKS, arrived, rows, task_of
-from tests.spark_units.test_closed import sliced
+from tests.core.feed import Feed, at, query
 
 
 class MuteError(Exception):
@@ -117,27 +112,17 @@ class Told(ColumnarAggregate[int, float]):
         return components["sum"] / 1
 
 
-SCHEMA = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.float64())])
-
-
-def task(kind: str, answer: Callable[[Any], Any]) -> TaskPayload:
-    if kind == "general":
-        return task_of(Whole(answer), results=SCHEMA, is_static=True)
-    module = Parts(answer) if kind == "sliced" else Told(answer, kind)
-    return sliced(module, float, pa.float64(), is_static=True)
-
-
 def failure(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> Exception:
     """Return how a bucket fails: of two keys, `b` has a seven in the window from 20."""
-    asked = task(kind, answer)
-    ends = {} if asked.plan.input.is_point else {"end": [4, 14, 24, 24]}
-    batch = rows(start=[3, 13, 23, 23], k0=["a", "b", "b", "c"], i0=[5, 6, 7, 8], **ends)
+    modules: dict[str, Any] = {"general": Whole(answer), "grouped": Whole(answer), "sliced": Parts(answer)}
+    module, evaluator = modules.get(kind, Told(answer, kind)), kind if kind in modules else "columnar"
+    feed = Feed(query(tumbling(10), module, lifetimes="points"), evaluator)
     with pytest.raises(error) as caught:
-        list(run_bucket(asked, 0, MemoryCells(), arrived(asked, batch)))
+        feed.batch(at(3, 5, "a"), at(13, 6, "b"), at(23, 7, "b"), at(23, 8, "c"), watermark=INFINITY)
     return caught.value
 
 
-@pytest.mark.parametrize("kind", ["general", "sliced", "compute_results", "lift"])
+@pytest.mark.parametrize("kind", ["general", "grouped", "sliced", "compute_results", "lift"])
 @pytest.mark.parametrize("raised", RAISED)
 def test_whatever_a_module_raises_is_named_with_its_place(kind: str, raised: str) -> None:
     error = failure(kind, RAISED[raised], ModuleFailedError)
@@ -151,7 +136,7 @@ def test_whatever_a_module_raises_is_named_with_its_place(kind: str, raised: str
     assert f"in {RAISED[raised].__name__}" in text  # the module's own frame
 
 
-@pytest.mark.parametrize("kind", ["general", "sliced", "compute_results"])
+@pytest.mark.parametrize("kind", ["general", "grouped", "sliced", "compute_results"])
 def test_a_result_that_raises_when_it_is_read_is_named_with_its_place(kind: str) -> None:
     def answer(asked: Any) -> Any:
         if kind != "compute_results":
@@ -164,7 +149,7 @@ def test_a_result_that_raises_when_it_is_read_is_named_with_its_place(kind: str)
     assert len("".join(traceback.format_exception(error))) < 20_000
 
 
-@pytest.mark.parametrize("kind", ["general", "sliced", "compute_results"])
+@pytest.mark.parametrize("kind", ["general", "grouped", "sliced", "compute_results"])
 def test_a_result_of_another_type_is_named_with_its_place_and_cut(kind: str) -> None:
     def answer(asked: Any) -> Any:
         if kind != "compute_results":

@@ -23,9 +23,7 @@ from muntin.triggers import (
     each,
     every,
     every_count,
-    on_signal,
     past_end,
-    past_part,
     repeat,
     until,
 )
@@ -84,16 +82,6 @@ def each_one(count: int, *fires: tuple[int, str]) -> list[Batch]:
 
 
 CASES: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
-    "a firing without a change puts out nothing": (
-        repeat(on_signal("now")),
-        TENS,
-        [
-            ([at(1)], {"signals": ["now"]}, ["+[0,10) early 0 1"]),
-            ([], {"signals": ["now"]}, []),
-            ([at(1)], {"signals": ["other"]}, []),
-            ([], {"signals": ["now"]}, ["+[0,10) early 1 2"]),
-        ],
-    ),
     "a clock wakes windows without rows, from its first reading on": (
         every(60),
         TENS,
@@ -105,15 +93,6 @@ CASES: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
             ([], {"clock": 900}, []),
             ([at(2)], {"clock": 905}, []),
             ([], {"clock": 960}, ["+[0,10) early 1 2"]),
-        ],
-    ),
-    "the max event time wakes windows of other keys": (
-        past_part(0.5),
-        TENS,
-        [
-            ([at(1, 1, "x")], {}, []),
-            ([at(4, 1, "y")], {}, []),
-            ([at(5, 1, "y")], {}, ["+[0,10) early 0 1", "+[0,10) early 0 2"]),
         ],
     ),
     "accumulate": (
