@@ -170,7 +170,7 @@ class Component:
 
     @property
     def is_exact(self) -> bool:
-        """True if it is a sum of floats of which every bit is kept (`muntin.columnar.Sums`) until there is a result."""
+        """True if it is a sum of floats of which every bit is kept until there is a result."""
         return self.merge in (Merge.ADD, Merge.MEAN) and _kind_of(self.dtype) == "float"
 
 

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import Component, Merge
-from muntin.columnar import Ragged, Sums, identities
+from muntin.columnar import Ragged, identities
 from muntin.columnar.arrays import Array, IntArray, PayloadArrays
 from muntin.columnar.merging import contributions
 from muntin.columnar.payloads import DTYPES
-from muntin.columnar.sums import finished
 from muntin.components import ColumnarState
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.modules.columnar_aggregate import Form
@@ -23,6 +22,7 @@ from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct
 from muntin_engine.core.calls import RUNNING, Call, Meter, describe_calls
 from muntin_engine.core.skipping import forbids_null
+from muntin_engine.exchange.sums import Sums, finished
 from muntin_engine.exchange.value_flags import flags, forbidden_nulls
 from muntin_engine.plan.plan import Plan
 

@@ -4,6 +4,5 @@ from muntin.columnar.arrays import Array
 from muntin.columnar.merging import fold_rows, identities, inverter, merge, merger
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.results import Ragged
-from muntin.columnar.sums import Sums
 
-__all__ = ["Array", "Ragged", "Sums", "fold_rows", "identities", "inverter", "merge", "merger", "payload_arrays"]
+__all__ = ["Array", "Ragged", "fold_rows", "identities", "inverter", "merge", "merger", "payload_arrays"]

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from muntin.columnar.arrays import Array
+from muntin.columnar.exact import added, exact_sums, nearest
 from muntin.columnar.merging import contributions, fold_rows, identities, merge
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.results import OnArrays, Ragged, results_of
-from muntin.columnar.sums import Sums, finished
 from muntin.components import ColumnarState, Component, Merge
+
+_ADDED, _NEAREST = np.frompyfunc(added, 2, 1), np.frompyfunc(nearest, 1, 1)
 
 
 def plain_values(values: Array) -> list[object]:
@@ -65,7 +67,9 @@ def add_events(module: OnArrays, state: ColumnarState, payloads: Sequence[object
 
 def combine(module: OnArrays, state: ColumnarState, other: ColumnarState) -> ColumnarState:
     """Return the state of the payloads of both."""
-    kept = {name: _merged(part, state["kept"][name], other["kept"][name]) for name, part in module.components().items()}
+    first, second = state["kept"], other["kept"]
+    with np.errstate(invalid="ignore"):  # infinities of both signs are NaN
+        kept = {name: _merged(part, first[name], second[name]) for name, part in module.components().items()}
     return {"payloads": state["payloads"] + other["payloads"], "kept": kept}
 
 
@@ -73,20 +77,16 @@ def compute_result(module: OnArrays, state: ColumnarState) -> object:
     """Return the result of a state, as a Python value."""
     if not state["payloads"]:
         return module.empty_result
-    parts, payloads = module.components().items(), np.array([state["payloads"]])
-    with np.errstate(all="ignore"):
-        arrays = {name: (part, _array(part, state["kept"][name])) for name, part in parts}
-        kept = {
-            name: finished(part, value, payloads) if isinstance(value, Sums) else value
-            for name, (part, value) in arrays.items()
-        }
-    return results_of(module, kept, 1)[0]
+    parts = module.components().items()
+    return results_of(module, {name: _array(part, state["kept"][name], state["payloads"]) for name, part in parts}, 1)[
+        0
+    ]
 
 
 def _nothing(component: Component) -> object:
     if component.merge is Merge.COLLECT:
         return []
-    return _plain(Sums.of(identities(component, 1)) if component.is_exact else identities(component, 1))
+    return exact_sums(identities(component, 1)) if component.is_exact else plain_values(identities(component, 1))[0]
 
 
 def _kept(component: Component, count: int, lifted: Array | None) -> object:
@@ -95,31 +95,22 @@ def _kept(component: Component, count: int, lifted: Array | None) -> object:
         return count
     if component.merge is Merge.COLLECT:
         return plain_values(lifted)
-    return _plain(_folded(Sums.of(lifted)) if component.is_exact else fold_rows(component, lifted))
+    return exact_sums(lifted) if component.is_exact else plain_values(fold_rows(component, lifted))[0]
 
 
 def _merged(component: Component, first: Any, second: Any) -> object:
     if component.merge is Merge.COLLECT:
         return [*first, *second]
     if component.is_exact:
-        return _plain(_folded(Sums.from_plain([first, second], component.shape)))
-    return _plain(merge(component, component_array(component, [first]), component_array(component, [second])))
+        return np.asarray(_ADDED(first, second), object).tolist()
+    return plain_values(merge(component, component_array(component, [first]), component_array(component, [second])))[0]
 
 
-def _folded(sums: Sums) -> Sums:
-    """Return the sum of n sums, as the sum of one group."""
-    return sums.on_grid(len(sums)).each(lambda lane, _: lane.sum(axis=0, keepdims=True))
-
-
-def _plain(value: Array | Sums) -> object:
-    """Return one value as plain data."""
-    return (value.plain() if isinstance(value, Sums) else plain_values(value))[0]
-
-
-def _array(component: Component, value: Any) -> Array | Sums | Ragged:
+def _array(component: Component, value: Any, payloads: int) -> Array | Ragged:
     """Return plain data as an array of one value; collected values as the one group they are."""
     if component.is_exact:
-        return Sums.from_plain([value], component.shape)
+        sums = np.asarray([value], object) / (payloads if component.merge is Merge.MEAN else 1)
+        return np.asarray(_NEAREST(sums), component.dtype)
     is_collected = component.merge is Merge.COLLECT
     array = component_array(component, value if is_collected else [value])
     return Ragged.of([array]) if is_collected else array

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from fractions import Fraction
 from itertools import accumulate
-from math import inf, isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
 
+from muntin.columnar.exact import exact_sums, nearest
 from muntin.columnar.merging import contributions, fold_rows
 from muntin.columnar.payloads import has_null, payload_arrays
 from muntin.columnar.results import Ragged, results_of
@@ -87,23 +86,9 @@ def _kept(component: Component, values: Any, places: Sequence[slice]) -> Any:
     if component.merge is Merge.COLLECT:
         return Ragged.of(groups)
     if component.is_exact:
-        found = [_exact(component, group.reshape(len(group), -1)) for group in groups]
-        return np.array(found, component.dtype).reshape(len(groups), *component.shape)
+        divisors = [len(group) if component.merge is Merge.MEAN else 1 for group in groups]
+        sums = [np.asarray(exact_sums(group), object) / by for group, by in zip(groups, divisors, strict=True)]
+        return np.array([[nearest(exact) for exact in np.ravel(value)] for value in sums], component.dtype).reshape(
+            len(groups), *component.shape
+        )
     return np.concatenate([fold_rows(component, group) for group in groups])
-
-
-def _exact(component: Component, values: Any) -> list[float]:
-    """Return for each column of n rows of floats the sum, or the mean, by fractions."""
-    divisor = len(values) if component.merge is Merge.MEAN else 1
-    return [_quotient(column.tolist(), divisor) for column in values.T]
-
-
-def _quotient(values: Sequence[float], divisor: int) -> float:
-    odd = [value for value in values if not isfinite(value)]
-    if odd:
-        return odd[0] if len(set(odd)) == 1 and not isnan(odd[0]) else nan
-    exact = sum(map(Fraction, values), Fraction(0)) / divisor
-    try:
-        return float(exact) + 0.0
-    except OverflowError:
-        return inf if exact > 0 else -inf

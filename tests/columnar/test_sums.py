@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin import Component
-from muntin.columnar import Sums
 from muntin.errors import ModuleDefinitionError
+from muntin_engine.exchange.sums import Sums
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(
     [1e308, -1e308, 1.7e308, 1e16, 1.0, -1e16, 5e-324, 0.1, -0.0, 2.0**970, 2.0**800, -(2.0**-1022)]

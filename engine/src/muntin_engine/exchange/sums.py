@@ -23,6 +23,7 @@ from typing import Final
 import numpy as np
 
 from muntin.columnar.arrays import BoolArray, FloatArray, IntArray
+from muntin.columnar.exact import nearest
 from muntin.components import Component, Merge
 
 _HUGE: Final = ldexp(1.0, 800)
@@ -172,14 +173,6 @@ class Sums:
         if self.odd is None:
             return values
         return np.where(self.odd == 0, values, np.where(np.isnan(self.odd), nan, self.odd))
-
-
-def nearest(exact: Fraction) -> float:
-    """Return the float nearest to a fraction; infinite where none is near. Zero has no sign."""
-    try:
-        return exact.numerator / exact.denominator + 0.0
-    except OverflowError:
-        return inf if exact > 0 else -inf
 
 
 def _blocks(values: FloatArray) -> Iterator[slice]:
