@@ -15,18 +15,9 @@ from typing import Any, Final, TypeAlias
 from benchmarks.shapes.panels import Panel
 from muntin import INFINITY, Event, IncrementalAggregate, hopping
 from muntin.changes import Insertion, Punctuation
-from muntin.testing import (
-    Computation,
-    KeyedChange,
-    Script,
-    WindowedQuery,
-    band_disorder,
-    block_disorder,
-    latencies,
-    mean_error,
-    wrong_share,
-)
+from muntin.testing import Computation, KeyedChange, Script, WindowedQuery
 from muntin.windows import HoppingWindows
+from muntin_engine.testing import band_disorder, block_disorder, latencies, mean_error, wrong_share
 from muntin_engine.testing import measure as measure_engine
 from muntin_stats import Average, Count
 

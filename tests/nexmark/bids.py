@@ -8,7 +8,8 @@ from typing import NamedTuple
 from muntin import Event
 from muntin.axis import INFINITY
 from muntin.changes import Insertion, Punctuation
-from muntin.testing import KeyedChange, Script, band_disorder
+from muntin.testing import KeyedChange, Script
+from muntin_engine.testing import band_disorder
 
 SECOND = 1_000
 """Ticks are milliseconds."""

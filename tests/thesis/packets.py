@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from muntin import INFINITY, Event
 from muntin.changes import Insertion, Punctuation
-from muntin.testing import KeyedChange, Script, band_disorder, block_disorder, source_skew
+from muntin.testing import KeyedChange, Script
+from muntin_engine.testing import band_disorder, block_disorder, source_skew
 
 MINUTE = 60
 """Ticks are seconds."""

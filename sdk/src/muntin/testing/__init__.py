@@ -44,7 +44,6 @@ but not what they mean, and `Script.run` says what the output must fold to.
 """
 
 from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation, KeyRange
-from muntin.testing.disorder import band_disorder, block_disorder, disordered, source_skew
 from muntin.testing.equality import equal, same_bag
 from muntin.testing.joining import JoinedEvent, join
 from muntin.testing.laws.aggregate_laws import (
@@ -65,7 +64,6 @@ from muntin.testing.laws.trial import LawError
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.verdicts import Outcome, Verdict, laws_applying_to, laws_for, try_laws
 from muntin.testing.laws.window_kind_laws import WindowKindLaws
-from muntin.testing.measures import latencies, mean_error, wrong_share
 from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, evaluate_evicted, horizon_of
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, smallest_failing, split
@@ -99,26 +97,19 @@ __all__ = [
     "Verdict",
     "WindowKindLaws",
     "WindowedQuery",
-    "band_disorder",
-    "block_disorder",
-    "disordered",
     "draw_steps",
     "equal",
     "evaluate",
     "evaluate_evicted",
     "horizon_of",
     "join",
-    "latencies",
     "laws_applying_to",
     "laws_for",
     "laws_of",
-    "mean_error",
     "random_stream",
     "same_bag",
     "shuffle",
     "smallest_failing",
-    "source_skew",
     "split",
     "try_laws",
-    "wrong_share",
 ]

@@ -65,7 +65,8 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
         lives.append(_life(times, key, id, Event(start, INFINITY, content)))
         while again and random.random() < again and _is_retraction(lives[-1][-1]):
             lives[-1] += _life(times, key, id, Event(start, INFINITY, payload(random)))
-    steps = _punctuated(random, _delivered(random, lives, disorder), punctuation)
+    arrived = arriving(random, lives, lambda _: random.randint(0, disorder))
+    steps = _punctuated(random, [step for _, step in arrived], punctuation)
     if random.random() < 0.7 if closed is None else closed:
         steps.append(Punctuation(INFINITY))
     return Script(tuple(steps))
@@ -158,14 +159,21 @@ def _life(times: _Times, key: Hashable, id: Hashable, event: Event[object]) -> l
     return life
 
 
-def _delivered(random: Random, lives: Sequence[Sequence[KeyedChange]], disorder: int) -> list[KeyedChange]:
-    """Order the changes by when they arrive: about by sync time, and those of one event in their order."""
-    arriving: list[tuple[int, float, KeyedChange]] = []
+def arriving(
+    random: Random, lives: Iterable[Sequence[KeyedChange]], delay: Callable[[KeyedChange], int]
+) -> list[tuple[int, KeyedChange]]:
+    """Return changes with the times at which they arrive, in order; those of one event stay in theirs.
+
+    Args:
+        random: Orders those that arrive at one time.
+        lives: The changes of each event.
+        delay: Returns by how much a change arrives later than its sync time.
+    """
+    found: list[tuple[int, float, KeyedChange]] = []
     for life in lives:
-        arrivals = accumulate((step.change.sync_time + random.randint(0, disorder) for step in life), max)
-        ties = sorted(random.random() for _ in life)
-        arriving += zip(arrivals, ties, life, strict=True)
-    return [step for _, _, step in sorted(arriving, key=lambda item: item[:2])]
+        times = accumulate((step.change.sync_time + delay(step) for step in life), max)
+        found += zip(times, sorted(random.random() for _ in life), life, strict=True)
+    return [(time, step) for time, _, step in sorted(found, key=lambda arrival: arrival[:2])]
 
 
 def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) -> list[Step]:

@@ -7,7 +7,7 @@ punctuation follows from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 from random import Random
@@ -20,10 +20,7 @@ from muntin.changes import Punctuation
 from muntin.errors import StreamError
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
-from muntin.testing.streams import chains
-
-Arrival = tuple[int, float, KeyedChange]
-"""The time at which a change arrives, its place among those that arrive with it, and the change."""
+from muntin.testing.streams import arriving, chains
 
 
 def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> Script:
@@ -55,8 +52,8 @@ def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> S
     """
     _check("width", width)
     random = Random(seed)
-    arriving = _arriving(script, lambda _: random.randint(0, width), random)
-    return _punctuated(script, ([change] for _, _, change in arriving), every)
+    arrived = arriving(random, _lives(script), lambda _: random.randint(0, width))
+    return _punctuated(script, ([change] for _, change in arrived), every)
 
 
 def block_disorder(script: Script, length: int, seed: int) -> Script:
@@ -87,8 +84,8 @@ def block_disorder(script: Script, length: int, seed: int) -> Script:
     """
     _check("length", length, least=1)
     random = Random(seed)
-    in_order = _arriving(script, lambda _: 0, random)
-    blocks = (list(block) for _, block in groupby(in_order, key=lambda arrival: arrival[0] // length))
+    in_order = arriving(random, _lives(script), lambda _: 0)
+    blocks = ([step for _, step in block] for _, block in groupby(in_order, key=lambda arrival: arrival[0] // length))
     return _punctuated(script, (_in_any_order(random, block) for block in blocks), 1)
 
 
@@ -110,8 +107,8 @@ def source_skew(script: Script, delays: Mapping[Hashable, int], *, every: int = 
     """
     for delay in delays.values():
         _check("delay", delay)
-    arriving = _arriving(script, lambda step: delays.get(step.key, 0), Random(0))
-    return _punctuated(script, ([change] for _, _, change in arriving), every)
+    arrived = arriving(Random(0), _lives(script), lambda step: delays.get(step.key, 0))
+    return _punctuated(script, ([change] for _, change in arrived), every)
 
 
 def disordered(script: Script, most: int = 20) -> SearchStrategy[Script]:
@@ -131,20 +128,16 @@ def disordered(script: Script, most: int = 20) -> SearchStrategy[Script]:
     )
 
 
-def _arriving(script: Script, delay: Callable[[KeyedChange], int], random: Random) -> list[Arrival]:
-    """Return the changes in order of arrival; those of one event keep their order."""
+def _lives(script: Script) -> Iterable[Sequence[KeyedChange]]:
+    """Return the changes of each event of a legal stream."""
     if script.illegal():
         raise StreamError("a script with illegal steps has no meaning to keep", illegal=script.illegal())
-    arriving: list[Arrival] = []
-    for life in chains(script.changes()):
-        times = accumulate((step.change.sync_time + delay(step) for step in life), max)
-        arriving += zip(times, sorted(random.random() for _ in life), life, strict=True)
-    return sorted(arriving, key=lambda arrival: arrival[:2])
+    return chains(script.changes())
 
 
-def _in_any_order(random: Random, block: Sequence[Arrival]) -> list[KeyedChange]:
+def _in_any_order(random: Random, block: Sequence[KeyedChange]) -> list[KeyedChange]:
     """Return the changes of a block in random order, those of one event in theirs."""
-    lives = list(chains([step for _, _, step in block]))
+    lives = list(chains(block))
     places = [place for place, life in enumerate(lives) for _ in life]
     random.shuffle(places)
     following = list(map(iter, lives))
