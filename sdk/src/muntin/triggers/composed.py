@@ -33,25 +33,13 @@ class Composed(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class Several(Composed):
-    """A trigger made of one or more others.
-
-    Attributes:
-        triggers: The others.
-    """
+    """A trigger made of one or more others."""
 
     triggers: tuple[Trigger, ...]
 
     def __post_init__(self) -> None:
         if not self.triggers:
             raise PolicyError(f"{self.name}() needs at least one trigger")
-
-    def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.triggers))})"
-
-    @property
-    def parts(self) -> tuple[Trigger, ...]:
-        """The triggers."""
-        return self.triggers
 
 
 class Parallel(Several):
@@ -135,23 +123,11 @@ class Each(Several):
 
 @dataclass(frozen=True, slots=True)
 class Repeat(Composed):
-    """Never finishes; made by `repeat`.
-
-    Attributes:
-        repeated: The trigger that is started again and again.
-    """
+    """Starts a trigger again and again, and never finishes; made by `repeat`."""
 
     name: ClassVar[str] = "repeat"
 
     repeated: Trigger
-
-    def __str__(self) -> str:
-        return f"repeat({self.repeated})"
-
-    @property
-    def parts(self) -> tuple[Trigger, ...]:
-        """The repeated trigger."""
-        return (self.repeated,)
 
     def create_state(self, window: Window) -> object:
         """Return the state of the repeated trigger."""
@@ -173,24 +149,12 @@ class Until(Composed):
     """Fires as one trigger until another one fires; made by `until`.
 
     The state is that of the trigger, that of its end, and whether the end can still come.
-
-    Attributes:
-        trigger: The trigger that fires.
-        end: The trigger that fires once more and ends it.
     """
 
     name: ClassVar[str] = "until"
 
     trigger: Trigger
     end: Trigger
-
-    def __str__(self) -> str:
-        return f"until({self.trigger}, {self.end})"
-
-    @property
-    def parts(self) -> tuple[Trigger, ...]:
-        """Both triggers."""
-        return self.trigger, self.end
 
     def create_state(self, window: Window) -> list[object]:
         """Return the states of both."""

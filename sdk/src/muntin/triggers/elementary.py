@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,11 +18,7 @@ _UNKNOWN = EARLIEST
 
 @dataclass(frozen=True, slots=True)
 class AfterCount(Trigger):
-    """Fires once, when so many members have come; made by `after_count`.
-
-    Attributes:
-        count: The number of events.
-    """
+    """Fires once, when so many members have come; made by `after_count`."""
 
     name: ClassVar[str] = "after_count"
 
@@ -30,9 +27,6 @@ class AfterCount(Trigger):
     def __post_init__(self) -> None:
         if type(self.count) is not int or self.count < 1:
             raise PolicyError(f"a trigger fires after one member or more, got {self.count!r}")
-
-    def __str__(self) -> str:
-        return f"after_count({self.count})"
 
     def create_state(self, window: Window) -> int:
         """Start the count of new members at zero."""
@@ -156,8 +150,22 @@ def every(period: Duration) -> Trigger:
     return Repeat(Timer(clock_ticks(period), is_aligned=True))
 
 
+class Once(Trigger):
+    """Fires once, when a condition is met; it keeps no state."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def is_met(self, window: Window, view: TriggerView) -> bool:
+        """Return True if it fires."""
+
+    def step(self, state: None, window: Window, view: TriggerView) -> tuple[None, Decision]:
+        """Look at the condition."""
+        return None, Decision.FIRE_LAST if self.is_met(window, view) else Decision.WAIT
+
+
 @dataclass(frozen=True, slots=True)
-class Past(Trigger):
+class Past(Once):
     """Fires once, when the max event time has reached a place of the window; made by `past_end` and `past_part`.
 
     Attributes:
@@ -175,21 +183,15 @@ class Past(Trigger):
             raise PolicyError(f"a part of a window lies between 0 and 1, got {self.part}")
 
     def __str__(self) -> str:
-        return (
-            f"past_end({spell_given(self.delay) if self.delay else ''})"
-            if self.part == 1
-            else f"past_part({self.part})"
-        )
+        delay = spell_given(self.delay) if self.delay else ""
+        return f"past_end({delay})" if self.part == 1 else f"past_part({self.part})"
 
-    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+    def is_met(self, window: Window, view: TriggerView) -> bool:
         """Compare the max event time with the place."""
-        return None, Decision.FIRE_LAST if view.max_event_time >= self._place(window) else Decision.WAIT
+        return view.max_event_time >= self.next_event_time(None, window)
 
-    def next_event_time(self, state: object, window: Window) -> int:
+    def next_event_time(self, state: None, window: Window) -> int:
         """Return the place."""
-        return self._place(window)
-
-    def _place(self, window: Window) -> int:
         if window.end == INFINITY and self.part > 0:
             return INFINITY
         place = window.end if self.part == 1 else window.start + round(self.part * window.duration)
@@ -231,12 +233,8 @@ def past_part(part: float) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Percentile(Trigger):
-    """Fires once, when a member starts in the last part of the window; made by `percentile`.
-
-    Attributes:
-        part: Where that part begins, as a share of the window's extent.
-    """
+class Percentile(Once):
+    """Fires once, when a member starts in the last part of the window; made by `percentile`."""
 
     name: ClassVar[str] = "percentile"
 
@@ -249,13 +247,11 @@ class Percentile(Trigger):
                 "  half of the extent is percentile(0.5); its end is past_end()"
             )
 
-    def __str__(self) -> str:
-        return f"percentile({self.part})"
-
-    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+    def is_met(self, window: Window, view: TriggerView) -> bool:
         """Compare the newest member with the place."""
-        is_there = view.newest > EARLIEST and view.newest - window.start >= self.part * window.duration
-        return None, Decision.FIRE_LAST if is_there and window.end < INFINITY else Decision.WAIT
+        if view.newest == EARLIEST or window.end == INFINITY:
+            return False
+        return view.newest - window.start >= self.part * window.duration
 
 
 def percentile(part: float) -> Trigger:
@@ -272,28 +268,21 @@ def percentile(part: float) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class OnSignal(Trigger):
-    """Fires once, when a signal comes; made by `on_signal`.
-
-    Attributes:
-        signal: Its name.
-    """
+class OnSignal(Once):
+    """Fires once, when a signal comes; made by `on_signal`."""
 
     name: ClassVar[str] = "on_signal"
 
     signal: str
-
-    def __str__(self) -> str:
-        return f"on_signal({self.signal!r})"
 
     @property
     def signals(self) -> frozenset[str]:
         """The one signal."""
         return frozenset({self.signal})
 
-    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+    def is_met(self, window: Window, view: TriggerView) -> bool:
         """Look for the signal."""
-        return None, Decision.FIRE_LAST if self.signal in view.signals else Decision.WAIT
+        return self.signal in view.signals
 
 
 def on_signal(signal: str) -> Trigger:
@@ -310,28 +299,21 @@ def on_signal(signal: str) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class When(Trigger):
-    """Fires once, when a condition is true of a new member; made by `when`.
-
-    Attributes:
-        condition: An SQL expression over the columns of the input, of type boolean.
-    """
+class When(Once):
+    """Fires once, when a condition is true of a new member; made by `when`."""
 
     name: ClassVar[str] = "when"
 
     condition: str
-
-    def __str__(self) -> str:
-        return f"when({self.condition!r})"
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The condition."""
         return (self.condition,)
 
-    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+    def is_met(self, window: Window, view: TriggerView) -> bool:
         """Look for a new member of which the condition is true; null is not."""
-        return None, Decision.FIRE_LAST if any(view.values[self.condition]) else Decision.WAIT
+        return any(view.values[self.condition])
 
 
 def conditions_of(trigger: Trigger) -> list[str]:
@@ -356,31 +338,23 @@ def when(condition: str) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Reaches(Trigger):
-    """Fires once, when a member comes or leaves and a result is then at a limit or above; made by `reaches`.
-
-    Attributes:
-        result: The name of the result's column.
-        limit: The limit.
-    """
+class Reaches(Once):
+    """Fires once, when a member comes or leaves and a result is then at a limit or above; made by `reaches`."""
 
     name: ClassVar[str] = "reaches"
 
     result: str
     limit: float
 
-    def __str__(self) -> str:
-        return f"reaches({self.result!r}, {self.limit})"
-
     @property
     def reads_results(self) -> tuple[str, ...]:
         """The result."""
         return (self.result,)
 
-    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
+    def is_met(self, window: Window, view: TriggerView) -> bool:
         """Compare the result with the limit, where members have changed it; null has not reached it."""
         value = view.results[self.result] if view.came or view.left else None
-        return None, Decision.FIRE_LAST if value is not None and value >= self.limit else Decision.WAIT
+        return value is not None and value >= self.limit
 
 
 def reaches(result: str, limit: float) -> Trigger:

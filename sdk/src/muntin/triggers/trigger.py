@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -122,10 +122,20 @@ class Trigger(ABC):
     name: ClassVar[str]
     version: ClassVar[str] = "1"
 
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(str(v) if isinstance(v, Trigger) else repr(v) for v in self._values())})"
+
     @property
     def parts(self) -> tuple[Trigger, ...]:
-        """The triggers it is composed of."""
-        return ()
+        """The triggers it is composed of: those among its fields."""
+        return tuple(value for value in self._values() if isinstance(value, Trigger))
+
+    def _values(self) -> Iterator[object]:
+        """Yield the values of the fields, those of a tuple one by one."""
+        cls: Any = type(self)
+        for part in fields(cls) if is_dataclass(cls) else ():
+            value = getattr(self, part.name)
+            yield from value if isinstance(value, tuple) else (value,)
 
     @property
     def reads(self) -> tuple[str, ...]:
