@@ -33,7 +33,6 @@ KINDS = OWN | {"OWN_KINDS"}
 FLAGS = {"boundary_moves", "counts_events", "has_horizon", "is_out_of_order", "is_hopping", "is_snapshot", "is_counted"}
 TABLES = {
     "engine/src/muntin_engine/evaluators/general/key_state.py": SPECIAL,
-    "sdk/src/muntin/testing/window_meaning.py": OWN,
 }
 """Where a table by class is what the file is for, and its kinds: faster assigners, and the oracle's own definitions."""
 

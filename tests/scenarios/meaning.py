@@ -18,7 +18,7 @@ from muntin import (
     TimestampPolicy,
 )
 from muntin.testing import evaluate_evicted, reference
-from muntin.testing.window_meaning import lives_of
+from muntin.testing.key_lives import lives_of
 from muntin.windows import (
     CalendarWindows,
     CountWindows,

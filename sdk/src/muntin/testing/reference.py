@@ -23,10 +23,10 @@ from muntin.query_checks import QueryShape, check_cause, check_start
 from muntin.rows import RowWindows
 from muntin.testing.equality import equal
 from muntin.testing.fitting import check_declared, check_evicted
+from muntin.testing.key_lives import Life, lives_of
 from muntin.testing.row_reference import Given, operator_rows, row_windows
 from muntin.testing.stream_operator_run import stream_rows
-from muntin.testing.window_meaning import Life, lives_of, meaning_of
-from muntin.windows import WindowKind, WindowSpecification
+from muntin.windows import Stretches, WindowKind, WindowSpecification
 from muntin.windows.extent import Window
 from muntin.windows.specification import Unwindowed
 
@@ -199,11 +199,10 @@ def windows_with_members(
 
     The members are the events that belong to a window, found with one look at each event.
     """
-    kind, meaning = query.kind, meaning_of(query.kind)
     for life in lives_of(events, query.forget_keys_after):
-        counted = ((event, *meaning.counted(kind, event)) for event in life.events)
+        counted = ((event, *query.kind.membership(event.start, event.end)) for event in life.events)
         stretches = [(event, start, end) for event, start, end in counted if start < end]
-        for window in life.cut(windows(kind, life.events, horizon)):
+        for window in life.cut(windows(query.kind, life.events, horizon)):
             since, until = window.start, window.end
             members = [event for event, start, end in stretches if start < until and end > since]
             if members:
@@ -266,15 +265,16 @@ def horizon_of(kind: WindowSpecification, events: Iterable[Event[object]], compl
     return max([*(event.start + 1 for event in whole), *ends, *complete], default=0)
 
 
-def windows(kind: WindowKind, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    """Return every window that could have a member, in order of its start."""
-    return meaning_of(kind).windows(kind, events, horizon)
+def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> list[Window]:
+    """Return every window that could have a member, in order: the whole cut, where members may be.
 
-
-def belongs(kind: WindowKind, event: Event[object], window: Window) -> bool:
-    """True if the event is a member of the window: the stretch on which it counts shares a tick with the window."""
-    start, end = meaning_of(kind).counted(kind, event)
-    return start < end and start < window.end and end > window.start
+    Where there is no end of windows, they start before the horizon.
+    """
+    stretches = (kind.membership(event.start, event.end) for event in events)
+    known = Stretches(stretch for stretch in stretches if stretch[0] < stretch[1])
+    last = INFINITY if kind.waits_for_events else horizon
+    parts = ((start, last if end == INFINITY else end) for start, end in known.covered)
+    return sorted({window for start, end in parts for window in kind.cut(known, start, end)})
 
 
 def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[object]], complete_to: int) -> bool:
@@ -286,26 +286,23 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[obje
     """
     if complete_to == INFINITY:
         return True
-    is_movable = meaning_of(query.kind).closes_late
-    if window.end > complete_to or (is_movable and window.end == complete_to):
+    if window.end > complete_to or (query.kind.ends_move and window.end == complete_to):
         return False
     return not query.waits_for_ends or all(event.end < complete_to for event in members)
 
 
 def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
     """Return the output of one window from all its members."""
-    window = meaning_of(query.kind).extent(query.kind, window)
+    window = query.kind.extent(window)
     if query.timestamps is TimestampPolicy.TIME_BOUND:
         return _as_it_becomes_known(query, window, members)
     return _evaluate_once(query, window, members)
 
 
 def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
-    """Return the output of a window at each tick, from what the input says up to that tick.
-
-    A count window is known at its last tick, which is the last of the times that it counts.
-    """
-    first = window.end - 1 if meaning_of(query.kind).is_known_at_end else window.start
+    """Return the output of a window at each tick, from what the input says up to that tick."""
+    known_at = query.kind.known_at(window)
+    first = window.start if known_at is None else known_at
     changes = {tick for event in members for tick in (event.start, event.end) if first < tick < window.end}
     output: list[OutputEvent] = []
     for start, end in pairwise([*sorted({first, *changes}), window.end]):

@@ -1,9 +1,8 @@
-"""Windows, and the lives of a key, as their definitions say, word for word."""
+"""Muntin's own windows as their definitions say, word for word, from the events alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
@@ -21,7 +20,6 @@ from muntin.windows import (
     LandmarkWindows,
     SessionWindows,
     SnapshotWindows,
-    Stretches,
     TrailingWindows,
     WindowKind,
 )
@@ -57,7 +55,7 @@ def calendar_windows(kind: CalendarWindows, events: Sequence[Event[Any]], horizo
     return [window for window in windows if any(s < window.end and e > window.start for s, e in counted)]
 
 
-def prolonged(kind: CalendarWindows, event: Event[Any]) -> tuple[int, int]:
+def prolonged(kind: CalendarWindows | HoppingWindows, event: Event[Any]) -> tuple[int, int]:
     """Return the lifetime of an event with the reach of the windows."""
     return event.start, INFINITY if event.end == INFINITY else event.end + kind.reach
 
@@ -99,42 +97,17 @@ def _begin(zone: str, shown: datetime) -> datetime:
     return instant
 
 
-@dataclass(frozen=True, slots=True)
-class WindowMeaning:
-    """The definition of a kind of windows.
-
-    Attributes:
-        windows: Returns every window that could have a member, in order, from the kind, the events and the horizon.
-        counted: Returns the stretch on which an event counts.
-        extent: Returns what modules see and results report of one of these windows; by default itself.
-        closes_late: True if a window that ends at the watermark may still change.
-        is_known_at_end: True if all that a window says becomes known at its last tick.
-    """
-
-    windows: Callable[[Any, Sequence[Event[Any]], int], list[Window]]
-    counted: Callable[[Any, Event[Any]], tuple[int, int]]
-    extent: Callable[[Any, Window], Window] = lambda _kind, window: window
-    closes_late: bool = False
-    is_known_at_end: bool = False
+Pairs = set[tuple[tuple[int, int], Window]]
+"""Lifetimes of events, each with the extent of a window that it is in."""
 
 
-def meaning_of(kind: WindowKind) -> WindowMeaning:
-    """Return the definition of a kind: one of those below, or what the kind says of itself."""
-    return _DEFINED.get(type(kind)) or WindowMeaning(_asked, _membership, _extent, closes_late=kind.ends_move)
-
-
-def members_defined(
-    kind: WindowKind, lifetimes: Sequence[tuple[int, int]], horizon: int
-) -> set[tuple[tuple[int, int], Window]] | None:
-    """Return the pairs of an event and the extent of a window that it is in; None of other kinds."""
-    meaning = _DEFINED.get(type(kind))
-    if meaning is None:
-        return None
-    events = [Event(start, end, None) for start, end in lifetimes]
-    counted = [(event, *meaning.counted(kind, event)) for event in events]
+def pairs_defined(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> Pairs:
+    """Return which events are in which windows, by the definition of one of Muntin's kinds."""
+    windows, stretch = DEFINED[type(kind)]
+    counted = [(event, *stretch(kind, event)) for event in events]
     return {
         ((event.start, event.end), window)
-        for window in meaning.windows(kind, events, horizon)
+        for window in windows(kind, events, horizon)
         for event, since, until in counted
         if since < until and since < window.end and until > window.start
     }
@@ -148,10 +121,6 @@ def _hopping(kind: HoppingWindows, events: Sequence[Event[object]], horizon: int
         last = -((kind.offset - end) // kind.hop) - 1
         starts.update(place * kind.hop + kind.offset for place in range(first, last + 1))
     return [Window(start, start + kind.size) for start in sorted(starts)]
-
-
-def _prolonged(kind: HoppingWindows, event: Event[object]) -> tuple[int, int]:
-    return event.start, INFINITY if event.end == INFINITY else event.end + kind.reach
 
 
 def _snapshots(kind: SnapshotWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
@@ -183,19 +152,6 @@ def _sessions(kind: SessionWindows, events: Sequence[Event[object]], horizon: in
 
 def _lifetime_and_gap(kind: SessionWindows, event: Event[object]) -> tuple[int, int]:
     return event.start, min(event.end - 1 + kind.gap, INFINITY)
-
-
-def _asked(kind: WindowKind, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    """Return the whole cut of all stretches, none of them forgotten; up to the horizon where it would not end."""
-    stretches = [(start, end) for start, end in (_membership(kind, event) for event in events) if start < end]
-    if not stretches:
-        return []
-    ends = [end if end < INFINITY or kind.waits_for_events else horizon for _, end in stretches]
-    return list(kind.cut(Stretches(stretches), min(start for start, _ in stretches), max(ends)))
-
-
-def _extent(kind: WindowKind, window: Window) -> Window:
-    return kind.extent(window)
 
 
 def _cumulating(kind: CumulateWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
@@ -232,66 +188,15 @@ def _as_it_lasts(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
     return event.start, event.end
 
 
-def _membership(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
-    return kind.membership(event.start, event.end)
-
-
-_DEFINED: Final[Mapping[type[WindowKind], WindowMeaning]] = {
-    HoppingWindows: WindowMeaning(_hopping, _prolonged),
-    SnapshotWindows: WindowMeaning(_snapshots, _as_it_lasts, closes_late=True),
-    CountWindows: WindowMeaning(_counts, _counted_tick, is_known_at_end=True),
-    SessionWindows: WindowMeaning(_sessions, _lifetime_and_gap, closes_late=True),
-    CalendarWindows: WindowMeaning(calendar_windows, prolonged),
-    CumulateWindows: WindowMeaning(_cumulating, _as_it_lasts),
-    LandmarkWindows: WindowMeaning(_since_landmark, _as_it_lasts),
-    GlobalWindows: WindowMeaning(_global, _as_it_lasts),
-    TrailingWindows: WindowMeaning(_trailing, _as_it_lasts),
+DEFINED: Final[Mapping[type[WindowKind], tuple[Callable[..., list[Window]], Callable[..., tuple[int, int]]]]] = {
+    HoppingWindows: (_hopping, prolonged),
+    SnapshotWindows: (_snapshots, _as_it_lasts),
+    CountWindows: (_counts, _counted_tick),
+    SessionWindows: (_sessions, _lifetime_and_gap),
+    CalendarWindows: (calendar_windows, prolonged),
+    CumulateWindows: (_cumulating, _as_it_lasts),
+    LandmarkWindows: (_since_landmark, _as_it_lasts),
+    GlobalWindows: (_global, _as_it_lasts),
+    TrailingWindows: (_trailing, _as_it_lasts),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Life:
-    """Some events of a key, which are evaluated as if they were all events of a key of their own.
-
-    Attributes:
-        events: The events.
-        end: The tick at which it is over: windows are cut there, and a later event begins another life. `INFINITY` if
-            an event has not ended, or keys are never forgotten.
-    """
-
-    events: Sequence[Event[object]]
-    end: int = INFINITY
-
-    def cut(self, windows: Iterable[Window]) -> list[Window]:
-        """Return windows as the life has them: none starts at its end or later, and none ends later.
-
-        Windows that are the same once they are cut are one.
-
-        Example:
-            >>> Life([], 12).cut([Window(0, 10), Window(0, 20), Window(0, 30), Window(10, 20), Window(20, 30)])
-            [Window(start=0, end=10), Window(start=0, end=12), Window(start=10, end=12)]
-        """
-        known = {Window(w.start, min(w.end, self.end)) for w in windows if w.start < self.end}
-        return sorted(known, key=lambda window: (window.start, window.end))
-
-
-def lives_of(events: Iterable[Event[object]], age: int | None) -> list[Life]:
-    """Return the lives of a key, in order.
-
-    Sorted by time, an event that starts more than an age after the last tick of all earlier ones begins a new life.
-
-    Example:
-        >>> [life.end for life in lives_of([Event(0, 1, "a"), Event(5, 6, "b"), Event(12, 13, "c")], 5)]
-        [11, 18]
-    """
-    if age is None:
-        return [Life(list(events))]
-    lives: list[Life] = []
-    for event in sorted(events, key=lambda event: event.start):
-        end = INFINITY if event.end == INFINITY else event.end + age
-        if lives and event.start < lives[-1].end:
-            known = lives.pop()
-            lives.append(Life([*known.events, event], max(known.end, end)))
-        else:
-            lives.append(Life([event], end))
-    return lives
+"""The windows of some events up to a horizon, and the stretch on which an event counts, of each kind."""

@@ -1,0 +1,58 @@
+"""The lives of a key, which is forgotten when it is silent for some time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from muntin.axis import INFINITY
+from muntin.events import Event
+from muntin.windows.extent import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """Some events of a key, which are evaluated as if they were all events of a key of their own.
+
+    Attributes:
+        events: The events.
+        end: The tick at which it is over: windows are cut there, and a later event begins another life. `INFINITY` if
+            an event has not ended, or keys are never forgotten.
+    """
+
+    events: Sequence[Event[object]]
+    end: int = INFINITY
+
+    def cut(self, windows: Iterable[Window]) -> list[Window]:
+        """Return windows as the life has them: none starts at its end or later, and none ends later.
+
+        Windows that are the same once they are cut are one.
+
+        Example:
+            >>> Life([], 12).cut([Window(0, 10), Window(0, 20), Window(0, 30), Window(10, 20), Window(20, 30)])
+            [Window(start=0, end=10), Window(start=0, end=12), Window(start=10, end=12)]
+        """
+        known = {Window(w.start, min(w.end, self.end)) for w in windows if w.start < self.end}
+        return sorted(known, key=lambda window: (window.start, window.end))
+
+
+def lives_of(events: Iterable[Event[object]], age: int | None) -> list[Life]:
+    """Return the lives of a key, in order.
+
+    Sorted by time, an event that starts more than an age after the last tick of all earlier ones begins a new life.
+
+    Example:
+        >>> [life.end for life in lives_of([Event(0, 1, "a"), Event(5, 6, "b"), Event(12, 13, "c")], 5)]
+        [11, 18]
+    """
+    if age is None:
+        return [Life(list(events))]
+    lives: list[Life] = []
+    for event in sorted(events, key=lambda event: event.start):
+        end = INFINITY if event.end == INFINITY else event.end + age
+        if lives and event.start < lives[-1].end:
+            known = lives.pop()
+            lives.append(Life([*known.events, event], max(known.end, end)))
+        else:
+            lives.append(Life([event], end))
+    return lives
