@@ -14,7 +14,6 @@ from muntin import ColumnarAggregate, Component
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.schemas import describe
 from muntin_engine.exchange.bound_form import BoundForm, array_of
-from muntin_engine.exchange.sums import Sums
 
 AT = datetime(2024, 5, 1, 12, tzinfo=UTC)
 UTC_TIME = pa.timestamp("us", tz="UTC")

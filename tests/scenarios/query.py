@@ -25,7 +25,6 @@ from muntin import (
     TimestampPolicy,
 )
 from muntin.errors import QueryError
-from muntin.modules import SupportsColumns
 from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Variable, describe
@@ -368,7 +367,7 @@ class Query:
             Field(part.name, given.type, part.is_nullable) if isinstance(part.type, Variable) else part
             for part in bound.reads
         )
-        form = module.columnar_form(known[0]) if isinstance(module, SupportsColumns) else None
+        form = module.columnar_form(known[0]) if hasattr(module, "columnar_form") else None
         output = "" if module.is_operator else f"m{place}" if place else RESULT
         select = bound.selector((0,))
         return ModulePlan(

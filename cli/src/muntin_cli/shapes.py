@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from muntin import ColumnarAggregate, Function, Module, OutputContract, RowOperator, StreamOperator
-from muntin.modules import SupportsColumns, SupportsCombine, SupportsDeduct, SupportsRemove
 from muntin.rows import RowWindows
 from muntin.triggers import Trigger
 from muntin.windows import WindowSpecification
 from muntin_cli.offered import Offered
 
-_CAPABILITIES: Mapping[str, Any] = {
-    "remove": SupportsRemove,
-    "combine": SupportsCombine,
-    "deduct": SupportsDeduct,
-    "columns": SupportsColumns,
+_CAPABILITIES: Mapping[str, str] = {
+    "remove": "remove_events",
+    "combine": "combine",
+    "deduct": "deduct",
+    "columns": "columnar_form",
 }
 
 
@@ -58,7 +56,7 @@ def _shape_of(offered: Offered) -> str:
 
 def capabilities_of(module: Module) -> list[str]:
     """Return the capabilities of an incremental module beyond its base class: remove, combine, deduct, columns."""
-    found = [name for name, capability in _CAPABILITIES.items() if isinstance(module, capability)]
+    found = [name for name, method in _CAPABILITIES.items() if hasattr(module, method)]
     return found if module.is_incremental else []
 
 

@@ -13,7 +13,6 @@ from muntin import (
     IncrementalOperator,
     Window,
 )
-from muntin.modules import SupportsCombine
 from muntin.schemas import Field
 
 T = TypeVar("T")
@@ -102,7 +101,7 @@ class Latest(IncrementalOperator[str, list[Event[str]], str]):
         return state
 
 
-def halves(module: SupportsCombine[Sum], left: Sum, right: Sum) -> Sum:
+def halves(module: Average, left: Sum, right: Sum) -> Sum:
     return module.combine(left, right)
 
 

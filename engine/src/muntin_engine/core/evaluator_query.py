@@ -28,7 +28,6 @@ from muntin import (
 )
 from muntin.axis import AnyAxis
 from muntin.errors import PolicyError
-from muntin.modules import SupportsRemove
 from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin.schemas import Field, ListOf, MapOf, Struct
 from muntin.windows import WindowKind
@@ -179,7 +178,7 @@ def may_slide(module: Module, *, only_grows: bool = False) -> bool:
     Where windows only grow, none goes.
     """
     follows = module.is_incremental and not module.is_time_sensitive and not module.reads_order
-    return follows and (only_grows or isinstance(module, SupportsRemove))
+    return follows and (only_grows or hasattr(module, "remove_events"))
 
 
 class MakesOnce:

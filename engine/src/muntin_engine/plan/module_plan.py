@@ -11,7 +11,6 @@ from typing import Any
 from muntin import Merge, Module
 from muntin.axis import lengths_read_by
 from muntin.errors import ParameterError, QueryError
-from muntin.modules import SupportsColumns
 from muntin.modules.columnar_aggregate import Form
 from muntin.modules.parameters import check_types, spell
 from muntin.schemas import Field, Struct, Variable
@@ -184,12 +183,12 @@ def _known(part: Field, column: Field) -> Field:
 
 def _columnar_form(module: Module, known: Sequence[Field]) -> Form | None:
     """Return the form for these columns; a module that reads none is asked about nulls."""
-    if not isinstance(module, SupportsColumns):
+    if not hasattr(module, "columnar_form"):
         return None
-    if len(known) == 1:
-        return module.columnar_form(known[0])
     wanted = module.input_field()
-    return module.columnar_form(Field(wanted.name, Struct(tuple(known), dict) if known else wanted.type, not known))
+    several = Field(wanted.name, Struct(tuple(known), dict) if known else wanted.type, not known)
+    form: Form | None = module.columnar_form(known[0] if len(known) == 1 else several)
+    return form
 
 
 def _signature(cls: type[Module]) -> inspect.Signature:

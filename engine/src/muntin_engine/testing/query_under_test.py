@@ -13,7 +13,6 @@ from muntin import Axis, EarlyEmission, EmitPolicy, Module
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.columnar.payloads import observed
 from muntin.errors import ModuleContractError, PolicyError, QueryError, StreamError
-from muntin.modules import SupportsColumns
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, KeyPunctuation, Script, WindowedQuery
@@ -237,7 +236,7 @@ class QueryUnderTest:
     def _plan_module(self, place: int, module: Module) -> ModulePlan:
         reads = self.inputs[place]
         fits = not variables_in(reads) and not any(misfit(reads, payload) for payload in self._payloads[place])
-        form = module.columnar_form(reads) if fits and isinstance(module, SupportsColumns) else None
+        form = module.columnar_form(reads) if fits and hasattr(module, "columnar_form") else None
         any_result = Field("result", Variable(""))
         return ModulePlan(
             f"result {place}", module, {}, (place,), (reads,), itemgetter(place), any_result, form, (reads,)

@@ -22,7 +22,6 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin.modules import SupportsColumns, SupportsCombine
 from muntin.rows import RowWindows, batch, elapsed, last
 from muntin.testing.laws.conformance import law
 from muntin.testing.laws.law import Law, named
@@ -54,7 +53,7 @@ def _wants_other_windows(module: Any) -> str | None:
 def _is_never_sliced(module: Any) -> str | None:
     if module.is_time_sensitive or module.reads_order:
         return f"{named(module)} {'is time-sensitive' if module.is_time_sensitive else 'reads the order of events'}"
-    if isinstance(module, SupportsCombine | SupportsColumns):
+    if hasattr(module, "combine") or hasattr(module, "columnar_form"):
         return None
     return f"{named(module)} has no combine and no columnar_form"
 

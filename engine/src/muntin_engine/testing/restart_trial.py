@@ -8,7 +8,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Needs, TimestampPolicy
-from muntin.modules import SupportsColumns
 from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
@@ -41,7 +40,7 @@ class RestartTrial(Trial):
     @property
     def kinds_over_slices(self) -> list[str]:
         """The kinds of streams that are evaluated over slices: states of Python are merged for points alone."""
-        return ["points", "intervals"] if isinstance(self.tested, SupportsColumns) else ["points"]
+        return ["points", "intervals"] if hasattr(self.tested, "columnar_form") else ["points"]
 
     def survives_over_slices(self, kind: str) -> None:
         """Raise unless no restart shows in the output of the evaluators over slices."""

@@ -40,7 +40,7 @@ class AdapterOptions(FunctionOptions, total=False):
         without: Capabilities not to take over: `"remove_events"`, `"combine"` or `"deduct"`, where the foreign code has
             the method and its law does not hold.
         upgrade_state: Takes what the checkpoint of an older version holds of an accumulator, as plain data, and that
-            version, and returns what is stored of it today (`SupportsUpgrade`).
+            version, and returns what is stored of it today.
     """
 
     state: Any

@@ -34,7 +34,7 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
     policy; there it is slower than one that was written for it.
 
     A new version with other components defines `upgrade_state(state, version) -> state`, so that queries go on with the
-    checkpoints of older ones (`SupportsUpgrade`). A state is plain data, `{"payloads": n, "kept": {component: value}}`,
+    checkpoints of older ones. A state is plain data, `{"payloads": n, "kept": {component: value}}`,
     with vectors as nested lists, collected values as a list, times as integers and sums of floats as exact fractions,
     or floats where they are not finite; it is called once per key and slice that is read back.
 
@@ -127,7 +127,7 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
             )
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
-        """Return the form that runs on arrays: the module itself (`SupportsColumns`)."""
+        """Return the form that runs on arrays: the module itself."""
         return self
 
     @classmethod

@@ -85,7 +85,8 @@ class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out])
     Define `remove_events(state, payloads) -> state` where removing can undo adding, `combine(state, other) ->
     state` where two states can be merged, and `deduct(state, other) -> state` where a merge can be undone. Each
     opens a faster evaluation; leave out what cannot hold. So does `columnar_form(reads)`, which returns a
-    `ColumnarAggregate` that computes the same on arrays (`SupportsColumns`).
+    `ColumnarAggregate` that computes the same on arrays, with the module's parameters, for an input as the query binds
+    it, without type variables; None where there is none. Having a method is the declaration.
 
     Where the value depends on lifetimes, say `is_time_sensitive = True`: the methods then get events, with lifetimes as
     the query clips them, instead of payloads, and all but `combine`, `deduct` and `columnar_form` get the window as
@@ -94,7 +95,10 @@ class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out])
     not used, as states of different windows do not mix, and a columnar form is used where all events span their window.
 
     Define `upgrade_state(state, version) -> state` in a new version whose state has another shape, so that queries go
-    on with the checkpoints of older ones (`SupportsUpgrade`).
+    on with the checkpoints of older ones. It gets plain data, with dicts for dataclasses and named tuples, whose
+    classes may have changed; what it returns is stored when the state is written next. It is called when the state is
+    needed, which may be long after the restart. It raises `ValueError` for a version it does not know; better is to
+    say so with `continues_since`, because the query is then refused before it starts.
 
     Laws (checked by `muntin.testing.IncrementalAggregateLaws`):
 
@@ -107,6 +111,7 @@ class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out])
     6. *The state survives its codec.*
     7. *Accepted clips work*, and *unread times do not matter*, if it is time-sensitive.
     8. *The columnar form gives the same result*, if there is one; floats but for rounding.
+    9. *Old states are upgraded* to states that give the result of a new one of the same members, now and with more.
 
     With `reads_order = True` payloads come in order: those of a call of `add_events` come after all in the state, those
     of `remove_events` are its oldest, and the second state of `combine` is of later payloads. States are then used over

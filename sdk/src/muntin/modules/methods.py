@@ -20,7 +20,7 @@ _OPTIONAL: Final = {
     "upgrade_state": ("state", "version"),
     "columnar_form": ("reads",),
 }
-"""The arguments of the methods that a base class leaves out; see `capabilities`."""
+"""The arguments of the methods that a base class leaves out; see `IncrementalAggregate`."""
 
 _WITHOUT_WINDOW: Final = frozenset({"combine", "deduct", "columnar_form"})
 """The methods that a time-sensitive module is not given the window in."""

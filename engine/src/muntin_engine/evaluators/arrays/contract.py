@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from muntin import ClipPolicy, Component, EmitPolicy, Merge, OutputContract
-from muntin.modules import SupportsCombine
 from muntin_engine.core.evaluator_query import may_slide
 from muntin_engine.core.slice_grid import share_slices
 from muntin_engine.plan.choice import Admission, ArrayPlan, Geometry, Held
@@ -65,7 +64,7 @@ def without_inverse(plan: Plan) -> str | None:
 def without_combine(plan: Plan) -> str | None:
     """All modules define `combine`."""
     for module in plan.modules:
-        if not (module.module.is_incremental and isinstance(module.module, SupportsCombine)):
+        if not (module.module.is_incremental and hasattr(module.module, "combine")):
             return f"{module.label} has no combine"
     return None
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from muntin import Merge
-from muntin.modules import SupportsDeduct
 from muntin.windows.regular import GrowingSteps
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.contract import can_be_subtracted, choose, states_slide
@@ -160,7 +159,7 @@ class SlicedEvaluator(ArrayEvaluator):
             return "its states are combined per slice, and into one state for each key that windows grow from"
         if grid.hop >= grid.size:
             return "its states are combined per slice, each window has slices of its own"
-        if isinstance(module.module, SupportsDeduct):
+        if hasattr(module.module, "deduct"):
             return "its states are combined per slice; a window deducts the slices that leave it"
         return "its states are combined per slice; windows share them on two stacks, as it has no deduct"
 

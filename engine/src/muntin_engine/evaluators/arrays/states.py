@@ -13,7 +13,6 @@ import numpy.typing as npt
 from muntin import Module, Window
 from muntin.columnar.arrays import IntArray
 from muntin.errors import ModuleFailedError
-from muntin.modules import SupportsDeduct
 from muntin.safe_text import safe_cause
 from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
 from muntin_engine.core.changes import Key
@@ -67,7 +66,7 @@ class StateModule:
         self._called = binding.called
         self._is_choosy = self._called is not module
         self._is_operator = binding.module.is_operator
-        self.can_deduct = isinstance(module, SupportsDeduct)
+        self.can_deduct = hasattr(module, "deduct")
         self.meter = binding.meter
         self.label = f"{binding.module.name} {binding.module.version}"
         self._select = binding.select

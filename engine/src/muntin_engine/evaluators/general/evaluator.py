@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from muntin import EmitPolicy, Refinement, ResultRefinement
-from muntin.modules import SupportsRemove
 from muntin.rows import RowWindows
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.plan.module_plan import ModulePlan
@@ -33,7 +32,7 @@ class GeneralEvaluator(KeyedEvaluator):
             return "computed from the members of each window, as it is not incremental"
         if module.module.reads_order:
             return "computed from the members of each window in their order, which a late one may change"
-        can_remove = isinstance(module.module, SupportsRemove)
+        can_remove = hasattr(module.module, "remove_events")
         if plan.emission in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER):
             updates = "is updated with each change" if can_remove else "is rebuilt when a member goes"
             return f"the state of a window that changes after it was emitted {updates}" + (

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from muntin import INFINITY, ClipPolicy, Event, TimestampPolicy, Window
 from muntin.errors import ModuleFailedError
-from muntin.modules import SupportsRemove
 from muntin.query_checks import check_start
 from muntin.safe_text import safe_cause
 from muntin.windows import WindowKind, WindowSpecification
@@ -72,7 +71,7 @@ class ModuleComputation:
         self.is_choosy = binding.called is not binding.module
         self._place = place if binding.module.reads_order else None
         self.is_incremental = binding.module.is_incremental and self._place is None
-        self.can_remove = self.is_incremental and isinstance(binding.module, SupportsRemove)
+        self.can_remove = self.is_incremental and hasattr(binding.module, "remove_events")
         self.can_slide = self.is_incremental and not binding.module.is_time_sensitive
         self._label = f"{binding.module.name} {binding.module.version}"
         self._select = binding.select

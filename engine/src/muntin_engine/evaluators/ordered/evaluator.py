@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from muntin import IntervalOperator, RowOperator, StreamOperator
-from muntin.modules import SupportsRemove
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.plan.module_plan import ModulePlan
@@ -40,7 +39,7 @@ class RowsEvaluator(KeyedEvaluator):
             return "computed from the rows of each window, as it is not incremental"
         if self._folds(plan):
             return "rows are added to its state when they come, and not kept"
-        slides = isinstance(module.module, SupportsRemove) and not module.module.is_time_sensitive
+        slides = hasattr(module.module, "remove_events") and not module.module.is_time_sensitive
         return "its state follows the rows that come and go" if slides else "its state is built from each window's rows"
 
     def explain_row(self, plan: Plan) -> str:

@@ -13,7 +13,6 @@ from typing_extensions import TypedDict, TypeVar
 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
-from muntin.modules.capabilities import SupportsColumns
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.incremental import IncrementalAggregate
 from muntin.modules.module import Module
@@ -240,7 +239,7 @@ def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict
     if is_incremental and any(hasattr(cls, "upgrade_state") for cls in parts.values()):
         names.append("upgrade_state")
     methods = {name: getattr(_AllModules, f"_{name}") for name in names}
-    if all(issubclass(cls, SupportsColumns) for cls in parts.values()):
+    if all(hasattr(cls, "columnar_form") for cls in parts.values()):
         methods["columnar_form"] = _AllModules._columnar_form
     return methods
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from muntin.modules.capabilities import SupportsColumns
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.module import Module
 from muntin.schemas import Field, OneOf, Struct
@@ -70,7 +69,7 @@ class _SkippingNulls(Counting):
 @maker
 def _skipping_nulls(cls: type[Module]) -> type[Any]:
     payload, _, result = types_of(cls)
-    form = {"columnar_form": _SkippingNulls._columnar_form} if issubclass(cls, SupportsColumns) else {}
+    form = {"columnar_form": _SkippingNulls._columnar_form} if hasattr(cls, "columnar_form") else {}
     return wrap(
         cls,
         _SkippingNulls,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from muntin.modules.capabilities import SupportsColumns
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.module import Module
 from muntin.modules.parameters import spell
@@ -62,7 +61,7 @@ class _WithDefault(Delegating):
 def _with_default(cls: type[Module], value: object) -> type[Any]:
     payload, _, result = types_of(cls)
     shown = result if cls.is_operator or value is None else without_null(result)[0]
-    form = {"columnar_form": _WithDefault._columnar_form} if issubclass(cls, SupportsColumns) else {}
+    form = {"columnar_form": _WithDefault._columnar_form} if hasattr(cls, "columnar_form") else {}
     return wrap(
         cls,
         _WithDefault,
