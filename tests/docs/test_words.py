@@ -18,7 +18,6 @@ PACKAGES = (
     "muntin.changes",
     "muntin.drawings",
     "muntin.errors",
-    "muntin.modules",
     "muntin.progress",
     "muntin.rows",
     "muntin.triggers",
