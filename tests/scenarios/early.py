@@ -73,8 +73,8 @@ class EarlyMeaning:
     def _windows(self, known: Known) -> Iterator[tuple[Hashable, Window, Members]]:
         for key, named in known.named.items():
             events = [event for _, event in named]
-            for window in reference.windows(self.meaning.window, events, known.of(key).horizon):  # type: ignore[arg-type]
-                members = {id: one for id, one in named if reference.belongs(self.meaning.window, one, window)}  # type: ignore[arg-type]
+            for window in reference.windows(self.meaning.kind, events, known.of(key).horizon):
+                members = {id: one for id, one in named if reference.belongs(self.meaning.kind, one, window)}
                 if members:
                     yield key, window, members
 
@@ -94,12 +94,18 @@ class EarlyMeaning:
         of_members = (len(came), left, newest)
         view = TriggerView(now.max_event_time, now.watermark, now.clock, *of_members, arrival.signals, values, results)
         lived.views.append(view)
-        return lived.is_changed and len(lived.views) - 1 in life(trigger, window, lived.views).firings
+        return (
+            lived.is_changed
+            and len(lived.views) - 1 in life(trigger, self.meaning.kind.extent(window), lived.views).firings
+        )
 
     def _seen(self, window: Window, members: Mapping[Hashable, Event[Any]]) -> dict[Hashable, Any]:
         if not any(computation.module.reads_times for computation in self.meaning.computations):
             return {id: event.payload for id, event in members.items()}
-        return {id: reference.clip(event, window, self.meaning.clip) for id, event in members.items()}
+        return {
+            id: reference.clip(event, self.meaning.kind.extent(window), self.meaning.clip)
+            for id, event in members.items()
+        }
 
     def _emit(self, key: Hashable, window: Window, lived: Lived, members: Members, timing: Timing) -> Counter[Row]:
         refinement, is_rest = self.emit.refinement, self.emit.refinement is Refinement.DISCARD
@@ -112,7 +118,7 @@ class EarlyMeaning:
         rows: Counter[Row] = Counter()
         for one in output:
             values = values_of(self.query.modules[0].result_field(), one.value) if self.query.is_operator else one.value
-            extent, lifetime = (window.start, window.end), (one.start, one.end)
+            extent, lifetime = (one.window.start, one.window.end), (one.start, one.end)
             rows[Row(key, extent, lifetime, plain(values), (str(timing), lived.firings))] += 1
         lived.firings, lived.is_changed, lived.emitted = lived.firings + 1, False, set(members)
         self.live[key, window] = rows

@@ -187,7 +187,7 @@ def _unsettled(
     now, meaning = known.now, query.meaning(window)
     for life, cut, members in reference.windows_with_members(meaning, events, now.horizon):
         if now.watermark < life.end and not reference.is_closed(meaning, cut, members, now.watermark):
-            yield cut.start, cut.end
+            yield meaning.kind.extent_start(cut.start), cut.end
     for life in lives_of(events, query.forget_keys_after) if isinstance(window, CountWindows) else ():
         assert isinstance(window, CountWindows)
         counted = {event.start if window.by == "start" else event.end for event in life.events} - {INFINITY}

@@ -20,7 +20,7 @@ from muntin import (
     tumbling,
 )
 from muntin.testing import Computation, WindowedQuery, evaluate, horizon_of, random_stream
-from muntin.testing.reference import windows, windows_with_members
+from muntin.testing.reference import belongs, windows, windows_with_members
 from muntin.windows import WindowKind
 from tests.sdk.query_modules import Echo, Names, Stamps
 
@@ -140,11 +140,6 @@ def test_the_last_snapshot_of_an_open_event_is_open_too() -> None:
     events = Event.edge(1, "a"), Event(3, 5, "b")
     assert rows(snapshot(), *events) == [(1, 3, "a"), (3, 5, "ab"), (5, INFINITY, "a")]
     assert rows(snapshot(), *events, complete_to=10**9) == [(1, 3, "a"), (3, 5, "ab")]
-
-
-def belongs(kind: WindowKind, event: Event[object], window: Window) -> bool:
-    start, end = kind.membership(event.start, event.end)
-    return start < end and start < window.end and end > window.start
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -277,6 +277,12 @@ def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> 
     return sorted({window for start, end in parts for window in kind.cut(known, start, end)})
 
 
+def belongs(kind: WindowKind, event: Event[object], window: Window) -> bool:
+    """True if the event is a member of the window: the stretch on which it counts shares a tick with the window."""
+    start, end = kind.membership(event.start, event.end)
+    return start < end and start < window.end and end > window.start
+
+
 def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[object]], complete_to: int) -> bool:
     """True if no change with a sync time of at least `complete_to` can alter the window or its result.
 
