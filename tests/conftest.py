@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
-from muntin.testing.laws import law
+from muntin.testing.laws import trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,11 +56,11 @@ settings.register_profile("repeatable", derandomize=True, database=None, deadlin
 settings.load_profile("repeatable")
 # Else it draws literals of the modules that are loaded, and examples depend on the tests that a process ran before.
 providers._get_local_constants = providers.Constants  # type: ignore[attr-defined]
-USERS: Final = {"SETTINGS": law.SETTINGS, "CROWDED": law.CROWDED}
+USERS: Final = {"SETTINGS": trial.SETTINGS, "CROWDED": trial.CROWDED}
 """How laws are tried where users run them."""
 # The examples are the same in every run, so the first of them have told most; `make torture` draws modules and windows.
-law.SETTINGS = settings(law.SETTINGS, max_examples=5)
-law.CROWDED = settings(law.CROWDED, max_examples=2)
+trial.SETTINGS = settings(trial.SETTINGS, max_examples=5)
+trial.CROWDED = settings(trial.CROWDED, max_examples=2)
 
 
 def pytest_configure() -> None:
@@ -110,7 +110,7 @@ def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tried_as_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have laws tried on as many examples as where users run them: so many find the fault of a hostile module."""
     for name, value in USERS.items():
-        monkeypatch.setattr(law, name, value)
+        monkeypatch.setattr(trial, name, value)
 
 
 @pytest.fixture(scope="session")

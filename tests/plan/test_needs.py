@@ -23,7 +23,7 @@ from muntin import (
     tumbling,
 )
 from muntin.errors import PolicyError
-from muntin.modules.needs_of import clip_of, timestamps_of
+from muntin.query_checks import clip_of, timestamps_of
 from muntin.testing import Computation, LawError, OperatorLaws, Script, WindowedQuery
 from muntin.windows import CountWindows, HoppingWindows, WindowKind
 from muntin_adapters.combinators import all_of, preset, with_default

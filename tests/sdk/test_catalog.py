@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from muntin import catalog as catalog_file
+from muntin.catalog import plugin_entries
 from muntin.errors import DuplicateNameError, MalformedPackageError, PluginLoadError, UnknownModuleError
-from muntin.plugin_entries import plugin_entries
 from tests.sdk.installation import Installation, installation_in
 
 FUNCTIONS = """

@@ -10,7 +10,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from muntin import (
-    INFINITY,
     Module,
     count_by_end,
     count_by_start,
@@ -27,7 +26,7 @@ from muntin import (
 from muntin.errors import ModuleDefinitionError
 from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuate_every, punctuated
 from muntin.testing import LawError, Outcome, laws_applying_to, laws_for, laws_of, try_laws
-from muntin.testing.laws import law as law_module
+from muntin.testing.laws import trial as law_module
 from muntin.testing.laws.conformance import Conformance
 from muntin.testing.laws.module_laws import SeveralInputsLaws
 from muntin.triggers import when
@@ -255,24 +254,6 @@ class Restarting(TrailingWindows):
 )
 def test_a_kind_that_breaks_one_law_is_found_by_that_law_alone(kind: WindowKind, law: str) -> None:
     assert broken_by(kind) == [law]
-
-
-@pytest.mark.parametrize(
-    ("kind", "method", "wrong"),
-    [
-        (trailing(6), "membership", lambda kind, start, end: (start, min(end + kind.length, INFINITY))),
-        (hopping(3, 8, reach=4), "membership", lambda kind, start, end: (start, min(end + kind.reach + 1, INFINITY))),
-        (cumulate(9, 3, 1), "extent_start", lambda kind, start: start // kind.size * kind.size),
-    ],
-    ids=["a tick too long", "a reach too long", "another offset"],
-)
-def test_a_kind_of_muntin_is_compared_with_its_definition(
-    kind: WindowKind, method: str, wrong: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Members that follow from the same membership as the windows of an event would agree with these."""
-    monkeypatch.setattr(type(kind), method, wrong)
-    with pytest.raises(LawError, match="members and windows are dual"):
-        check(testing.WindowKindLaws, "test_members_and_windows_are_dual", kind)
 
 
 def test_a_broken_law_of_windows_shows_a_stream_and_what_to_do() -> None:

@@ -33,7 +33,7 @@ from muntin.testing import (
     OperatorLaws,
     laws_of,
 )
-from muntin.testing.laws import law as law_module
+from muntin.testing.laws import trial as law_module
 from tests.sdk.law_cases import (
     CLIPPED_MEAN,
     CLIPS,

@@ -10,7 +10,7 @@ import pytest
 
 from muntin import Lateness, LatePolicy, correct
 from muntin.errors import DurationError, PolicyError
-from muntin.lateness import parse_lateness
+from muntin.policies import parse_lateness
 from muntin.progress import (
     MOST_ROWS,
     BoundedDelay,

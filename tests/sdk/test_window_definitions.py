@@ -6,12 +6,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.sdk.test_window_kind_laws import OWN
 
 from muntin import INFINITY, Event, calendar, cumulate, hopping, trailing
 from muntin.testing import horizon_of
 from muntin.testing.reference import windows
 from muntin.windows import WindowKind
+from tests.sdk.test_hostile import OWN_KINDS
 from tests.sdk.window_definitions import DEFINED, Pairs, pairs_defined
 
 DAY = 86_400_000_000
@@ -21,7 +21,7 @@ CALENDARS = [
     calendar("3 months", "month", zone="America/New_York", reach="5 days"),
     calendar("week"),
 ]
-KINDS = [kind for kind in [*OWN, *CALENDARS] if type(kind) in DEFINED]
+KINDS = [kind for kind in [*OWN_KINDS, *CALENDARS] if type(kind) in DEFINED]
 
 
 def pairs(kind: WindowKind, events: list[Event[Any]], horizon: int) -> Pairs:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin.lateness import parse_lateness
+from muntin.policies import parse_lateness
 from muntin_engine.exchange.bucket_task import STREAMS, run_bucket
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.task_payload import TaskPayload

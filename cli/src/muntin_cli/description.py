@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from muntin import ClipPolicy, Function, Module, TimestampPolicy
 from muntin.catalog import Catalog, Plugin
 from muntin.errors import ParameterError
-from muntin.modules.needs_of import clip_of, timestamps_of
+from muntin.query_checks import clip_of, timestamps_of
 from muntin.triggers import Trigger
 from muntin.windows import WindowSpecification
 from muntin_cli.evaluation import Evaluation, can_evaluate, evaluations_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from muntin import Axis, ClipPolicy, EmitPolicy, Module, StreamOperator, TimestampPolicy
 from muntin.catalog import Catalog
 from muntin.errors import MuntinError
-from muntin.modules.needs_of import clip_of
+from muntin.query_checks import clip_of
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import Unwindowed

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from muntin import ClipPolicy, Module, TimestampPolicy
 from muntin.errors import MuntinError
-from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.policies import parse_policy
+from muntin.query_checks import clip_of, timestamps_of
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowSpecification
 from muntin_cli.errors import UsageError

@@ -5,7 +5,6 @@ from muntin.components import Component, Merge
 from muntin.emission import EarlyEmission, early
 from muntin.events import Event, Lifetime
 from muntin.hooks import hookimpl
-from muntin.lateness import Lateness, correct
 from muntin.modules.aggregate import Aggregate, Operator
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.function import Function, function
@@ -15,7 +14,17 @@ from muntin.modules.needs import Needs
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import IntervalOperator, StreamOperator
 from muntin.named_windows import window
-from muntin.policies import ClipPolicy, EmitPolicy, JoinKind, LatePolicy, OutputContract, Refinement, TimestampPolicy
+from muntin.policies import (
+    ClipPolicy,
+    EmitPolicy,
+    JoinKind,
+    Lateness,
+    LatePolicy,
+    OutputContract,
+    Refinement,
+    TimestampPolicy,
+    correct,
+)
 from muntin.refining import ResultRefinement
 from muntin.windows.calendar import calendar
 from muntin.windows.count import count_by_end, count_by_start

@@ -13,13 +13,12 @@ from muntin.rows.row_batches import RowBatches, RowsBetween
 from muntin.rows.row_windows import RowWindows
 from muntin.windows.calendar import CalendarWindows
 from muntin.windows.count import CountWindows
-from muntin.windows.definition import check_kind
 from muntin.windows.growing import CumulateWindows, GlobalWindows, LandmarkWindows
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
 from muntin.windows.session import SessionWindows
 from muntin.windows.snapshot import SnapshotWindows
-from muntin.windows.specification import Unwindowed, WindowSpecification
+from muntin.windows.specification import Unwindowed, WindowSpecification, check_kind
 from muntin.windows.trailing import TrailingWindows
 
 OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {

@@ -24,8 +24,8 @@ from muntin import (
 )
 from muntin.rows import RowWindows, batch, elapsed, last
 from muntin.testing.laws.conformance import law
-from muntin.testing.laws.law import Law, named
 from muntin.testing.laws.module_laws import ModuleLaws
+from muntin.testing.laws.trial import Law, named
 from muntin.triggers import every_count
 from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.specification import Unwindowed

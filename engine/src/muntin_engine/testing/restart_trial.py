@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Needs, TimestampPolicy
 from muntin.testing import Computation, LawError, WindowedQuery
-from muntin.testing.laws.law import Law
-from muntin.testing.laws.trial import Trial
+from muntin.testing.laws.trial import Law, Trial
 from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.testing.difference import OutputDifference

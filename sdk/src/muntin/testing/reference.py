@@ -15,11 +15,10 @@ from typing import Any
 from muntin.axis import INFINITY
 from muntin.events import Event
 from muntin.modules.module import Module
-from muntin.modules.needs_of import check_needs
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import StreamOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
-from muntin.query_checks import QueryShape, check_cause, check_start
+from muntin.query_checks import QueryShape, check_cause, check_needs, check_start
 from muntin.rows import RowWindows
 from muntin.testing.equality import equal
 from muntin.testing.fitting import check_declared, check_evicted

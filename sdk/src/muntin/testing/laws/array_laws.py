@@ -25,10 +25,9 @@ from muntin.testing import columns
 from muntin.testing.equality import alike, equal, parts_of
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.conformance import law
-from muntin.testing.laws.law import Reason, first_of, lacks, named
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
-from muntin.testing.laws.trial import ANY_PAYLOAD, CallError
+from muntin.testing.laws.trial import ANY_PAYLOAD, CallError, Reason, first_of, lacks, named
 
 _AS_DECLARED: Final = "return what components declares, or declare what it returns"
 _EPSILON: Final = 2.0**-52

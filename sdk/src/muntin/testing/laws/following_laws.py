@@ -17,9 +17,8 @@ from muntin.modules.stream_operator import METHODS, METHODS_OF_INTERVALS, Interv
 from muntin.rows import RowWindows, batch, elapsed, last, marker
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.conformance import law
-from muntin.testing.laws.law import Law, named
 from muntin.testing.laws.module_laws import PayloadLaws
-from muntin.testing.laws.trial import ANY_PAYLOAD, Trial
+from muntin.testing.laws.trial import ANY_PAYLOAD, Law, Trial, named
 from muntin.testing.plain_data import records_in
 from muntin.testing.row_reference import RowOperatorRun
 from muntin.testing.stream_operator_run import StreamOperatorRun, edges

@@ -22,9 +22,8 @@ from muntin.testing import strategies
 from muntin.testing.equality import same_bag
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.conformance import Conformance, law
-from muntin.testing.laws.law import Reason, first_of, named, reads_order
 from muntin.testing.laws.module_trial import ModuleTrial
-from muntin.testing.laws.trial import CallError, LawError
+from muntin.testing.laws.trial import CallError, LawError, Reason, first_of, named, reads_order
 
 _CALLED: Final = (
     "create_state",

@@ -14,8 +14,7 @@ from muntin.axis import INFINITY
 from muntin.drawings import Bar
 from muntin.rows import Action, ActionKind, Row, RowWindows
 from muntin.testing.laws.conformance import Conformance, law
-from muntin.testing.laws.law import Law
-from muntin.testing.laws.trial import Trial
+from muntin.testing.laws.trial import Law, Trial
 
 MOST_ACTIONS: Final = 10_000
 """Windows that do more than this for a row are taken for ones that never come to an end."""

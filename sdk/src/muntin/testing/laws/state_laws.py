@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from muntin.events import Event
 from muntin.testing.laws.conformance import law
-from muntin.testing.laws.law import lacks, reads_order
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
+from muntin.testing.laws.trial import lacks, reads_order
 from muntin.windows.extent import Window
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from muntin.axis import EARLIEST, INFINITY
 from muntin.drawings import Bar
 from muntin.testing.laws.conformance import Conformance, law
-from muntin.testing.laws.law import Law
-from muntin.testing.laws.trial import Trial
+from muntin.testing.laws.trial import Law, Trial
 from muntin.windows import Periods, Stretches, WindowContext, WindowKind
 from muntin.windows.extent import Window
 from muntin.windows.kind import next_frontier
