@@ -20,7 +20,7 @@ class _Policy(StrEnum):
 
     @classmethod
     def _instead_of(cls, word: str) -> str | None:
-        """Return what to write instead of a word that stands for something else; None for any other word."""
+        """Return the advice on a word that stands for something else; None for any other word."""
         return None
 
 

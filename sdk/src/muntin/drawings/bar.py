@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -67,3 +68,10 @@ class Bar:
         """
         start = "(-∞" if self.has_no_start else f"[{self.start}"
         return str(self.start) if self.is_mark else f"{start}, {'∞' if self.is_open else self.end})"
+
+
+def span(bars: Sequence[Bar]) -> tuple[int, int]:
+    """Return the first and the last tick of a ruler above bars."""
+    ends = [bar.end for bar in bars if not bar.is_open]
+    starts = [bar.start for bar in bars if not bar.has_no_start] or [0]
+    return min(starts), max([*ends, *(start + 1 for start in starts)])

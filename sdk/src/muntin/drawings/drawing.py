@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from muntin.drawings.bar import Bar, Look
+from muntin.drawings.bar import Bar, Look, span
 from muntin.drawings.svg import render
 from muntin.events import Event
 from muntin.windows.extent import Window
@@ -35,9 +35,7 @@ class _Ruler:
 
     @classmethod
     def over(cls, bars: Sequence[Bar]) -> _Ruler:
-        ends = [bar.end for bar in bars if not bar.is_open]
-        starts = [bar.start for bar in bars if not bar.has_no_start] or [0]
-        low, high = min(starts), max([*ends, *(start + 1 for start in starts)])
+        low, high = span(bars)
         return cls(low, high, max(1, -(-(high - low) // _COLUMNS)))
 
     def column(self, tick: int) -> int:

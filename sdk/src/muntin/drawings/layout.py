@@ -1,14 +1,14 @@
-"""Where bars go in a picture."""
+"""The places of bars in a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Final
 
 from muntin.axis import EARLIEST, INFINITY
-from muntin.drawings.bar import Bar, Look
+from muntin.drawings.bar import Bar, Look, span
 from muntin.drawings.canvas import LETTERS, WIDTH, width_of
 
 MARGIN: Final = 12
@@ -47,11 +47,8 @@ class Scale:
     @classmethod
     def over(cls, bars: Sequence[Bar]) -> Scale:
         """Return the scale of some bars, with room for their labels, and for notes behind those that end last."""
-        ends = [bar.end for bar in bars if not bar.is_open]
-        starts = [bar.start for bar in bars if not bar.has_no_start] or [0]
-        low, high = min(starts), max([*ends, *(start + 1 for start in starts)])
         labels = max(min(width_of(bar.label, LETTERS), LABEL) for bar in bars)
-        widest = cls(low, high, MARGIN + labels + (14 if labels else 4), WIDTH - MARGIN - 12)
+        widest = cls(*span(bars), MARGIN + labels + (14 if labels else 4), WIDTH - MARGIN - 12)
         return widest.narrowed(bars).narrowed(bars)
 
     def narrowed(self, bars: Sequence[Bar]) -> Scale:
@@ -178,23 +175,6 @@ class Block:
         """The lower edge."""
         return self.lanes[-1].top + self.lanes[-1].height if self.lanes else self.top + HEADING
 
-    @property
-    def windows(self) -> list[Bar]:
-        """Its windows; of several kinds, those of the first."""
-        windows = [bar for lane in self.lanes for _, bar in lane.bars if bar.look is Look.WINDOW]
-        return [bar for bar in windows if bar.label == windows[0].label]
-
-    @property
-    def has_events(self) -> bool:
-        """True if there is something for windows to be drawn behind."""
-        return any(lane.look is not Look.WINDOW for lane in self.lanes)
-
-    @property
-    def is_divided(self) -> bool:
-        """True if no two of its windows overlap."""
-        windows = sorted(self.windows, key=lambda bar: bar.start)
-        return all(one.end <= other.start for one, other in pairwise(windows))
-
 
 def blocks(rows: Sequence[Bar | str], scale: Scale) -> Iterator[Block]:
     """Yield the blocks of a drawing from top to bottom: each line of text begins one."""
@@ -206,18 +186,15 @@ def blocks(rows: Sequence[Bar | str], scale: Scale) -> Iterator[Block]:
         top = block.bottom + _GAP
 
 
-def _parts(rows: Sequence[Bar | str]) -> Iterator[tuple[str, list[Bar]]]:
-    heading: str | None = None
-    bars: list[Bar] = []
+def _parts(rows: Iterable[Bar | str]) -> list[tuple[str, list[Bar]]]:
+    """Return each line of text with the bars below it, the first without; none of nothing but a gap."""
+    parts: list[tuple[str, list[Bar]]] = [("", [])]
     for row in rows:
         if isinstance(row, Bar):
-            bars.append(row)
-            continue
-        if heading or bars:
-            yield heading or "", bars
-        heading, bars = row.strip("-= "), []
-    if heading or bars:
-        yield heading or "", bars
+            parts[-1][1].append(row)
+        else:
+            parts.append((row.strip("-= "), []))
+    return [(heading, bars) for heading, bars in parts if heading or bars]
 
 
 def _lanes(bars: Sequence[Bar], top: float, scale: Scale) -> Iterator[Lane]:

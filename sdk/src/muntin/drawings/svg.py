@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
@@ -127,16 +128,19 @@ def _document(content: str, height: float, title: str, description: str) -> str:
 
 def _behind(canvas: Canvas, scale: Scale, block: Block) -> None:
     """Draw windows that divide the axis as boxes behind the events; of others, draw the starts and ends."""
-    if not block.has_events:
+    if all(lane.look is Look.WINDOW for lane in block.lanes):
         return
     top = block.top + (HEADING - 4 if block.heading else 0)
-    if block.windows and block.is_divided:
-        for number, bar in enumerate(block.windows):
+    windows = [bar for lane in block.lanes for _, bar in lane.bars if bar.look is Look.WINDOW]
+    windows = [bar for bar in windows if bar.label == windows[0].label]  # of several kinds, those of the first
+    ordered = sorted(windows, key=lambda bar: bar.start)
+    if windows and all(one.end <= other.start for one, other in pairwise(ordered)):
+        for number, bar in enumerate(windows):
             left, look = scale.at(bar.start), "other-veil" if number % 2 else "veil"
             canvas.rect(left + 0.5, top, scale.end_of(bar) - left - 1, block.bottom - top, look, 3)
         return
-    edges = {tick: lane.top for lane in block.lanes for tick in _edges(lane)}
-    for tick, bottom in sorted(edges.items()):
+    ends = [(tick, lane.top) for lane in block.lanes for tick in _edges(lane)]
+    for tick, bottom in sorted(dict(ends).items()):
         canvas.line((scale.at(tick), top), (scale.at(tick), bottom + 2), "guide")
 
 

@@ -178,7 +178,7 @@ class RowAutomaton(PartitionedRows):
 
     @property
     def _stay(self) -> int:
-        """How long after it came a row leaves by time, or the window that it began ends."""
+        """The time after which a row leaves by time, or the window that it began ends."""
         return self._leaving.length + 1 if isinstance(self._leaving, ElapsedPolicy) else self._patience or 0
 
     @property

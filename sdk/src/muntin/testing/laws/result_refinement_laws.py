@@ -29,7 +29,7 @@ class ResultRefinementTrial(Trial):
         return firings
 
     def refined(self, firings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
-        """Return what is emitted at each firing, with the state from a checkpoint at each."""
+        """Return the output of each firing, with the state from a checkpoint at each."""
         state, emitted = None, list[Mapping[str, Any] | None]()
         for number, result in enumerate(firings, 1):
             new, told = self.refine(state, deepcopy(result), is_final=number == len(firings))

@@ -211,7 +211,7 @@ class Trial:
             raise self.broken(f"{before}: {kept!r}\n{after}: {now!r}")
 
     def call(self, what: str, function: Callable[..., T], *arguments: Any, remedy: str | None = None) -> T:
-        """Return what the writer's code returns; what it raises breaks the law.
+        """Return the result of the writer's code; an exception breaks the law.
 
         Args:
             what: What raised, in words.
