@@ -10,7 +10,8 @@ from typing_extensions import Unpack
 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
-from muntin.modules.signatures import hints_of, signature_of
+from muntin.modules.methods import signature_of
+from muntin_adapters.annotations import hints_of
 from muntin_adapters.foreign import unknown_type
 from muntin_adapters.made import Made, constructor, make_module, maker
 from muntin_adapters.options import FunctionOptions, check_options

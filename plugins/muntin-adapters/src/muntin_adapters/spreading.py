@@ -7,8 +7,8 @@ from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from muntin.modules.declared_types import describe_input
-from muntin.modules.signatures import taken_by
 from muntin.schemas import Struct
+from muntin_adapters.annotations import taken_by
 
 Spread: TypeAlias = Callable[[Any], tuple[Any, ...]]
 """Turns a payload into arguments."""

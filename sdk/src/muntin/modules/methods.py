@@ -5,12 +5,11 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Final
 
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.signatures import signature_of
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 _OPTIONAL: Final = {
@@ -24,6 +23,24 @@ _OPTIONAL: Final = {
 
 _WITHOUT_WINDOW: Final = frozenset({"combine", "deduct", "columnar_form"})
 """The methods that a time-sensitive module is not given the window in."""
+
+
+_ANYTHING: Final = inspect.Signature(
+    [
+        inspect.Parameter("arguments", inspect.Parameter.VAR_POSITIONAL),
+        inspect.Parameter("parameters", inspect.Parameter.VAR_KEYWORD),
+    ]
+)
+
+
+def signature_of(code: Callable[..., object]) -> inspect.Signature:
+    """Return a signature as far as it can be known; code in other languages need not have one."""
+    try:
+        return inspect.signature(code, eval_str=True)
+    except NameError:  # an annotation for type checkers alone
+        return inspect.signature(code)
+    except (TypeError, ValueError):
+        return _ANYTHING
 
 
 def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDefinitionError:

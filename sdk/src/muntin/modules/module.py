@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.declared_types import describe_input, type_arguments
-from muntin.modules.methods import check_aliases, check_methods, check_name, undefined_methods
+from muntin.modules.methods import check_aliases, check_methods, check_name, signature_of, undefined_methods
 from muntin.modules.needs import Needs
-from muntin.modules.signatures import signature_of
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.schemas import Field, Growth, OneOf, describe, growing
 from muntin.versions import continues

@@ -13,9 +13,9 @@ from muntin.events import Event
 from muntin.modules.aggregate import Aggregate, Operator
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.incremental import IncrementalAggregate, IncrementalOperator
+from muntin.modules.methods import signature_of
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
-from muntin.modules.signatures import signature_of
 from muntin.windows.extent import Window
 from muntin_adapters.made import Made, constructor, make_module
 

@@ -1,4 +1,4 @@
-"""Signatures and annotations of functions, as far as they can be read."""
+"""Parameters and annotations of functions, as far as they can be read."""
 
 from __future__ import annotations
 
@@ -6,23 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final, get_type_hints
 
+from muntin.modules.methods import signature_of
+
 _BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_ANYTHING: Final = inspect.Signature(
-    [
-        inspect.Parameter("arguments", inspect.Parameter.VAR_POSITIONAL),
-        inspect.Parameter("parameters", inspect.Parameter.VAR_KEYWORD),
-    ]
-)
-
-
-def signature_of(code: Callable[..., object]) -> inspect.Signature:
-    """Return a signature as far as it can be known; code in other languages need not have one."""
-    try:
-        return inspect.signature(code, eval_str=True)
-    except NameError:  # an annotation for type checkers alone
-        return inspect.signature(code)
-    except (TypeError, ValueError):
-        return _ANYTHING
 
 
 def hints_of(function: Callable[..., object]) -> dict[str, object]:
