@@ -269,11 +269,11 @@ def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> 
 
     Where there is no end of windows, they start before the horizon.
     """
-    stretches = (kind.membership(event.start, event.end) for event in events)
-    known = Stretches(stretch for stretch in stretches if stretch[0] < stretch[1])
+    stretches = [kind.membership(event.start, event.end) for event in events]
+    known = Stretches((start, end) for start, end in stretches if start < end)
     last = INFINITY if kind.waits_for_events else horizon
-    parts = ((start, last if end == INFINITY else end) for start, end in known.covered)
-    return sorted({window for start, end in parts for window in kind.cut(known, start, end)})
+    spans = Stretches((start, last if end == INFINITY else end) for start, end in known.all).covered
+    return sorted({window for start, end in spans for window in kind.cut(known, start, end)})
 
 
 def belongs(kind: WindowKind, event: Event[object], window: Window) -> bool:
