@@ -28,7 +28,7 @@ from muntin import (
     triggers,
     tumbling,
 )
-from muntin.lateness import parse_lateness
+from muntin.policies import parse_lateness
 from muntin.progress import ordered
 from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.registry import parse_evaluator
