@@ -27,7 +27,7 @@ from muntin_engine.evaluators.arrays.stores import GridStore
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.evaluators.batch import InputReport as Reported
 from muntin_engine.evaluators.joins.bucket import JoinBucket
-from muntin_engine.evaluators.joins.key_state import JoinQuery
+from muntin_engine.evaluators.joins.matching import JoinQuery
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec

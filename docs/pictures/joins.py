@@ -14,7 +14,7 @@ from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.joins.bucket import JoinBucket
-from muntin_engine.evaluators.joins.key_state import JoinQuery
+from muntin_engine.evaluators.joins.matching import JoinQuery
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 

@@ -87,7 +87,7 @@ LAYERS = (
             in_functions=("muntin_engine.evaluators",),
             for_types=(
                 "muntin_engine.evaluators.batch",
-                "muntin_engine.evaluators.joins.key_state",
+                "muntin_engine.evaluators.joins.matching",
                 f"{ON_ARRAYS}.array_bucket",
                 f"{KEYED}.bucket",
                 "muntin_engine.exchange",

@@ -1,17 +1,18 @@
-"""Evaluate a join, key by key: a micro-batch of both inputs gives the changes of the output."""
+"""Evaluate a join, key by key: a micro-batch of both inputs changes the state of a key, and the output."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any, TypeAlias
 
 from muntin import EARLIEST, INFINITY, JoinKind, Window
 from muntin_engine.core.changes import Key, OutputChange, OutputKind, Progress
-from muntin_engine.evaluators.joins.key_state import Emitted, JoinQuery, JoinState
 from muntin_engine.evaluators.joins.matching import (
     LEFT,
     RIGHT,
     Finality,
+    JoinQuery,
     Match,
     Watermarks,
     matches,
@@ -20,8 +21,107 @@ from muntin_engine.evaluators.joins.matching import (
 from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket, KeyedRun, Start
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import Due, KeyTimer
+
+Name: TypeAlias = tuple[Hashable, int]
+"""Names a row among those of a left event: the id of the right event, None for a part, and the row's start."""
+
+Emitted: TypeAlias = dict[Name, tuple[int, int]]
+"""The rows of a left event that were emitted: the id of each in the output, and its end."""
+
+
+class JoinState:
+    """The state of one key.
+
+    Attributes:
+        sides: The events of each side.
+        emitted: The rows that were emitted, by the id of their left event; none of events that are gone.
+    """
+
+    held_windows = 0
+
+    def __init__(self, query: JoinQuery, serial: int = 0) -> None:
+        """Start a key, with the largest serial number that may be in use already, by this key or another."""
+        left, right = query.sides
+        self.sides = (KeyEvents(left, serial), KeyEvents(right, serial))
+        self.emitted: dict[Hashable, Emitted] = {}
+        self._changed: set[Hashable] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if forgetting the key loses nothing."""
+        return all(side.is_empty for side in self.sides)
+
+    @property
+    def serial(self) -> int:
+        """The largest serial number in use."""
+        return max(side.serial for side in self.sides)
+
+    @property
+    def held_count(self) -> int:
+        """The number of events that are kept."""
+        return sum(side.held_count for side in self.sides)
+
+    @property
+    def plain_count(self) -> int:
+        """The number of events, if no emitted and no waiting rows are kept; otherwise 0."""
+        return 0 if self.emitted or any(side.pending for side in self.sides) else self.held_count
+
+    def memory(self, size: int) -> int:
+        """Return the memory that it takes in bytes, roughly, if its records have so many bytes."""
+        return DECODED * size
+
+    def next_serial(self) -> int:
+        """Return an id that the output of this key has not used yet."""
+        return self.sides[0].next_serial()
+
+    def put(self, left: Hashable, emitted: Emitted) -> None:
+        """Remember the rows of a left event; none to forget it."""
+        if emitted:
+            self.emitted[left] = emitted
+        else:
+            self.emitted.pop(left, None)
+        if self._changed is not None:
+            self._changed.add(left)
+
+    def track(self) -> None:
+        """Take the state for stored as it is, and track its changes from now on."""
+        for side in self.sides:
+            side.track()
+        self._changed = set()
+
+    @property
+    def tracks(self) -> bool:
+        """True if the changes since the state was stored are known."""
+        return self._changed is not None
+
+    def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
+        """Return the state as plain data, or its difference to the stored state."""
+        rows = self.emitted if is_whole else {left: self.emitted.get(left, {}) for left in self._changed or ()}
+        emitted = [
+            [left, [[right, start, serial, end] for (right, start), (serial, end) in emitted.items()]]
+            for left, emitted in rows.items()
+        ]
+        return [*(side.to_data(serializer, key, is_whole=is_whole) for side in self.sides), emitted]
+
+    @classmethod
+    def from_data(
+        cls, query: JoinQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
+    ) -> JoinState:
+        """Return the state that `to_data` wrote, with the differences after it."""
+        state = cls(query)
+        left, right = (
+            KeyEvents.from_data(side, [record[place] for record in stored], serializer, key)
+            for place, side in enumerate(query.sides)
+        )
+        state.sides = (left, right)
+        for *_, rows in stored:
+            for id, emitted in rows:
+                state.put(id, {(other, start): (serial, end) for other, start, serial, end in emitted})
+        return state
 
 
 class JoinEmission:

@@ -1,4 +1,4 @@
-"""The evaluator of joins."""
+"""The evaluator of joins, and what is so of any."""
 
 from __future__ import annotations
 
@@ -7,32 +7,44 @@ from typing import TYPE_CHECKING, cast
 
 from muntin import EmitPolicy, JoinKind
 from muntin.windows import WindowKind
+from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from muntin_engine.evaluators.joins.key_state import JoinQuery
+    from muntin_engine.evaluators.joins.matching import JoinQuery
     from muntin_engine.evaluators.keyed.bucket import KeyedBucket
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
-class JoinEvaluator(KeyedEvaluator):
+class OverlapEvaluator(Evaluator):
+    """Runs joins, which have two inputs and neither windows nor modules."""
+
+    takes_inputs = range(2, 3)
+    takes_windows = False
+
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module: a join has none."""
+        raise AssertionError(f"a join of {len(plan.inputs)} inputs has no modules, got {module.label}")
+
+    def explain_output(self, plan: Plan) -> tuple[str, str]:
+        """Say when the output is complete, and how far its watermark is behind the inputs'."""
+        del plan
+        least = "the least watermark of the two inputs"
+        return f"a pair is final, and emitted, when both events are there; complete to {least}", "none"
+
+
+class JoinEvaluator(OverlapEvaluator, KeyedEvaluator):
     """Runs temporal joins of two inputs, of any kind, revisions in and retractions out, key by key in plain Python."""
 
     name = "joining"
     advantage = "two streams meet where their events overlap"
-    takes_inputs = range(2, 3)
-    takes_windows = False
     unreported = frozenset({"windows_closed", "windows_open", "windows_revisable", "early"})
 
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query: its inputs are not joined."""
         return None if plan.join is not None else "its inputs are not joined"
-
-    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
-        """Say how it computes a module: a join has none."""
-        raise AssertionError(f"a join of {len(plan.inputs)} inputs has no modules, got {module.label}")
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
@@ -59,10 +71,10 @@ class JoinEvaluator(KeyedEvaluator):
     def explain_output(self, plan: Plan) -> tuple[str, str]:
         """Say when the output is complete, and how far its watermark is behind the inputs'."""
         query = join_query(plan)
-        least = "the least watermark of the two inputs"
         if query.emits_at_once:
-            return f"a pair is final, and emitted, when both events are there; complete to {least}", "none"
+            return super().explain_output(plan)
         if query.is_eager:
+            least = "the least watermark of the two inputs"
             return f"rows are emitted at once, and change until they are settled; complete to {least}", "none"
         final = "a row is emitted when nothing can change it: the watermarks have passed the ends that may move"
         return f"{final}, and that of {plan.inputs[1].name} the part without its events", (
@@ -92,7 +104,7 @@ class JoinEvaluator(KeyedEvaluator):
 def join_query(plan: Plan) -> JoinQuery:
     """Return a join in the terms of its evaluator."""
     from muntin_engine.core.evaluator_query import EvaluatorQuery
-    from muntin_engine.evaluators.joins.key_state import JoinQuery
+    from muntin_engine.evaluators.joins.matching import JoinQuery
 
     assert plan.join is not None, "the planner asks for joins alone"
     left, right = (

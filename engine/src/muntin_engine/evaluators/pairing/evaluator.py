@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from muntin import EmitPolicy, JoinKind, LatePolicy
 from muntin_engine.evaluators.batch import BucketBlob
-from muntin_engine.evaluators.evaluator import Evaluator, InMemory
-from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.evaluators.evaluator import InMemory
+from muntin_engine.evaluators.joins.evaluator import OverlapEvaluator
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
-class PairEvaluator(Evaluator):
+class PairEvaluator(OverlapEvaluator):
     """Runs inner joins of events whose ends do not move: pairs are final when both events are there."""
 
     name = "pairing"
     advantage = "pairs of events whose ends stay are final at once"
-    takes_inputs = range(2, 3)
-    takes_windows = False
     makes_blobs = True
     unreported = frozenset({"windows_closed", "windows_open", "windows_revisable", "keys_held", "retractions"})
 
@@ -45,10 +43,6 @@ class PairEvaluator(Evaluator):
             return f"emit={str(plan.emit)!r} names each row"
         return "late rows are wanted" if plan.keeps_late_rows else None
 
-    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
-        """Say how it computes a module: a join has none."""
-        raise AssertionError(f"a join of {len(plan.inputs)} inputs has no modules, got {module.label}")
-
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
         del plan
@@ -59,12 +53,6 @@ class PairEvaluator(Evaluator):
         left, right = (given.name for given in plan.inputs)
         kept = f"an event of {left} until the watermark of {right} has passed its end, and the other way round"
         return f"{kept}; a batch writes only its own rows"
-
-    def explain_output(self, plan: Plan) -> tuple[str, str]:
-        """Say when the output is complete, and how far its watermark is behind the inputs'."""
-        del plan
-        least = "the least watermark of the two inputs"
-        return f"a pair is final, and emitted, when both events are there; complete to {least}", "none"
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the good rows of one side for each bucket that has any."""
