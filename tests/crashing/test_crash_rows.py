@@ -5,22 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from muntin import Module
 from muntin.errors import PolicyError, QueryError
-from muntin.rows import PartitionedRows, Row, batch, delta, elapsed, last, marker, on_row
+from muntin.rows import batch, delta, elapsed, last, marker, on_row
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.testing import RestartError, crash_everywhere, measure
 from tests.crashing.modules import Calls, Departures, DeparturesOnSelf, Total, TotalOnSelf
-from tests.rows.following import Told
 from tests.rows.modules import Changes, Listed
-from tests.rows.random_rows import BY, LIMITED, bounded_by_rows, rows_for, sliding, tumbling
 
 POINTS = Script().point("a", 1, 2).point("b", 4, 3).punctuate(4).point("c", 7, 7, key="k").point("d", 4, 1).close()
-SETTINGS = settings(max_examples=25, derandomize=True, database=None, deadline=None)
-EITHER = st.one_of(BY, LIMITED)
 
 
 def query(module: Module, windows: Any) -> WindowedQuery:
@@ -44,24 +38,6 @@ def test_one_that_does_not_is_found(module: Module) -> None:
 def test_rows_of_one_time_follow_one_another_as_their_ids_came() -> None:
     script = Script().point("a", 1, 1).point("b", 1, 2).retract("a").point("a", 1, 3).close()
     crash_everywhere(script, query(Listed(), last(2)))
-
-
-@SETTINGS
-@given(
-    st.one_of(sliding(EITHER), tumbling(EITHER), bounded_by_rows(EITHER)).flatmap(
-        lambda windows: st.tuples(st.just(windows), rows_for(windows, 9))
-    ),
-    st.sampled_from([Listed(), Told()]),
-)
-def test_random_row_windows_survive(drawn: tuple[PartitionedRows, list[Row]], module: Module) -> None:
-    windows, rows = drawn
-    script = Script()
-    for row in rows:
-        payload = {"number": row.number, **dict(zip(windows.reads, row.values, strict=True))}
-        script = script.point(row.number, row.time, payload)
-        script = script.punctuate(row.time) if row.number % 3 == 0 else script
-    asked = WindowedQuery(windows, [Computation(module, lambda payload: payload["number"])])
-    crash_everywhere(script.close(), asked)
 
 
 def test_what_windows_read_is_a_field_of_the_payload() -> None:

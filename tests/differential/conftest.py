@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from muntin_engine.evaluators.keyed import key_store
-from muntin_engine.state import log
+from tests.scenarios.small import treated
 
 
 @pytest.fixture(autouse=True)
-def small_states(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_states() -> Iterator[None]:
     """Have states written as changes, logs merged and written anew, from the first bytes on."""
-    monkeypatch.setattr(key_store, "LARGE", 48)
-    monkeypatch.setattr(log, "MOST_DEAD", 256)
-    monkeypatch.setattr(log, "MOST_ALIKE", 2)
+    with treated(1):
+        yield

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from muntin import (
@@ -27,19 +25,14 @@ from muntin import (
     tumbling,
 )
 from muntin.errors import ModuleContractError
-from muntin.policies import EmitPolicy
 from muntin.rows import MemberRow, RowsInWindow, last
-from muntin.schemas import describe
 from muntin.testing import Computation, Script, WindowedQuery
-from muntin.windows import WindowSpecification
+from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.specification import Unwindowed
-from muntin_engine.core.changes import OutputChange, OutputKind
-from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
-from muntin_engine.testing.following import LiveResult, Mishap, follow
-from muntin_engine.testing.query_under_test import QueryUnderTest
-from tests.spark_units.tasks import TICKS, task_of
+from tests.scenarios.query import Query
+from tests.scenarios.stepping import final
 
-MODULES = 400
+MODULES = 250
 
 
 @dataclass(frozen=True)
@@ -58,21 +51,9 @@ class Named(NamedTuple):
     parts: Any
 
 
-READING = pa.struct([("level", pa.int64()), ("parts", pa.list_(pa.float64()))])
-TYPES: Mapping[Any, pa.DataType] = {
-    int: pa.int64(),
-    float: pa.float64(),
-    bool: pa.bool_(),
-    str: pa.string(),
-    bytes: pa.binary(),
-    Decimal: pa.decimal128(38, 18),
-    date: pa.date32(),
-    datetime: pa.timestamp("us", tz="UTC"),
-    timedelta: pa.duration("us"),
-    list[int]: pa.list_(pa.int64()),
-    dict[str, int]: pa.map_(pa.string(), pa.int64()),
-    Reading: READING,
-}
+TYPES: Sequence[Any] = (
+    *(int, float, bool, str, bytes, Decimal, date, datetime, timedelta, list[int], dict[str, int], Reading),
+)
 VALUES: Sequence[Any] = (
     *(None, True, 5, 2**70, 1.5, float("nan"), Fraction(1, 3), 10**400),
     *("five", "\ud800", b"five", bytearray(b"five"), Decimal("1.5"), Decimal("NaN")),
@@ -186,23 +167,6 @@ KINDS: Sequence[tuple[Any, WindowSpecification]] = (
 STREAM = Script().point("a", 1, 1).point("b", 12, 2).close()
 
 
-def columns_of(annotation: Any, module: Module) -> list[tuple[str, pa.DataType]]:
-    of = TYPES[annotation]
-    return [(part.name, part.type) for part in of] if annotation is Reading and module.is_operator else [("m", of)]
-
-
-def typed(annotation: Any, module: Module, lines: Iterable[LiveResult]) -> None:
-    """Make the results of the engine the columns that they are on Spark."""
-    schema = pa.schema([("key", pa.string()), ("window", TICKS), *columns_of(annotation, module)])
-    for line in lines:
-        output = [(("k",), [OutputChange(OutputKind.INSERT, 1, line.window, line.start, line.end, line.value)])]
-        if line.is_evicted:
-            modules = (replace(task_of(module).plan.modules[0], evicted=describe(annotation, "m")),)
-            list(evicted_tables(task_of(module, evicted=schema, plan={"modules": modules}), output))
-        else:
-            list(result_tables(task_of(module, results=schema), output))
-
-
 def refused(call: Any, *arguments: Any) -> str:
     """Return the first words of what a call raises; nothing if it raises nothing."""
     try:
@@ -212,18 +176,19 @@ def refused(call: Any, *arguments: Any) -> str:
     return ""
 
 
-def on_the_engine(query: WindowedQuery, annotation: Any) -> None:
-    tested = QueryUnderTest(STREAM, query, EmitPolicy.FINAL)
-    for evaluator in tested.evaluators:
-        typed(annotation, query.modules[0], chain(*follow(tested, evaluator, Mishap.NOTHING)))
+def on_the_engine(module: Module, window: WindowSpecification) -> None:
+    query = Query(window, (module,), lifetimes="points", has_order=not isinstance(window, WindowKind))
+    for evaluator in query.evaluators:
+        final(query, STREAM, evaluator=evaluator)
 
 
 def test_scripts_and_the_engine_refuse_the_same_types_of_results() -> None:
     random, found = Random(7), Counter[tuple[str, bool]]()
     for number in range(MODULES):
-        (kind, window), annotation, value = random.choice(KINDS), random.choice(list(TYPES)), random.choice(VALUES)
-        query = WindowedQuery(window, [Computation(kind(annotation, value))], event_ends_move=False)
-        script, engine = refused(STREAM.run, query), refused(on_the_engine, query, annotation)
+        (kind, window), annotation, value = random.choice(KINDS), random.choice(TYPES), random.choice(VALUES)
+        module = kind(annotation, value)
+        query = WindowedQuery(window, [Computation(module)], event_ends_move=False)
+        script, engine = refused(STREAM.run, query), refused(on_the_engine, module, window)
         assert script == engine, f"{number}: {kind.__name__} of {annotation} that returns {value!r}"
         found[kind.__name__, bool(script)] += 1
     assert all(found[kind.__name__, is_refused] for kind, _ in KINDS for is_refused in (True, False)), found

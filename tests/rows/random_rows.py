@@ -1,26 +1,15 @@
-"""Random row windows, and random rows for them."""
+"""Random row windows, as the net draws them, and random rows for them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from random import Random
+from typing import Any, Final
 
-from hypothesis import strategies as st
+from muntin.rows import LastRows, PartitionedRows, Row
+from tests.scenarios.drawing import row_windows
 
-from muntin.rows import (
-    ConditionPolicy,
-    CountPolicy,
-    DeltaPolicy,
-    ElapsedPolicy,
-    LastRows,
-    MarkerPolicy,
-    PartitionedRows,
-    Partitions,
-    Row,
-    RowBatches,
-    RowsBetween,
-)
-
-VALUES: dict[str, tuple[Any, ...]] = {
+VALUES: Final[dict[str, tuple[Any, ...]]] = {
     "p": ("a", "b", "c"),
     "v": (*range(10), *[None] * 10),
     "m": (False, False, True, None),
@@ -31,62 +20,42 @@ VALUES: dict[str, tuple[Any, ...]] = {
 }
 """Values of what windows read, by its name; some come more often."""
 
-STEPS = (0, 0, 1, 1, 2, 7)
-"""Times between rows."""
 
-COUNTS = st.builds(CountPolicy, st.integers(1, 5))
-TIMES = st.builds(ElapsedPolicy, st.integers(1, 9))
-DELTAS = st.builds(DeltaPolicy, st.just("v"), st.integers(0, 4))
-MARKERS = st.builds(MarkerPolicy, st.just("m"))
-ROWS = st.builds(ConditionPolicy, st.just("t"))
-BY = st.sampled_from([None, Partitions("p")])
-ADMITS = st.sampled_from([None, None, "a"])
-LIMITED = st.builds(
-    Partitions,
-    st.just("p"),
-    st.sampled_from([None, 3, 8]),
-    st.sampled_from([None, 1, 2]),
-    st.sampled_from([None, 2, 5]),
-    st.booleans(),
-)
+def drawn(
+    kinds: type[PartitionedRows] | tuple[type[PartitionedRows], ...] = PartitionedRows,
+    *,
+    are_defined: bool = False,
+    count: int = 60,
+    most: int = 25,
+) -> Iterator[tuple[PartitionedRows, list[Row], Random]]:
+    """Yield windows and rows for them, with what further things may be drawn from.
 
-
-def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
-    either = st.one_of(COUNTS, TIMES, DELTAS)
-    return st.builds(LastRows, either, st.one_of(either, ROWS), partitions=by, admits=ADMITS)
-
-
-def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
-    rows = st.one_of(COUNTS, DELTAS, MARKERS)
-    return st.one_of(
-        st.builds(RowBatches, st.one_of(rows, TIMES), partitions=by, admits=ADMITS),
-        st.builds(RowBatches, rows, partitions=by, admits=ADMITS, within=TIMES),
-    )
+    Args:
+        kinds: The kinds of windows.
+        are_defined: True if there are only such whose definition is written down: none that are limited, or told empty.
+        count: How many.
+        most: The greatest number of rows.
+    """
+    for seed in range(count):
+        random = Random(seed)
+        windows = row_windows(random)
+        while not isinstance(windows, kinds) or (are_defined and not is_defined(windows)):
+            windows = row_windows(random)
+        yield windows, random_rows(random, windows, random.randint(most // 3, most)), random
 
 
-def bounded_by_rows(by: Any = BY) -> st.SearchStrategy[RowsBetween]:
-    """Windows between rows, with each condition and with both."""
-    more: dict[str, Any] = {"within": st.none() | TIMES, "closed_only": st.booleans(), "partitions": by}
-    flags: dict[str, Any] = {"closing_row": st.booleans(), "reopens": st.booleans()}
-    return st.one_of(
-        st.builds(RowsBetween, st.just("o"), st.just("c"), **flags, **more),
-        st.builds(RowsBetween, st.just("o"), **more),
-        st.builds(RowsBetween, st.none(), st.just("c"), **more),
-    )
+def is_defined(windows: PartitionedRows) -> bool:
+    """Return whether the definition of windows is written down."""
+    is_limited = windows.partitions is not None and windows.partitions.has_limits
+    waits = isinstance(windows, LastRows) and windows.waits_until_full
+    return not (is_limited or waits or windows.shows_empty)
 
 
-def rows_for(windows: PartitionedRows, most: int = 25) -> st.SearchStrategy[list[Row]]:
-    """Rows in order, several at a tick now and then, with what the windows read of them: a name has one value."""
-    names = [*dict.fromkeys(windows.reads)]
-    drawn = st.tuples(*(st.sampled_from(VALUES[name]) for name in names))
-    values = drawn.map(lambda of: tuple(of[names.index(name)] for name in windows.reads))
-    one = st.tuples(st.sampled_from(STEPS), values)
-
-    def timed(drawn: list[tuple[int, tuple[Any, ...]]]) -> list[Row]:
-        rows, time = [], -3
-        for number, (step, values) in enumerate(drawn, 1):
-            time += step
-            rows.append(Row(number, time, values))
-        return rows
-
-    return st.lists(one, min_size=most // 3, max_size=most).map(timed)
+def random_rows(random: Random, windows: PartitionedRows, count: int) -> list[Row]:
+    """Return rows in order, several at a tick now and then, with what the windows read: a name has one value."""
+    time, rows = random.randint(-9, 9), list[Row]()
+    for number in range(1, count + 1):
+        time += random.choice((0, 0, 1, 1, 2, 7))
+        values = {name: random.choice(VALUES[name]) for name in windows.reads}
+        rows.append(Row(number, time, tuple(values[name] for name in windows.reads)))
+    return rows

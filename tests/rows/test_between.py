@@ -1,26 +1,19 @@
-"""Windows from a row that opens to one that closes: one by one, and against their definition on random rows."""
+"""Windows from a row that opens to one that closes: case by case."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from muntin import INFINITY
 from muntin.errors import WindowError
-from muntin.named_windows import from_dict, to_dict
 from muntin.rows import Row, RowsBetween, between, elapsed
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowContext
-from tests.rows.meaning_between import computed_between
 from tests.rows.modules import Listed
-from tests.rows.random_rows import bounded_by_rows, rows_for
 from tests.rows.tracing import Trace
 
-SETTINGS = settings(max_examples=75, derandomize=True, database=None, deadline=None)
 LETTERS = {"o": (True, False), "c": (False, True), "b": (True, True), ".": (False, False), "?": (None, None)}
 
 
@@ -136,38 +129,3 @@ def test_they_are_told_as_they_are_written() -> None:
     assert windows.reads == ("p", "x > 1", "x < 0")
     assert windows.with_lengths(lambda length: length * 10).within == elapsed(90)
     assert (SIMPLE.context, windows.context) == (WindowContext.BACKWARD, WindowContext.FORWARD)
-
-
-@SETTINGS
-@given(bounded_by_rows(), st.data())
-def test_windows_hold_what_their_definition_says(windows: RowsBetween, data: st.DataObject) -> None:
-    rows = data.draw(rows_for(windows))
-    tick = (rows[-1].time if rows else 0) + data.draw(st.integers(0, 12))
-    found = Trace(windows).rows(*rows).advance(tick)
-    assert sorted(found.computed, key=repr) == sorted(computed_between(windows, rows, tick), key=repr)
-    found.close(tick + 1)
-    whole = computed_between(windows, rows, tick + 1, is_over=True)
-    assert sorted(found.computed, key=repr) == sorted(whole, key=repr)
-    assert from_dict(to_dict(windows)) == windows
-
-
-def test_the_random_windows_are_closed_broken_off_and_left_open() -> None:
-    seen: dict[str, int] = defaultdict(int)
-
-    @SETTINGS
-    @given(bounded_by_rows(), st.data())
-    def count(windows: RowsBetween, data: st.DataObject) -> None:
-        rows = data.draw(rows_for(windows))
-        tick = rows[-1].time + 1 if rows else 0
-        so_far = computed_between(windows, rows, tick)
-        seen["computed"] += len(so_far)
-        seen["left open"] += len(computed_between(windows, rows, tick, is_over=True)) - len(so_far)
-        if windows.within is not None:
-            seen["as long as may be"] += sum(
-                one.window.end - one.window.start == windows.within.length for one in so_far
-            )
-
-    count()
-    assert seen["computed"] > 200
-    assert seen["left open"] > 20
-    assert seen["as long as may be"] > 20

@@ -15,6 +15,7 @@ from muntin.named_windows import from_dict, to_dict
 from muntin.progress import Punctuated
 from muntin.rows import MemberRow, RowsInWindow, RowWindows, batch, elapsed, last, marker
 from muntin.testing import KeyedChange, Script
+from muntin.windows import WindowSpecification
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.state.cells import MemoryCells
 from tests.rows.following import Numbers, Told
@@ -24,7 +25,7 @@ from tests.scenarios.running import Run
 from tests.scenarios.stepping import AS_IT_IS, final, steps
 
 
-def over(windows: RowWindows, module: Module, **changed: Any) -> Query:
+def over(windows: WindowSpecification, module: Module, **changed: Any) -> Query:
     return replace(Query(windows, (module,), lifetimes="points", has_order=True), **changed)
 
 

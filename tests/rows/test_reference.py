@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from muntin import Event, Window
 from muntin.errors import QueryError
-from muntin.rows import ElapsedPolicy, LastRows, PartitionedRows, Row, batch, delta, last
+from muntin.rows import LastRows, PartitionedRows, Row, RowBatches, batch, delta, last
 from muntin.testing import Computation, OutputEvent, Script, WindowedQuery, evaluate
 from tests.rows.following import Full
 from tests.rows.meaning import computed, full
 from tests.rows.modules import Listed
-from tests.rows.random_rows import rows_for, sliding, tumbling
+from tests.rows.random_rows import drawn
 
 LISTED = [Computation(Listed())]
 
@@ -49,28 +48,23 @@ def test_a_row_without_what_windows_read_is_refused_with_what_to_give() -> None:
             script.run(WindowedQuery(batch(delta("size", 2)), LISTED))
 
 
-def rows_and_events(windows: PartitionedRows, data: st.DataObject) -> tuple[list[Row], list[Event[Any]]]:
-    rows = data.draw(rows_for(windows))
+def events_of(windows: PartitionedRows, rows: Sequence[Row]) -> list[Event[Any]]:
     payloads = [{**dict(zip(windows.reads, row.values, strict=True)), "number": row.number} for row in rows]
-    return rows, [Event.point(row.time, payload) for row, payload in zip(rows, payloads, strict=True)]
+    return [Event.point(row.time, payload) for row, payload in zip(rows, payloads, strict=True)]
 
 
-@settings(max_examples=100, derandomize=True, database=None, deadline=None)
-@given(st.one_of(sliding(), tumbling()), st.data())
-def test_the_reference_computes_what_the_definition_says(windows: PartitionedRows, data: st.DataObject) -> None:
-    rows, events = rows_and_events(windows, data)
-    tick = (rows[-1].time if rows else 0) + data.draw(st.integers(1, 12))
-    query = WindowedQuery(windows, [Computation(Listed(), select=lambda payload: payload["number"])])
-    found = [(row.window, list(row.value[0])) for row in evaluate(query, events, tick, tick)]
-    wanted = [(one.window, list(one.rows)) for one in computed(windows, rows, tick)]
-    assert sorted(found) == sorted(wanted)
+def test_the_reference_computes_what_the_definition_says() -> None:
+    for windows, rows, random in drawn((LastRows, RowBatches), are_defined=True):
+        tick = (rows[-1].time if rows else 0) + random.randint(1, 12)
+        query = WindowedQuery(windows, [Computation(Listed(), select=lambda payload: payload["number"])])
+        found = evaluate(query, events_of(windows, rows), tick, tick)
+        wanted = sorted((one.window, list(one.rows)) for one in computed(windows, rows, tick))
+        assert sorted((row.window, list(row.value[0])) for row in found) == wanted, windows
 
 
-@settings(max_examples=150, derandomize=True, database=None, deadline=None)
-@given(st.one_of(sliding(), st.builds(LastRows, st.builds(ElapsedPolicy, st.integers(1, 3)))), st.data())
-def test_a_window_is_full_when_its_definition_says_and_once(windows: LastRows, data: st.DataObject) -> None:
-    rows, events = rows_and_events(windows, data)
-    tick = (rows[-1].time if rows else 0) + data.draw(st.integers(1, 12))
-    query = WindowedQuery(windows, [Computation(Full())])
-    found = [row.value for row in evaluate(query, events, tick, tick)]
-    assert sorted(found) == sorted(time for _, time in full(windows, rows, tick - 1))
+def test_a_window_is_full_when_its_definition_says_and_once() -> None:
+    for windows, rows, random in drawn(LastRows, are_defined=True, count=100):
+        assert isinstance(windows, LastRows)
+        tick = (rows[-1].time if rows else 0) + random.randint(1, 12)
+        found = evaluate(WindowedQuery(windows, [Computation(Full())]), events_of(windows, rows), tick, tick)
+        assert sorted(row.value for row in found) == sorted(at for _, at in full(windows, rows, tick - 1)), windows

@@ -214,7 +214,7 @@ def following(random: Random) -> Scenario:
 def over_rows(random: Random) -> Scenario:
     """Draw windows that follow rows: their eviction, triggers, delimiters, partitions and conditions."""
     lifetimes: Lifetimes = random.choice(("points", "points", "retracted"))
-    windows, modules = _row_windows(random), random.choice(list(OF_ROWS.values()))
+    windows, modules = row_windows(random), random.choice(list(OF_ROWS.values()))
     stamped = (TimestampPolicy.ALIGN, TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)
     query = Query(windows, modules, timestamps=random.choice(stamped), lifetimes=lifetimes, has_order=True)
     if random.random() < 0.25:
@@ -223,7 +223,8 @@ def over_rows(random: Random) -> Scenario:
     return scenario_of(random, query, has_ties=True)
 
 
-def _row_windows(random: Random) -> Any:
+def row_windows(random: Random) -> Any:
+    """Draw windows that follow rows."""
     size = random.choice((random.randint(1, 5), elapsed(random.randint(1, 9)), delta("v", random.randint(0, 4))))
     when = random.choice((1, random.randint(1, 4), elapsed(random.randint(1, 7)), delta("v", 2), on_row("t")))
     within = random.choice((None, random.randint(1, 9)))

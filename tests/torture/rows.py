@@ -7,16 +7,8 @@ from random import Random
 
 from muntin import Module
 from muntin.rows import (
-    ConditionPolicy,
-    CountPolicy,
-    DeltaPolicy,
-    ElapsedPolicy,
-    LastRows,
-    MarkerPolicy,
     PartitionedRows,
-    Partitions,
     Row,
-    RowBatches,
     RowsBetween,
 )
 from muntin.testing import Computation, Script, WindowedQuery
@@ -25,17 +17,18 @@ from tests.rows.following import Told
 from tests.rows.meaning import computed
 from tests.rows.meaning_between import computed_between
 from tests.rows.modules import Changes, Listed, Sliding
-from tests.rows.random_rows import STEPS, VALUES
+from tests.rows.random_rows import is_defined, random_rows
 from tests.rows.tracing import Trace
+from tests.scenarios import drawing
 from tests.torture.kind import Figures
 
 
 def row_windows(seed: int, folder: Path) -> Figures:
     """Take random rows through random windows; what is computed is what the definition says, whatever happens."""
     random = Random(seed)
-    windows = _windows(random)
-    rows = _rows(random, windows, random.choice((5, 12, 25)))
-    if windows.partitions is None or not windows.partitions.has_limits:
+    windows = drawing.row_windows(random)
+    rows = random_rows(random, windows, random.choice((5, 12, 25)))
+    if is_defined(windows):
         _as_defined(random, windows, rows)
     module: Module = random.choice((Listed, Sliding, Changes, Told))()
     script = _script(random, windows, rows)
@@ -57,46 +50,6 @@ def _as_defined(random: Random, windows: PartitionedRows, rows: list[Row]) -> No
         computed_between(windows, rows, tick) if isinstance(windows, RowsBetween) else computed(windows, rows, tick)
     )
     assert sorted(found, key=repr) == sorted(wanted, key=repr), f"{windows} of {rows} up to {tick}"
-
-
-def _windows(random: Random) -> PartitionedRows:
-    by = random.choice(
-        (
-            None,
-            Partitions("p"),
-            Partitions("p", random.choice((None, 3, 8)), random.choice((None, 1, 2)), random.choice((None, 2, 5))),
-        )
-    )
-    count, elapsed, delta = (
-        CountPolicy(random.randint(1, 5)),
-        ElapsedPolicy(random.randint(1, 9)),
-        DeltaPolicy("v", random.randint(0, 4)),
-    )
-    kind, admits = random.choice(("last", "last", "batch", "between")), random.choice((None, None, "a"))
-    if kind == "last":
-        triggers = (CountPolicy(random.randint(1, 4)), ElapsedPolicy(random.randint(1, 9)), delta, ConditionPolicy("t"))
-        return LastRows(random.choice((count, elapsed, delta)), random.choice(triggers), partitions=by, admits=admits)
-    if kind == "batch":
-        return RowBatches(random.choice((count, elapsed, delta, MarkerPolicy("m"))), partitions=by, admits=admits)
-    opens, closes = random.choice((("o", "c"), ("o", None), (None, "c")))
-    both = opens is not None and closes is not None
-    return RowsBetween(
-        opens,
-        closes,
-        closing_row=not both or random.random() < 0.5,
-        reopens=both and random.random() < 0.5,
-        within=random.choice((None, elapsed)),
-        closed_only=random.random() < 0.5,
-        partitions=by,
-    )
-
-
-def _rows(random: Random, windows: PartitionedRows, count: int) -> list[Row]:
-    time, rows = random.randint(-9, 9), list[Row]()
-    for number in range(1, count + 1):
-        time += random.choice(STEPS)
-        rows.append(Row(number, time, tuple(random.choice(VALUES[name]) for name in windows.reads)))
-    return rows
 
 
 def _script(random: Random, windows: PartitionedRows, rows: list[Row]) -> Script:
