@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pluggy
 import pytest
 
 from muntin import catalog as catalog_file
+from muntin import hookimpl, hooks
 from muntin.catalog import plugin_entries
 from muntin.errors import DuplicateNameError, MalformedPackageError, PluginLoadError, UnknownModuleError
-from tests.sdk.installation import Installation, installation_in
+from tests.hostile.muntin_hostile import HOSTILE, plugin
+from tests.sdk.installation import Installation, installation_in, offering
+from tests.tables import entries, says
 
 FUNCTIONS = """
 from muntin import function, hookimpl
@@ -67,16 +72,42 @@ def muntin_modules():
     return [TidalRange, RangeOfPresent]
 """
 
+ALIASED = """
+from muntin import Aggregate, hookimpl
+
+class Range(Aggregate[float, float]):
+    name, version, aliases = "tides.range", "1.0.0", ("span", "ptp")
+    def compute_result(self, payloads):
+        return 0.0
+
+class Half(Range):
+    name = "tides.half"
+
+@hookimpl
+def muntin_modules():
+    return [Range, Half]
+"""
+
 
 @pytest.fixture
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     yield from installation_in(tmp_path, monkeypatch)
 
 
-def test_a_module_is_found_by_its_name(installation: Installation) -> None:
+def test_whatever_is_offered_is_found_by_its_name(installation: Installation) -> None:
     installation.plugin("stats", "stats.average", "stats.count")
-    found = installation.catalog().module("stats.count")
+    installation.plugin("tides", source=FUNCTIONS)
+    installation.plugin("surges", source=TRIGGERS.replace("tides.", "surges."))
+    catalog = catalog_file.Catalog(iter(installation.entries()))
+    found = catalog.module("stats.count")
     assert (found.name, found.__name__) == ("stats.count", "Offered1")
+    assert found is catalog.module("stats.count")
+    assert catalog.function("tides.height")(3.0) == 3.0
+    assert catalog.trigger("surges.surge").version == "1.2.0"
+    with pytest.raises(UnknownModuleError, match=r"no trigger is named 'surges.serge'\n  did you mean 'surges.surge'"):
+        catalog.trigger("surges.serge")
+    with pytest.raises(UnknownModuleError, match=r"no function is named 'tides.hight'\n  did you mean 'tides.height'"):
+        catalog.function("tides.hight")
 
 
 def test_a_plugin_offers_what_adapters_and_combinators_made(installation: Installation) -> None:
@@ -85,19 +116,18 @@ def test_a_plugin_offers_what_adapters_and_combinators_made(installation: Instal
     assert found.compute_result(found.add_events(found.create_state(), [1.0, None, 4.0])) == 3.0
 
 
-def test_only_the_plugin_that_is_asked_for_is_imported(installation: Installation) -> None:
+def test_a_module_is_found_by_its_aliases_and_keeps_its_name(installation: Installation) -> None:
+    installation.plugin("tides", source=ALIASED)
+    catalog = installation.catalog()
+    assert catalog.module("tides.ptp") is catalog.module("tides.span") is catalog.module("tides.range")
+    assert catalog.module("tides.ptp").name == "tides.range"
+
+
+def test_only_the_plugin_that_is_asked_for_is_imported_and_once(installation: Installation) -> None:
     installation.plugin("stats", "stats.average")
     installation.plugin("tides", "tides.range")
     catalog = installation.catalog()
     assert installation.imported() == []
-    catalog.module("tides.range")
-    assert installation.imported() == ["tides"]
-
-
-def test_a_plugin_is_found_by_its_name_or_that_of_what_it_offers_and_imported_once(installation: Installation) -> None:
-    installation.plugin("stats", "stats.average")
-    installation.plugin("tides", "tides.range")
-    catalog = installation.catalog()
     found = catalog.plugin("tides")
     assert (found.name, list(found.modules)) == ("tides", ["tides.range"])
     assert catalog.plugin("tides.range") is found
@@ -106,57 +136,90 @@ def test_a_plugin_is_found_by_its_name_or_that_of_what_it_offers_and_imported_on
         catalog.plugin("tide")
 
 
-def test_a_function_is_found_by_its_name(installation: Installation) -> None:
-    installation.plugin("tides", source=FUNCTIONS)
-    assert installation.catalog().function("tides.height")(3.0) == 3.0
+def test_only_allowed_plugins_load(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    installation.plugin("stats", "stats.average")
+    installation.plugin("tides", "tides.range")
+    catalog = installation.catalog("tides")
+    assert [plugin.name for plugin in catalog.plugins()[0]] == ["tides"]
+    with pytest.raises(UnknownModuleError, match=r"installed modules: tides.range\n"):
+        catalog.module("stats.average")
+    assert installation.imported() == ["tides"]
+    monkeypatch.setenv(catalog_file.ALLOW_VARIABLE, " stats, tides,")
+    catalog_file.installed.cache_clear()
+    try:
+        assert catalog_file.installed().allowed == {"stats", "tides"}
+    finally:
+        catalog_file.installed.cache_clear()
 
 
-def test_a_trigger_is_found_by_its_name(installation: Installation) -> None:
-    installation.plugin("tides", source=TRIGGERS)
-    catalog = installation.catalog()
-    assert catalog.trigger("tides.surge").version == "1.2.0"
-    with pytest.raises(UnknownModuleError, match=r"no trigger is named 'tides.serge'\n  did you mean 'tides.surge'"):
-        catalog.trigger("tides.serge")
+# names that nobody offers
+
+UNKNOWN = """
+stats, patterns: stats.averge
+    no module is named 'stats.averge'
+      did you mean 'stats.average' (muntin-stats 0.1.0)?
+stats, patterns: stats.amount
+    no module is named 'stats.amount'
+      did you mean 'stats.count' (muntin-stats 0.1.0)?
+      installed modules: patterns.*, stats.average, stats.count
+      a module's package must be installed where the driver and the workers run
+stats, broken: stat.average
+    …did you mean a module of the plugin 'stats' (muntin-stats 0.1.0)?…
+stats: average
+    …a name begins with its plugin, as in 'stats.average'
+      installed modules: stats.*…
+tides: tides.spam
+    …did you mean 'tides.range' (muntin-tides…
+loaded stats, tides: stats
+    no module is named 'stats'
+      'stats' is a plugin, with the modules stats.average, stats.count
+loaded tides: range
+    no module is named 'range'
+      did you mean 'tides.range' (muntin-tides 0.1.0)?…
+loaded tides: ptp
+    no module is named 'ptp'
+      did you mean 'tides.range' (muntin-tides 0.1.0)?…
+loaded tides: rnage
+    no module is named 'rnage'
+      did you mean 'tides.range' (muntin-tides 0.1.0)?…
+loaded tides: weight
+    no module is named 'weight'
+      a name begins with its plugin, as in 'stats.average'
+      installed modules: tides.half, tides.range…
+"""
+KNOWN = {
+    "stats": offering("stats.average", "stats.count"),
+    "patterns": offering("patterns.followed_by"),
+    "tides": ALIASED,
+    "broken": "raise SystemExit(3)\n",
+}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ("@dataclass(frozen=True)\n", "", "expected: a frozen dataclass that subclasses Trigger"),
-        ("tides.surge", "surge", "expected: text of the form '<plugin>.<module>'"),
-        ("def step", "def stop", "tides.surge does not define step"),
-    ],
-)
-def test_a_trigger_that_cannot_be_stored_is_not_offered(
-    installation: Installation, old: str, new: str, reason: str
+@pytest.mark.parametrize(("asked", "answer"), list(entries(UNKNOWN)), ids=[asked for asked, _ in entries(UNKNOWN)])
+def test_a_name_that_nobody_offers_is_answered_with_the_closest(
+    installation: Installation, asked: str, answer: str
 ) -> None:
-    installation.plugin("tides", source=TRIGGERS.replace(old, new))
-    with pytest.raises(PluginLoadError, match=reason):
-        installation.catalog().trigger("tides.surge")
-
-
-def test_a_name_that_nobody_offers_is_answered_with_the_closest(installation: Installation) -> None:
-    installation.plugin("stats", "stats.average", "stats.count")
-    installation.plugin("patterns", "patterns.followed_by")
+    plugins, _, name = asked.removeprefix("loaded ").partition(": ")
+    for of in plugins.split(", "):
+        installation.plugin(of, source=KNOWN[of])
+    catalog = installation.catalog()
+    if asked.startswith("loaded"):
+        catalog.plugins()
     with pytest.raises(UnknownModuleError) as unknown:
-        installation.catalog().module("stats.averge")
-    assert str(unknown.value) == (
-        "no module is named 'stats.averge'\n  did you mean 'stats.average' (muntin-stats 0.1.0)?"
-    )
-    assert (unknown.value.name, unknown.value.installed[0]) == ("stats.averge", "patterns.*")
-    assert installation.imported() == ["stats"]
+        catalog.module(name)
+    assert says(str(unknown.value), answer), unknown.value
+    assert unknown.value.name == name
     assert isinstance(unknown.value, LookupError)
-
-
-def test_a_function_that_nobody_offers_is_told_apart_from_a_module(installation: Installation) -> None:
-    installation.plugin("tides", source=FUNCTIONS)
-    with pytest.raises(UnknownModuleError, match=r"no function is named 'tides.hight'\n  did you mean 'tides.height'"):
-        installation.catalog().function("tides.hight")
+    if not asked.startswith("loaded"):  # a suggestion imports no other plugin
+        assert installation.imported() == [of for of in plugins.split(", ") if name.startswith(f"{of}.")]
 
 
 def test_an_empty_installation_says_so() -> None:
     with pytest.raises(UnknownModuleError, match="installed modules: none"):
         catalog_file.Catalog(()).module("stats.average")
+
+
+# names that are offered twice
 
 
 def test_two_distributions_that_claim_one_plugin_are_both_named(installation: Installation) -> None:
@@ -198,147 +261,16 @@ def test_one_distribution_found_twice_on_the_path_is_one(installation: Installat
     assert twice.module("stats.average").name == "stats.average"
 
 
-def test_a_name_used_twice_inside_a_plugin_is_an_error(installation: Installation) -> None:
-    installation.plugin("stats", "stats.average", "stats.average")
-    with pytest.raises(
-        DuplicateNameError, match=r"'stats.average' is offered twice: by .*Offered0.* and by .*Offered1"
-    ):
-        installation.catalog().module("stats.average")
+# plugins and packages that are broken
 
 
-def test_a_plugin_that_cannot_be_imported_is_named_and_hides_no_other(installation: Installation) -> None:
-    installation.plugin("broken", source="import a_package_that_is_not_there\n")
-    installation.plugin("stats", "stats.average")
-    catalog = installation.catalog()
-    loaded, failed = catalog.plugins()
-    assert [plugin.name for plugin in loaded] == ["stats"]
-    assert [str(error) for error in failed] == [
-        "plugin 'broken' of muntin-broken 0.1.0 cannot be loaded: "
-        "ModuleNotFoundError: No module named 'a_package_that_is_not_there'\n"
-        "  other plugins are not affected"
-    ]
-    assert catalog.module("stats.average").name == "stats.average"
-    with pytest.raises(PluginLoadError):
-        catalog.module("broken.anything")
-
-
-def test_the_cause_of_a_failed_import_is_kept(installation: Installation) -> None:
-    installation.plugin("broken", source="1 / 0\n")
-    with pytest.raises(PluginLoadError) as failed:
-        installation.catalog().module("broken.anything")
-    assert isinstance(failed.value.__cause__, ZeroDivisionError)
-    assert (failed.value.plugin, failed.value.distribution) == ("broken", "muntin-broken 0.1.0")
-
-
-def test_a_name_under_another_plugins_prefix_is_refused(installation: Installation) -> None:
-    installation.plugin("tides", "stats.range")
-    with pytest.raises(PluginLoadError) as refused:
-        installation.catalog().module("tides.range")
-    assert "it offers 'stats.range', whose first part must be the entry point's name 'tides'" in str(refused.value)
-
-
-def test_an_incomplete_module_is_refused_with_its_plugin(installation: Installation) -> None:
-    installation.plugin("stats", source="from muntin import *\n" + _without_version())
-    with pytest.raises(PluginLoadError, match=r"ModuleDefinitionError: stats.average has no version"):
-        installation.catalog().module("stats.average")
-
-
-def test_a_hook_that_does_not_exist_is_refused(installation: Installation) -> None:
-    source = "from muntin import hookimpl\n\n@hookimpl\ndef muntin_windwos():\n    return []\n"
-    installation.plugin("stats", source=source)
-    with pytest.raises(PluginLoadError, match="unknown hook 'muntin_windwos'"):
-        installation.catalog().module("stats.average")
-
-
-def test_only_allowed_plugins_load(installation: Installation) -> None:
-    installation.plugin("stats", "stats.average")
-    installation.plugin("tides", "tides.range")
-    catalog = installation.catalog("tides")
-    assert [plugin.name for plugin in catalog.plugins()[0]] == ["tides"]
-    with pytest.raises(UnknownModuleError, match=r"installed modules: tides.range\n"):
-        catalog.module("stats.average")
-    assert installation.imported() == ["tides"]
-
-
-def test_the_environment_restricts_what_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(catalog_file.ALLOW_VARIABLE, " stats, tides,")
-    catalog_file.installed.cache_clear()
-    try:
-        assert catalog_file.installed().allowed == {"stats", "tides"}
-    finally:
-        catalog_file.installed.cache_clear()
-
-
-def test_entries_may_come_from_an_iterator(installation: Installation) -> None:
-    installation.plugin("stats", "stats.average")
-    catalog = catalog_file.Catalog(iter(installation.entries()))
-    assert catalog.module("stats.average") is catalog.module("stats.average")
-
-
-def _without_version() -> str:
-    return """
-class Average(Aggregate[float, float]):
-    name = "stats.average"
-    def compute_result(self, payloads):
-        return 0.0
-
-@hookimpl
-def muntin_modules():
-    return [Average]
-"""
-
-
-def test_a_suggestion_imports_nothing(installation: Installation) -> None:
-    installation.plugin("stats", "stats.average")
-    installation.plugin("broken", source="raise SystemExit(3)\n")
-    with pytest.raises(UnknownModuleError) as unknown:
-        installation.catalog().module("stat.average")
-    assert "did you mean a module of the plugin 'stats' (muntin-stats 0.1.0)?" in str(unknown.value)
-    assert unknown.value.installed == ("broken.*", "stats.*")
-    assert installation.imported() == []
-
-
-ALIASED = """
-from muntin import Aggregate, hookimpl
-
-class Range(Aggregate[float, float]):
-    name, version, aliases = "tides.range", "1.0.0", ("span", "ptp")
-    def compute_result(self, payloads):
-        return 0.0
-
-class Half(Range):
-    name = "tides.half"
-
-@hookimpl
-def muntin_modules():
-    return [Range, Half]
-"""
-
-
-def test_a_module_is_found_by_its_aliases_and_keeps_its_name(installation: Installation) -> None:
-    installation.plugin("tides", source=ALIASED)
-    catalog = installation.catalog()
-    assert catalog.module("tides.ptp") is catalog.module("tides.span") is catalog.module("tides.range")
-    assert catalog.module("tides.ptp").name == "tides.range"
-    with pytest.raises(UnknownModuleError, match=r"did you mean 'tides.range' \(muntin-tides"):
-        catalog.module("tides.spam")
-
-
-@pytest.mark.parametrize(
-    ("aliases", "reason"),
-    [
-        ('("half",)', "DuplicateNameError|offered twice"),
-        ('"span"', "expected: a tuple of names in lower case"),
-        ('("tides.span",)', "expected: a tuple of names in lower case"),
-    ],
-)
-def test_aliases_that_cannot_be_are_refused(installation: Installation, aliases: str, reason: str) -> None:
-    installation.plugin("tides", source=ALIASED.replace('("span", "ptp")', aliases))
-    with pytest.raises((PluginLoadError, DuplicateNameError), match=reason):
-        installation.catalog().module("tides.range")
+def hooked(hook: str, offered: str) -> str:
+    return f"from muntin import hookimpl\n@hookimpl\ndef {hook}():\n    return {offered}\n"
 
 
 BAD_PLUGINS = {
+    "import a_package_that_is_not_there\n": "ModuleNotFoundError: No module named 'a_package_that_is_not_there'",
+    "1 / 0\n": "ZeroDivisionError: division by zero",
     "def muntin_modules():\n    return []\n": "implements no hook; expected: a function such as muntin_modules, marked",
     "from muntin import errors\nraise errors.DuplicateNameError('a', 'b', 'c')\n": "the name 'a' is offered twice",
     "import sys\nsys.exit(3)\n": "SystemExit: 3",
@@ -346,15 +278,30 @@ BAD_PLUGINS = {
     "class E(Exception):\n    def __str__(self): raise ValueError\nraise E\n": "E: <E, whose str",
     "raise ValueError('x' * 10**6)\n": "characters left out",
     "syntax error\n": "SyntaxError",
+    offering("stats.range"): "it offers 'stats.range', whose first part must be the entry point's name 'broken'",
+    offering("broken.range").replace(', "1.0.0"', ', ""'): "ModuleDefinitionError: broken.range has no version",
+    offering("broken.range", "broken.range"): "'broken.range' is offered twice: by ",
+    hooked("muntin_windwos", "[]"): "unknown hook 'muntin_windwos'",
+    hooked("muntin_modules", "[3]"): "it offers 3; expected: a list of module classes",
+    hooked("muntin_modules", "None"): "muntin_modules returned None; expected: a list of module classes",
+    hooked("muntin_modules", "7"): "a hook returned 7; expected: a list of module classes",
+    hooked("muntin_modules", "'abc'"): "a hook returned 'abc'; expected: a list of module classes",
+    hooked("muntin_functions", "[len]"): "it offers <built-in function len>; expected: a list of what @function",
+    hooked("muntin_triggers", "[int]"): "it offers <class 'int'>; expected: a list of trigger classes",
     **{
-        f"from muntin import hookimpl\n@hookimpl\ndef {hook}():\n    return {offered}\n": reason
-        for hook, offered, reason in (
-            ("muntin_modules", "[3]", "it offers 3; expected: a list of module classes"),
-            ("muntin_modules", "None", "muntin_modules returned None; expected: a list of module classes"),
-            ("muntin_modules", "7", "a hook returned 7; expected: a list of module classes"),
-            ("muntin_modules", "'abc'", "a hook returned 'abc'; expected: a list of module classes"),
-            ("muntin_functions", "[len]", "it offers <built-in function len>; expected: a list of what @function"),
-            ("muntin_triggers", "[int]", "it offers <class 'int'>; expected: a list of trigger classes"),
+        TRIGGERS.replace("tides", "broken").replace(old, new): reason
+        for old, new, reason in (
+            ("@dataclass(frozen=True)\n", "", "expected: a frozen dataclass that subclasses Trigger"),
+            ("broken.surge", "surge", "expected: text of the form '<plugin>.<module>'"),
+            ("def step", "def stop", "broken.surge does not define step"),
+        )
+    },
+    **{
+        ALIASED.replace("tides", "broken").replace('("span", "ptp")', aliases): reason
+        for aliases, reason in (
+            ('("half",)', "offered twice"),
+            ('"span"', "expected: a tuple of names in lower case"),
+            ('("broken.span",)', "expected: a tuple of names in lower case"),
         )
     },
 }
@@ -364,13 +311,21 @@ BAD_PLUGINS = {
 def test_whatever_a_plugin_does_it_is_named_and_hides_no_other(installation: Installation, source: str) -> None:
     installation.plugin("broken", source=source)
     installation.plugin("stats", "stats.average")
-    loaded, failed = installation.catalog().plugins()
+    catalog = installation.catalog()
+    loaded, failed = catalog.plugins()
     assert [plugin.name for plugin in loaded] == ["stats"]
-    assert [type(error) for error in failed] == [PluginLoadError]
-    assert BAD_PLUGINS[source] in str(failed[0])
-    assert len(str(failed[0])) < 3000
-    with pytest.raises(PluginLoadError, match=r"plugin 'broken' of muntin-broken 0.1.0 cannot be loaded"):
+    (error,) = failed
+    assert isinstance(error, PluginLoadError | DuplicateNameError)
+    assert BAD_PLUGINS[source] in str(error)
+    assert len(str(error)) < 3000
+    assert catalog.module("stats.average").name == "stats.average"
+    with pytest.raises((PluginLoadError, DuplicateNameError)) as again:
         installation.catalog().module("broken.anything")
+    if isinstance(error, PluginLoadError):
+        assert str(error).startswith("plugin 'broken' of muntin-broken 0.1.0 cannot be loaded: ")
+        assert str(error).endswith("\n  other plugins are not affected")
+        assert (error.plugin, error.distribution) == ("broken", "muntin-broken 0.1.0")
+        assert "1 / 0" not in source or isinstance(again.value.__cause__, ZeroDivisionError)
 
 
 @pytest.mark.parametrize("content", [b"[muntin]\nthis is no entry point\n", b"[muntin]\n\xff\xfe = a\n"])
@@ -394,6 +349,37 @@ def test_a_package_without_a_name_hides_no_other(installation: Installation) -> 
     installation.plugin("tides", "tides.range")
     (installation.folder / "muntin_tides-0.1.0.dist-info" / "METADATA").unlink()
     found = plugin_entries([str(installation.folder)])
-    catalog = catalog_file.Catalog(found.entries, None, found.unreadable)
-    assert [plugin.name for plugin in catalog.plugins()[0]] == ["stats", "tides"]
-    assert "a package without a name" in catalog.plugins()[0][1].distribution
+    loaded, _ = catalog_file.Catalog(found.entries, None, found.unreadable).plugins()
+    assert [plugin.name for plugin in loaded] == ["stats", "tides"]
+    assert "a package without a name" in loaded[1].distribution
+
+
+# hooks
+
+
+def test_the_hooks_are_those_of_the_specification_which_is_never_called() -> None:
+    specified = [name for name, value in vars(hooks).items() if hasattr(value, f"{hooks.PROJECT}_spec")]
+    assert specified == ["muntin_modules", "muntin_functions", "muntin_triggers", "muntin_windows"]
+    for name in specified:
+        assert inspect.getdoc(getattr(hooks, name))
+        with pytest.raises(AssertionError):
+            getattr(hooks, name)()
+
+
+def test_a_plugin_may_implement_one_hook_alone_and_the_hostile_one_all() -> None:
+    class OnlyFunctions:
+        @hookimpl
+        def muntin_functions(self) -> list[object]:
+            return []
+
+    def hooks_of(plugin: object) -> Any:
+        manager = pluggy.PluginManager(hooks.PROJECT)
+        manager.add_hookspecs(hooks)
+        manager.register(plugin)
+        manager.check_pending()
+        return manager.hook
+
+    alone = hooks_of(OnlyFunctions())
+    assert (alone.muntin_modules(), alone.muntin_functions()) == ([], [[]])
+    offered = [module for modules in hooks_of(plugin).muntin_modules() for module in modules]
+    assert len({module.name for module in offered}) == len(offered) > len(HOSTILE)

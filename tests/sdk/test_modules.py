@@ -12,14 +12,15 @@ from typing_extensions import TypeVar
 import muntin
 from muntin import (
     Aggregate,
-    Event,
+    Function,
     IncrementalAggregate,
     Module,
     Operator,
-    Window,
+    function,
 )
 from muntin.errors import ModuleDefinitionError
 from muntin.schemas import spell
+from tests.sdk.made import made
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -114,16 +115,8 @@ def test_these_base_classes_are_all_there_are() -> None:
 
 def module(base: Any, **attributes: Any) -> type[Module]:
     """Make a module class that is complete but for what a test takes away."""
-
-    class Broken(base):  # type: ignore[misc]  # the base is a parameter
-        name, version = "demo.broken", "1.0.0"
-
-        def compute_result(self, *given: Any) -> Any:
-            return 0
-
-    for attribute, value in attributes.items():
-        setattr(Broken, attribute, value)
-    return Broken
+    given = {"name": "demo.broken", "compute_result": lambda self, *given: 0, **attributes}
+    return made(base, **given)  # type: ignore[no-any-return]  # it is one
 
 
 UNTYPED: Any = Aggregate
@@ -151,7 +144,7 @@ class Counting(IncrementalAggregate[int, int, int]):
             "is named 'broken'\n  expected: text of the form '<plugin>.<module>'",
         ),
         (module(Aggregate[int, int], name="Demo.broken"), "is named 'Demo.broken'"),
-        (module(Aggregate[int, int], name=None), "Broken has no name\n  set the class attribute: name = "),
+        (module(Aggregate[int, int], name=None), "Made has no name\n  set the class attribute: name = "),
         (module(Aggregate[int, int], version=""), "demo.broken has no version\n  set the class attribute: version = "),
         (
             module(Aggregate[int, int], version=1),
@@ -198,15 +191,6 @@ def test_an_incomplete_module_is_refused_with_what_is_missing(broken: type[Modul
     assert message in str(refused.value)
 
 
-def test_a_class_without_a_name_is_refused_by_its_own_name() -> None:
-    class Nameless(Aggregate[int, int]):
-        def compute_result(self, payloads: Sequence[int]) -> int:
-            return 0
-
-    with pytest.raises(ModuleDefinitionError, match="Nameless has no name"):
-        Nameless.check_definition()
-
-
 def test_an_abstract_module_cannot_be_made() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Operator()  # type: ignore[abstract]  # that is the point
@@ -229,12 +213,34 @@ def test_the_base_classes_state_laws_that_the_kit_has() -> None:
         assert f"muntin.testing.{laws}Laws" in text
 
 
-def test_a_time_sensitive_module_gets_events_and_the_window() -> None:
-    class Ends(Operator[str, int]):
-        name, version = "demo.ends", "1.0.0"
-        is_time_sensitive = True
+@function("demo.fahrenheit", version="1.2.0")
+def fahrenheit(celsius: float, offset: float = 32.0) -> float:
+    """Convert."""
+    return celsius * 9 / 5 + offset
 
-        def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterable[int]:
-            return [event.end - window.start for event in events]
 
-    assert list(Ends().compute_result([Event(1, 4, "a")], Window(0, 10))) == [4]
+@function("demo.twice", version="1.0.0", result=int, vectorized=True)
+def twice(numbers: list[int]) -> list[int]:
+    return [2 * number for number in numbers]
+
+
+def test_a_function_is_called_as_before_and_says_what_it_is() -> None:
+    assert (fahrenheit(100.0), fahrenheit(100.0, offset=0.0), twice([1, 2])) == (212.0, 180.0, [2, 4])
+    assert (fahrenheit.name, fahrenheit.version, fahrenheit.sql_name) == ("demo.fahrenheit", "1.2.0", "demo_fahrenheit")
+    assert (spell(fahrenheit.result), fahrenheit.is_vectorized) == ("float", False)
+    assert isinstance(twice, Function)
+    assert (spell(twice.result), twice.is_vectorized) == ("integer", True)
+
+
+@pytest.mark.parametrize(
+    ("named", "options", "message"),
+    [
+        ("demo.bare", {}, "demo.bare does not say what it returns; annotate it"),
+        ("demo.column", {"vectorized": True}, "function('demo.column', result=float, ...)"),
+        ("Twice", {}, "is named 'Twice'"),
+    ],
+)
+def test_a_function_that_does_not_say_what_it_is_is_refused(named: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModuleDefinitionError) as refused:
+        function(named, version="1", **options)(lambda number: number)
+    assert message in str(refused.value)
