@@ -34,62 +34,115 @@ def rows(specification: WindowKind, *events: Event[str], **limits: int) -> Rows:
     return [(row.window.start, row.window.end, row.value[0]) for row in output]
 
 
-#         -5   0    5    10   15
-# a                [---)
-#         [---------)
-#              [---------)
-#                   [---------)
-def test_an_event_is_a_member_of_every_hopping_window_it_overlaps() -> None:
-    assert rows(hopping(10, 5), Event(3, 7, "a")) == [(-5, 5, "a"), (0, 10, "a"), (5, 15, "a")]
+POINTS = Event.point(2, "a"), Event.point(7, "b")
+STAIRS = Event(1, 17, "a"), Event(3, 4, "b"), Event(3, 4, "c"), Event(7, 8, "d")
+ENDS = Event(0, 3, "a"), Event(1, 3, "b"), Event(2, 6, "c"), Event.edge(0, "d")
+NESTED = Event(1, 5, "a"), Event(3, 5, "b")
+OPEN = Event.edge(1, "a"), Event(3, 5, "b")
+STARTS = Event.point(1, "a"), Event.point(3, "b"), Event.point(5, "c")
+ALL: dict[str, int] = {}
+
+WINDOWS: list[tuple[WindowKind, tuple[Event[str], ...], dict[str, int], Rows]] = [
+    # a window without members has no output
+    *((kind, (), ALL, []) for kind in (tumbling(5), snapshot(), count_by_start(1))),
+    (tumbling(5), (Event.point(1, "a"), Event.point(11, "b")), ALL, [(0, 5, "a"), (10, 15, "b")]),
+    #         -5   0    5    10   15
+    # a                [---)            an event is a member of every hopping window it overlaps
+    #         [---------)
+    #              [---------)
+    #                   [---------)
+    (hopping(10, 5), (Event(3, 7, "a"),), ALL, [(-5, 5, "a"), (0, 10, "a"), (5, 15, "a")]),
+    #         0    5    10
+    # a          [---)
+    # b            [----)       touches the first window, and is not its member
+    (tumbling(5), (Event(3, 7, "a"), Event(5, 10, "b")), ALL, [(0, 5, "a"), (5, 10, "ab")]),
+    #         0         10
+    # a         [--------)
+    # b       [)
+    #         [--)      [--)      a hop above the size leaves gaps: nothing in between
+    (hopping(3, 10), (Event(3, 10, "a"),), ALL, []),
+    (hopping(3, 10), (Event(2, 11, "a"), Event(0, 1, "b")), ALL, [(0, 3, "ab"), (10, 13, "a")]),
+    #         -7        3         13
+    # a                 [)          an offset moves all windows, which lie on both sides of zero
+    # b                [)
+    (tumbling(10, 3), (Event.point(3, "a"), Event.point(2, "b")), ALL, [(-7, 3, "b"), (3, 13, "a")]),
+    (tumbling(10), (Event.point(-1, "a"),), ALL, [(-10, 0, "a")]),
+    #         -10       0         10        20
+    # a                          [)....)     a reach widens membership: to 15, but not to 20
+    (tumbling(10), (Event.point(9, "a"),), ALL, [(0, 10, "a")]),
+    (tumbling(10, reach=5), (Event.point(9, "a"),), ALL, [(0, 10, "a"), (10, 20, "a")]),
+    (tumbling(10, reach=10), (Event.point(9, "a"),), ALL, [(0, 10, "a"), (10, 20, "a")]),
+    (tumbling(10, reach=11), (Event.point(9, "a"),), ALL, [(0, 10, "a"), (10, 20, "a"), (20, 30, "a")]),
+    #         0    5    10   15   20
+    # a          [-------------------->    an open event is a member of windows up to the horizon
+    (tumbling(5), (Event.edge(3, "a"),), ALL, [(0, 5, "a")]),
+    (tumbling(5), (Event.edge(3, "a"),), {"horizon": 5}, [(0, 5, "a")]),
+    (tumbling(5), (Event.edge(3, "a"),), {"horizon": 6}, [(0, 5, "a"), (5, 10, "a")]),
+    (tumbling(5), (Event.edge(3, "a"),), {"complete_to": 12}, [(0, 5, "a"), (5, 10, "a")]),
+    #         1 3 5   9  12
+    # a       [---)
+    # b         [-----)
+    # c                  [)
+    #         [-)                  a
+    #           [-)                a and b
+    #             [---)            b
+    #                 [--)         nobody, so no output
+    #                    [)        c
+    (
+        snapshot(),
+        (Event(1, 5, "a"), Event(3, 9, "b"), Event(12, 13, "c")),
+        ALL,
+        [(1, 3, "a"), (3, 5, "ab"), (5, 9, "b"), (12, 13, "c")],
+    ),
+    (snapshot(), (Event(1, 5, "a"), Event(1, 5, "b")), ALL, [(1, 5, "ab")]),
+    #         1 3 5
+    # a       [--------->      the last snapshot of an open event is open too
+    # b         [-)
+    (snapshot(), OPEN, ALL, [(1, 3, "a"), (3, 5, "ab"), (5, INFINITY, "a")]),
+    (snapshot(), OPEN, {"complete_to": 10**9}, [(1, 3, "a"), (3, 5, "ab")]),
+    #         1 3   7
+    # a       [---------------)
+    # b         [)
+    # c         [)
+    # d             [)
+    #         [--)                 the starts 1 and 3
+    #           [----)             the starts 3 and 7; a overlaps it, but starts before
+    (count_by_start(2), STAIRS, ALL, [(1, 4, "abc"), (3, 8, "bcd")]),
+    (count_by_start(1), STAIRS, ALL, [(1, 2, "a"), (3, 4, "bc"), (7, 8, "d")]),
+    (count_by_start(3), STAIRS, ALL, [(1, 8, "abcd")]),
+    (count_by_start(4), STAIRS, ALL, []),
+    #         0  3  6
+    # a       [--)
+    # b        [-)
+    # c         [---)
+    # d       [---------->        has no end to count yet
+    #            [---)            the ends 3 and 6; a and b do not even overlap it (B6 item 6)
+    (count_by_end(2), ENDS, ALL, [(3, 7, "abc")]),
+    (count_by_end(1), ENDS, ALL, [(3, 4, "ab"), (6, 7, "c")]),
+    (count_by_end(3), ENDS, ALL, []),
+    # a hopping window closes when the watermark reaches its end
+    *(
+        (tumbling(5), POINTS, {"complete_to": to}, [(0, 5, "a"), (5, 10, "b")][:closed])
+        for to, closed in ((4, 0), (5, 1), (9, 1), (10, 2), (INFINITY, 2), (EARLIEST, 0))
+    ),
+    # a snapshot closes one tick after its end: an event that starts there may still be retracted, merging two
+    *(
+        (snapshot(), NESTED, {"complete_to": to}, [(1, 3, "a"), (3, 5, "ab")][:closed])
+        for to, closed in ((3, 0), (4, 1), (5, 1), (6, 2), (INFINITY, 2))
+    ),
+    # a count window closes when the watermark reaches its end
+    *(
+        (count_by_start(2), STARTS, {"complete_to": to}, [(1, 4, "ab"), (3, 6, "bc")][:closed])
+        for to, closed in ((3, 0), (4, 1), (5, 1), (6, 2))
+    ),
+]
 
 
-#         0    5    10
-# a          [---)
-# b            [----)
-def test_an_event_that_touches_a_window_is_not_its_member() -> None:
-    assert rows(tumbling(5), Event(3, 7, "a"), Event(5, 10, "b")) == [(0, 5, "a"), (5, 10, "ab")]
-
-
-#         0         10
-# a         [--------)
-# b       [)
-#         [--)      [--)      nothing in between
-def test_a_hop_above_the_size_leaves_gaps() -> None:
-    assert rows(hopping(3, 10), Event(3, 10, "a")) == []
-    assert rows(hopping(3, 10), Event(2, 11, "a"), Event(0, 1, "b")) == [(0, 3, "ab"), (10, 13, "a")]
-
-
-#         -7        3         13
-# a                 [)
-# b                [)
-def test_an_offset_moves_all_windows() -> None:
-    assert rows(tumbling(10, 3), Event.point(3, "a"), Event.point(2, "b")) == [(-7, 3, "b"), (3, 13, "a")]
-
-
-#         -10       0
-# a                [)
-def test_windows_lie_on_both_sides_of_zero() -> None:
-    assert rows(tumbling(10), Event.point(-1, "a")) == [(-10, 0, "a")]
-
-
-#         0         10        20
-# a                [)....)     reaches to 15, but not to 20
-def test_a_reach_widens_membership() -> None:
-    assert rows(tumbling(10), Event.point(9, "a")) == [(0, 10, "a")]
-    assert rows(tumbling(10, reach=5), Event.point(9, "a")) == [(0, 10, "a"), (10, 20, "a")]
-    assert rows(tumbling(10, reach=10), Event.point(9, "a")) == [(0, 10, "a"), (10, 20, "a")]
-    assert rows(tumbling(10, reach=11), Event.point(9, "a"))[-1] == (20, 30, "a")
-
-
-#         0    5    10   15   20
-# a          [-------------------->
-def test_an_open_event_is_a_member_of_windows_up_to_the_horizon() -> None:
-    a = Event.edge(3, "a")
-    assert rows(tumbling(5), a) == [(0, 5, "a")]
-    assert rows(tumbling(5), a, horizon=5) == [(0, 5, "a")]
-    assert rows(tumbling(5), a, horizon=6) == [(0, 5, "a"), (5, 10, "a")]
-    assert rows(tumbling(5), a, horizon=20)[-1] == (15, 20, "a")
-    assert rows(tumbling(5), a, complete_to=12) == [(0, 5, "a"), (5, 10, "a")]
+@pytest.mark.parametrize(("kind", "events", "limits", "expected"), WINDOWS, ids=str)
+def test_the_windows_of_events_and_their_members(
+    kind: WindowKind, events: tuple[Event[str], ...], limits: dict[str, int], expected: Rows
+) -> None:
+    assert rows(kind, *events, **limits) == expected
 
 
 @pytest.mark.parametrize(
@@ -110,36 +163,6 @@ def test_the_horizon_is_the_first_tick_of_which_nothing_is_said(
 
 def test_a_reach_moves_the_horizon() -> None:
     assert horizon_of(tumbling(5, reach=4), [Event(3, 9, "a")]) == 13
-
-
-#         1 3 5   9  12
-# a       [---)
-# b         [-----)
-# c                  [)
-#         [-)                  a
-#           [-)                a and b
-#             [---)            b
-#                 [--)         nobody, so no output
-#                    [)        c
-def test_snapshots_lie_between_neighbouring_endpoints() -> None:
-    events = Event(1, 5, "a"), Event(3, 9, "b"), Event(12, 13, "c")
-    assert rows(snapshot(), *events) == [(1, 3, "a"), (3, 5, "ab"), (5, 9, "b"), (12, 13, "c")]
-
-
-#         1   5
-# a       [---)
-# b       [---)
-def test_events_with_one_lifetime_share_one_snapshot() -> None:
-    assert rows(snapshot(), Event(1, 5, "a"), Event(1, 5, "b")) == [(1, 5, "ab")]
-
-
-#         1 3 5
-# a       [--------->
-# b         [-)
-def test_the_last_snapshot_of_an_open_event_is_open_too() -> None:
-    events = Event.edge(1, "a"), Event(3, 5, "b")
-    assert rows(snapshot(), *events) == [(1, 3, "a"), (3, 5, "ab"), (5, INFINITY, "a")]
-    assert rows(snapshot(), *events, complete_to=10**9) == [(1, 3, "a"), (3, 5, "ab")]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -165,71 +188,6 @@ def test_the_members_of_a_window_are_the_events_that_belong_to_it(kind: WindowKi
     ]
     assert found == [(window, members) for window, members in every if members]
     assert found
-
-
-#         1 3   7
-# a       [---------------)
-# b         [)
-# c         [)
-# d             [)
-#         [--)                 the starts 1 and 3
-#           [----)             the starts 3 and 7; a overlaps it, but starts before
-def test_count_windows_count_distinct_starts() -> None:
-    events = Event(1, 17, "a"), Event(3, 4, "b"), Event(3, 4, "c"), Event(7, 8, "d")
-    assert rows(count_by_start(2), *events) == [(1, 4, "abc"), (3, 8, "bcd")]
-    assert rows(count_by_start(1), *events) == [(1, 2, "a"), (3, 4, "bc"), (7, 8, "d")]
-    assert rows(count_by_start(3), *events) == [(1, 8, "abcd")]
-    assert rows(count_by_start(4), *events) == []
-
-
-#         0  3  6
-# a       [--)
-# b        [-)
-# c         [---)
-# d       [---------->        has no end to count yet
-#            [---)            the ends 3 and 6; a and b do not even overlap it (B6 item 6)
-def test_count_windows_count_distinct_ends() -> None:
-    events = Event(0, 3, "a"), Event(1, 3, "b"), Event(2, 6, "c"), Event.edge(0, "d")
-    assert rows(count_by_end(2), *events) == [(3, 7, "abc")]
-    assert rows(count_by_end(1), *events) == [(3, 4, "ab"), (6, 7, "c")]
-    assert rows(count_by_end(3), *events) == []
-
-
-def test_a_window_without_members_has_no_output() -> None:
-    assert rows(tumbling(5)) == rows(snapshot()) == rows(count_by_start(1)) == []
-    assert rows(tumbling(5), Event.point(1, "a"), Event.point(11, "b")) == [(0, 5, "a"), (10, 15, "b")]
-
-
-#         0    5    10
-# a         [)
-# b              [)
-#         [----)              closed by watermark 5, not by 4
-#              [----)
-@pytest.mark.parametrize(("complete_to", "closed"), [(4, 0), (5, 1), (9, 1), (10, 2), (INFINITY, 2), (EARLIEST, 0)])
-def test_a_hopping_window_closes_when_punctuation_reaches_its_end(complete_to: int, closed: int) -> None:
-    found = rows(tumbling(5), Event.point(2, "a"), Event.point(7, "b"), complete_to=complete_to)
-    assert found == [(0, 5, "a"), (5, 10, "b")][:closed]
-
-
-#         1 3 5
-# a       [---)
-# b         [-)
-#         [-)                 b may still be retracted at 3, merging the two
-@pytest.mark.parametrize(("complete_to", "closed"), [(3, 0), (4, 1), (5, 1), (6, 2), (INFINITY, 2)])
-def test_a_snapshot_closes_one_tick_after_its_end(complete_to: int, closed: int) -> None:
-    found = rows(snapshot(), Event(1, 5, "a"), Event(3, 5, "b"), complete_to=complete_to)
-    assert found == [(1, 3, "a"), (3, 5, "ab")][:closed]
-
-
-#         1 3 5
-# a       [)
-# b         [)
-# c           [)
-@pytest.mark.parametrize(("complete_to", "closed"), [(3, 0), (4, 1), (5, 1), (6, 2)])
-def test_a_count_window_closes_when_punctuation_reaches_its_end(complete_to: int, closed: int) -> None:
-    events = Event.point(1, "a"), Event.point(3, "b"), Event.point(5, "c")
-    found = rows(count_by_start(2), *events, complete_to=complete_to)
-    assert found == [(1, 4, "ab"), (3, 6, "bc")][:closed]
 
 
 CLOSES_AT = [

@@ -40,42 +40,27 @@ class Lengths(Aggregate[Any, tuple[int, ...]]):
         return tuple(sorted(event.duration for event in events))
 
 
-#         -3 0         10  14
-# a       [----------------)
-#            [---------)
-@pytest.mark.parametrize(
-    ("policy", "seen"),
-    [
-        (ClipPolicy.NONE, (-3, 14)),
-        (ClipPolicy.LEFT, (0, 14)),
-        (ClipPolicy.RIGHT, (-3, 10)),
-        (ClipPolicy.FULL, (0, 10)),
-    ],
-)
-def test_a_clip_moves_the_ends_that_lie_outside(policy: ClipPolicy, seen: tuple[int, int]) -> None:
-    assert clip(Event(-3, 14, "a"), WINDOW, policy).lifetime == Event(*seen, "a").lifetime
+NONE, LEFT, RIGHT, FULL = ClipPolicy
+CLIPPED: list[tuple[Event[str], dict[ClipPolicy, tuple[int, int]]]] = [
+    #         -3 0         10  14
+    # a       [----------------)
+    #            [---------)
+    (Event(-3, 14, "a"), {NONE: (-3, 14), LEFT: (0, 14), RIGHT: (-3, 10), FULL: (0, 10)}),
+    (Event.edge(-3, "a"), {NONE: (-3, INFINITY), LEFT: (0, INFINITY), RIGHT: (-3, 10), FULL: (0, 10)}),
+    # what lies inside stays, as do members outside: by reach, before the window, and by count, after it
+    *((event, dict.fromkeys(ClipPolicy, (event.start, event.end))) for event in (Event(2, 5, "a"), Event(0, 10, "a"))),
+    *(
+        (event, dict.fromkeys(ClipPolicy, (event.start, event.end)))
+        for event in (Event(-3, -1, "a"), Event(-3, 0, "a"))
+    ),
+    (Event(12, 14, "b"), dict.fromkeys(ClipPolicy, (12, 14))),
+]
 
 
-#            0   2  5     10
-# a              [--)
-@pytest.mark.parametrize("policy", ClipPolicy)
-def test_a_clip_leaves_what_lies_inside_alone(policy: ClipPolicy) -> None:
-    assert clip(Event(2, 5, "a"), WINDOW, policy) == Event(2, 5, "a")
-    assert clip(Event(0, 10, "a"), WINDOW, policy) == Event(0, 10, "a")
-
-
-#            0         10
-# a       [-)                 a member by reach
-# b                      [-)  a member by count
-@pytest.mark.parametrize("policy", ClipPolicy)
-def test_a_clip_leaves_a_member_outside_of_its_window_alone(policy: ClipPolicy) -> None:
-    assert clip(Event(-3, -1, "a"), WINDOW, policy) == Event(-3, -1, "a")
-    assert clip(Event(-3, 0, "a"), WINDOW, policy) == Event(-3, 0, "a")
-    assert clip(Event(12, 14, "b"), WINDOW, policy) == Event(12, 14, "b")
-
-
-def test_full_clip_ends_an_open_event_with_its_window() -> None:
-    assert clip(Event.edge(-3, "a"), WINDOW, ClipPolicy.FULL) == Event(0, 10, "a")
+@pytest.mark.parametrize(("event", "seen"), CLIPPED, ids=str)
+def test_a_clip_moves_the_ends_that_lie_outside(event: Event[str], seen: dict[ClipPolicy, tuple[int, int]]) -> None:
+    for policy, lifetime in seen.items():
+        assert clip(event, WINDOW, policy) == Event(*lifetime, event.payload)
 
 
 @pytest.mark.parametrize("policy", ClipPolicy)
