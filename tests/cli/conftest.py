@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from muntin.catalog import installed
 from muntin_cli import app
-from tests.cli.running import Done
+from tests.cli.running import Done, Offer
 from tests.sdk.installation import Installation, installation_in
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +41,19 @@ def muntin() -> Callable[..., Done]:
         return Done(result.exit_code, result.stdout, result.stderr)
 
     return run
+
+
+@pytest.fixture
+def offer(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Offer:
+    """Install plugins and let them be seen."""
+
+    def install(**sources: str) -> Installation:
+        for name, source in sources.items():
+            installation.plugin(name, source=source)
+        show_only(monkeypatch, ",".join(sources))
+        return installation
+
+    return install
 
 
 @pytest.fixture

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from tests.sdk.installation import Installation
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +28,10 @@ class Done:
     def data(self) -> Any:
         """What it printed, as JSON."""
         return json.loads(self.output)
+
+
+Run = Callable[..., Done]
+"""Runs the command with arguments, in this process."""
+
+Offer = Callable[..., Installation]
+"""Installs plugins, each by its name and with its source, and lets them be seen, and no others."""

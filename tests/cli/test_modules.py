@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.cli.plugins import BROKEN, ENDS_THE_PROCESS, TIDES
-from tests.cli.running import Done
+from tests.cli.running import Offer, Run
 from tests.sdk.installation import Installation
 
 
-def test_modules_and_functions_are_listed_by_name(
-    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
-) -> None:
-    installation.plugin("tides", source=TIDES)
-    allow("tides")
+def test_modules_and_functions_are_listed_by_name(offer: Offer, muntin: Run) -> None:
+    offer(tides=TIDES)
 
     done = muntin("modules")
 
@@ -40,16 +35,8 @@ def test_modules_and_functions_are_listed_by_name(
     ("source", "reason"),
     [(BROKEN, "No module named 'no_such_package'"), (ENDS_THE_PROCESS, "SystemExit: nobody expects this")],
 )
-def test_a_broken_plugin_hides_no_other(
-    source: str,
-    reason: str,
-    installation: Installation,
-    allow: Callable[..., None],
-    muntin: Callable[..., Done],
-) -> None:
-    installation.plugin("tides", source=TIDES)
-    installation.plugin("wrecked", source=source)
-    allow("tides", "wrecked")
+def test_a_broken_plugin_hides_no_other(offer: Offer, source: str, reason: str, muntin: Run) -> None:
+    offer(tides=TIDES, wrecked=source)
 
     done = muntin("modules")
 
@@ -60,10 +47,8 @@ def test_a_broken_plugin_hides_no_other(
     assert "muntin-wrecked 0.1.0" in done.output
 
 
-def test_programs_get_json(installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]) -> None:
-    installation.plugin("tides", source=TIDES)
-    installation.plugin("wrecked", source=BROKEN)
-    allow("tides", "wrecked")
+def test_programs_get_json(offer: Offer, muntin: Run) -> None:
+    offer(tides=TIDES, wrecked=BROKEN)
 
     done = muntin("modules", "--json")
 
@@ -82,7 +67,7 @@ def test_programs_get_json(installation: Installation, allow: Callable[..., None
     assert [failure["kind"] for failure in done.data["failures"]] == ["PluginLoadError"]
 
 
-def test_where_nothing_is_installed_it_says_what_to_do(installation: Installation, muntin: Callable[..., Done]) -> None:
+def test_where_nothing_is_installed_it_says_what_to_do(installation: Installation, muntin: Run) -> None:
     done = muntin("modules")
     assert (done.code, done.output) == (
         0,
@@ -90,11 +75,8 @@ def test_where_nothing_is_installed_it_says_what_to_do(installation: Installatio
     )
 
 
-def test_the_hostile_plugin_is_listed(
-    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
-) -> None:
-    installation.plugin("hostile", source="from tests.hostile.muntin_hostile.plugin import *\n")
-    allow("hostile")
+def test_the_hostile_plugin_is_listed(offer: Offer, muntin: Run) -> None:
+    offer(hostile="from tests.hostile.muntin_hostile.plugin import *\n")
     done = muntin("modules", "--json")
     assert done.code == 0
     assert len(done.data["offers"]) > 80

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from muntin.catalog import installed
 from tests.cli.command_pages import FOLLOWED, PAGES_WITH_COMMANDS, alike, commands_on, run_page
-from tests.cli.running import Done
+from tests.cli.running import Run
 from tests.cli.test_command import COMMANDS
 from tests.docs.pages import REFERENCE, headings, name_of
 
@@ -36,7 +36,7 @@ def test_a_command_prints_what_its_page_shows(page: Path, tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_COMMANDS, ids=name_of)
-def test_the_commands_and_options_on_a_page_exist(page: Path, muntin: Callable[..., Done]) -> None:
+def test_the_commands_and_options_on_a_page_exist(page: Path, muntin: Run) -> None:
     for block, (_, command, *arguments) in commands_on(page):
         known = muntin(command, "--help").output
         options = [word.partition("=")[0] for word in arguments if word.startswith("--")]
@@ -45,7 +45,7 @@ def test_the_commands_and_options_on_a_page_exist(page: Path, muntin: Callable[.
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_reference_has_each_command_with_each_option(command: str, muntin: Callable[..., Done]) -> None:
+def test_the_reference_has_each_command_with_each_option(command: str, muntin: Run) -> None:
     section = SECTIONS[f"muntin {command}"]
     options = set(re.findall(r"--[a-z-]+", muntin(command, "--help").output.partition("Options:")[2])) - {"--help"}
     assert set(re.findall(r"^\| `(--[a-z-]+)`", section, re.MULTILINE)) == options

@@ -15,7 +15,7 @@ import pytest
 
 from muntin_engine import module
 from tests.cli.plugins import BROKEN, TIDES
-from tests.cli.running import Done
+from tests.cli.running import Offer, Run
 from tests.sdk.installation import Installation
 from tests.typing.checking import check_types, expected_in
 
@@ -58,7 +58,7 @@ def tides(installation: Installation, allow: Callable[..., None]) -> Installatio
 
 
 @pytest.fixture
-def stubs(tides: Installation, tmp_path: Path, muntin: Callable[..., Done]) -> Path:
+def stubs(tides: Installation, tmp_path: Path, muntin: Run) -> Path:
     folder = tmp_path / "query_modules"
     assert muntin("stubs", "--output", folder).code == 0
     return folder
@@ -102,7 +102,7 @@ def test_a_type_checker_completes_and_refuses(
 
 
 def test_a_build_can_ask_whether_stubs_are_up_to_date_and_write_the_same_again(
-    stubs: Path, allow: Callable[..., None], muntin: Callable[..., Done]
+    stubs: Path, allow: Callable[..., None], muntin: Run
 ) -> None:
     before = {file.name: file.read_text("utf-8") for file in stubs.iterdir()}
     assert muntin("stubs", "--output", stubs, "--check").code == 0
@@ -120,7 +120,7 @@ def test_a_build_can_ask_whether_stubs_are_up_to_date_and_write_the_same_again(
     assert not (stubs / "stats.py").exists()
 
 
-def test_files_of_others_are_left_alone(tides: Installation, tmp_path: Path, muntin: Callable[..., Done]) -> None:
+def test_files_of_others_are_left_alone(tides: Installation, tmp_path: Path, muntin: Run) -> None:
     mine = tmp_path / "mine" / "stats.py"
     mine.parent.mkdir()
     mine.write_text("mine = 1\n", encoding="utf-8")
@@ -131,7 +131,7 @@ def test_files_of_others_are_left_alone(tides: Installation, tmp_path: Path, mun
 
 
 def test_a_broken_plugin_is_left_out_with_its_reason(
-    tides: Installation, allow: Callable[..., None], tmp_path: Path, muntin: Callable[..., Done]
+    tides: Installation, allow: Callable[..., None], tmp_path: Path, muntin: Run
 ) -> None:
     tides.plugin("wrecked", source=BROKEN)
     allow("tides", "wrecked")
@@ -142,11 +142,8 @@ def test_a_broken_plugin_is_left_out_with_its_reason(
     assert (tmp_path / "out" / "tides.py").is_file()
 
 
-def test_stubs_of_the_hostile_plugin_can_be_imported(
-    installation: Installation, allow: Callable[..., None], tmp_path: Path, muntin: Callable[..., Done]
-) -> None:
-    installation.plugin("hostile", source="from tests.hostile.muntin_hostile.plugin import *\n")
-    allow("hostile")
+def test_stubs_of_the_hostile_plugin_can_be_imported(offer: Offer, tmp_path: Path, muntin: Run) -> None:
+    offer(hostile="from tests.hostile.muntin_hostile.plugin import *\n")
     assert muntin("stubs", "--output", tmp_path / "out").code == 0
     source = (tmp_path / "out" / "hostile.py").read_text("utf-8")
     assert source.count("\ndef ") > 80

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cli.plugins import TIDES
-from tests.cli.running import Done
+from tests.cli.running import Offer, Run
 from tests.sdk.installation import Installation
 from tests.torture.bad_packages import BREAKS, ENDS
 
@@ -22,7 +22,7 @@ FAULTS = {
 
 
 def test_plugins_that_end_or_break_their_process_are_named_and_hide_no_other(
-    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+    installation: Installation, allow: Callable[..., None], muntin: Run
 ) -> None:
     installation.plugin("tides", source=TIDES)
     names = [f"bad{number}" for number in range(len(FAULTS))]
@@ -51,13 +51,9 @@ def test_plugins_that_end_or_break_their_process_are_named_and_hide_no_other(
 
 
 def test_a_plugin_that_never_ends_is_named_after_a_time(
-    installation: Installation,
-    allow: Callable[..., None],
-    muntin: Callable[..., Done],
-    monkeypatch: pytest.MonkeyPatch,
+    offer: Offer, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installation.plugin("endless", source=ENDS["never ends, and takes no interrupt"])
-    allow("endless")
+    offer(endless=ENDS["never ends, and takes no interrupt"])
     monkeypatch.setenv("MUNTIN_PLUGIN_SECONDS", "0.5")
     done = muntin("modules")
     assert done.code == 1
@@ -69,7 +65,7 @@ def test_a_plugin_that_never_ends_is_named_after_a_time(
 
 @pytest.mark.parametrize("text", ["soon", "0", "-1", "nan"])
 def test_a_time_that_is_none_is_a_wrong_call(
-    installation: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch, text: str
+    installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setenv("MUNTIN_PLUGIN_SECONDS", text)
     done = muntin("modules")
