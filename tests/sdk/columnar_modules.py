@@ -13,6 +13,7 @@ import numpy as np
 from muntin import ColumnarAggregate, Component, IncrementalAggregate
 from muntin.columnar import Ragged
 from muntin.schemas import Field, Scalar
+from tests.sdk.made import made
 
 Arrays = Mapping[str, Any]
 
@@ -43,20 +44,14 @@ class Mean(ColumnarAggregate[float, float]):
         return components["total"] / components["count"]
 
 
-class Histogram(ColumnarAggregate[float, list[int]]):
-    """Eight bins; values beyond the ends are in the first and the last."""
-
-    name, version = "demo.histogram", "1.0.0"
-
-    def components(self) -> Mapping[str, Component]:
-        return {"bins": Component.sum("int64", shape=(8,))}
-
-    def lift(self, payloads: Any) -> Arrays:
-        places = np.clip(payloads // 256 + 4, 0, 7).astype("int64")
-        return {"bins": np.eye(8, dtype="int64")[places]}
-
-    def compute_results(self, components: Arrays) -> Any:
-        return np.fromiter(components["bins"].tolist(), object)
+Histogram = made(
+    ColumnarAggregate[float, list[int]],
+    name="demo.histogram",
+    components=lambda self: {"bins": Component.sum("int64", shape=(8,))},
+    lift=lambda self, payloads: {"bins": np.eye(8, dtype="int64")[np.clip(payloads // 256 + 4, 0, 7).astype("int64")]},
+    compute_results=lambda self, kept: np.fromiter(kept["bins"].tolist(), object),
+)
+"""Eight bins; values beyond the ends are in the first and the last."""
 
 
 def chan(first: Any, second: Any) -> Any:
@@ -67,77 +62,64 @@ def chan(first: Any, second: Any) -> Any:
     return np.stack([total, mean + delta * share, squares + more + delta * delta * n * share], axis=1)
 
 
-class Variance(ColumnarAggregate[float, float]):
-    name, version = "demo.variance", "1.0.0"
-
-    def components(self) -> Mapping[str, Component]:
-        return {"moments": Component.merged(chan, 0.0, shape=(3,))}
-
-    def lift(self, payloads: Any) -> Arrays:
-        return {"moments": np.stack([np.ones_like(payloads), payloads, np.zeros_like(payloads)], axis=1)}
-
-    def compute_results(self, components: Arrays) -> Any:
-        return components["moments"][:, 2] / components["moments"][:, 0]
+Variance = made(
+    ColumnarAggregate[float, float],
+    name="demo.variance",
+    components=lambda self: {"moments": Component.merged(chan, 0.0, shape=(3,))},
+    lift=lambda self, payloads: {
+        "moments": np.stack([np.ones_like(payloads), payloads, np.zeros_like(payloads)], axis=1)
+    },
+    compute_results=lambda self, kept: kept["moments"][:, 2] / kept["moments"][:, 0],
+)
 
 
-class LogSum(ColumnarAggregate[float, float]):
-    name, version = "demo.log_sum", "1.0.0"
-
-    def components(self) -> Mapping[str, Component]:
-        return {"log": Component.merged(np.logaddexp, float("-inf"))}
-
-    def lift(self, payloads: Any) -> Arrays:
-        return {"log": payloads}
-
-    def compute_results(self, components: Arrays) -> Any:
-        return components["log"]
+LogSum = made(
+    ColumnarAggregate[float, float],
+    name="demo.log_sum",
+    components=lambda self: {"log": Component.merged(np.logaddexp, float("-inf"))},
+    lift=lambda self, payloads: {"log": payloads},
+    compute_results=lambda self, kept: kept["log"],
+)
 
 
-class Median(ColumnarAggregate[float, float]):
-    """The lower one of two."""
-
-    name, version = "demo.median", "1.0.0"
-
-    def components(self) -> Mapping[str, Component]:
-        return {"values": Component.values()}
-
-    def lift(self, payloads: Any) -> Arrays:
-        return {"values": payloads}
-
-    def compute_results(self, components: Arrays) -> Any:
-        ragged: Ragged = components["values"]
-        return ragged.values[ragged.offsets[:-1] + (ragged.counts - 1) // 2]
+def lower_median(self: object, kept: Arrays) -> Any:
+    values: Ragged = kept["values"]
+    return values.values[values.offsets[:-1] + (values.counts - 1) // 2]
 
 
-class Words(ColumnarAggregate[str, int]):
-    """How many different ones there are."""
-
-    name, version = "demo.words", "1.0.0"
-
-    def components(self) -> Mapping[str, Component]:
-        return {"words": Component.values("object")}
-
-    def lift(self, payloads: Any) -> Arrays:
-        return {"words": payloads}
-
-    def compute_results(self, components: Arrays) -> Any:
-        ragged: Ragged = components["words"]
-        is_new = np.r_[True, ragged.values[1:] != ragged.values[:-1]].astype("int64")
-        is_new[ragged.offsets[:-1]] = 1
-        return np.add.reduceat(is_new, ragged.offsets[:-1])
+Median = made(
+    ColumnarAggregate[float, float],
+    name="demo.median",
+    components=lambda self: {"values": Component.values()},
+    lift=lambda self, payloads: {"values": payloads},
+    compute_results=lower_median,
+)
 
 
-class Earliest(ColumnarAggregate[datetime, datetime]):
-    name, version = "demo.earliest", "1.0.0"
+def different(self: object, kept: Arrays) -> Any:
+    words: Ragged = kept["words"]
+    is_new = np.r_[True, words.values[1:] != words.values[:-1]].astype("int64")
+    is_new[words.offsets[:-1]] = 1
+    return np.add.reduceat(is_new, words.offsets[:-1])
 
-    def components(self) -> Mapping[str, Component]:
-        return {"earliest": Component.min("datetime64[us]")}
 
-    def lift(self, payloads: Any) -> Arrays:
-        return {"earliest": payloads}
+Words = made(
+    ColumnarAggregate[str, int],
+    name="demo.words",
+    components=lambda self: {"words": Component.values("object")},
+    lift=lambda self, payloads: {"words": payloads},
+    compute_results=different,
+)
+"""How many different ones there are."""
 
-    def compute_results(self, components: Arrays) -> Any:
-        return components["earliest"]
+
+Earliest = made(
+    ColumnarAggregate[datetime, datetime],
+    name="demo.earliest",
+    components=lambda self: {"earliest": Component.min("datetime64[us]")},
+    lift=lambda self, payloads: {"earliest": payloads},
+    compute_results=lambda self, kept: kept["earliest"],
+)
 
 
 @dataclass(frozen=True)
@@ -146,20 +128,14 @@ class Stay:
     length: timedelta | None
 
 
-class Busiest(ColumnarAggregate[Stay | None, timedelta | None]):
-    """How long all stays were together, up to the last day on which one began."""
-
-    name, version = "demo.busiest", "1.0.0"
-
-    def components(self) -> Mapping[str, Component]:
-        return {"last": Component.max("datetime64[D]"), "length": Component.sum("timedelta64[us]")}
-
-    def lift(self, payloads: Any) -> Arrays:
-        return {"last": payloads["day"], "length": payloads["length"]}
-
-    def compute_results(self, components: Arrays) -> Any:
-        late = components["last"] >= np.datetime64("2039-01-01")
-        return np.ma.MaskedArray(components["length"], late)
+Busiest = made(
+    ColumnarAggregate[Stay | None, timedelta | None],
+    name="demo.busiest",
+    components=lambda self: {"last": Component.max("datetime64[D]"), "length": Component.sum("timedelta64[us]")},
+    lift=lambda self, payloads: {"last": payloads["day"], "length": payloads["length"]},
+    compute_results=lambda self, kept: np.ma.MaskedArray(kept["length"], kept["last"] >= np.datetime64("2039-01-01")),
+)
+"""How long all stays were together, up to the last day on which one began."""
 
 
 @dataclass(frozen=True)
@@ -168,17 +144,13 @@ class Reading:
     weight: float
 
 
-class WeightedMean(ColumnarAggregate[Reading, float]):
-    name, version = "demo.weighted_mean", "1.0.0"
-
-    def components(self) -> Mapping[str, Component]:
-        return {"weighted": Component.sum(), "weight": Component.sum()}
-
-    def lift(self, payloads: Any) -> Arrays:
-        return {"weighted": payloads["value"] * payloads["weight"], "weight": payloads["weight"]}
-
-    def compute_results(self, components: Arrays) -> Any:
-        return components["weighted"] / components["weight"]
+WeightedMean = made(
+    ColumnarAggregate[Reading, float],
+    name="demo.weighted_mean",
+    components=lambda self: {"weighted": Component.sum(), "weight": Component.sum()},
+    lift=lambda self, payloads: {"weighted": payloads["value"] * payloads["weight"], "weight": payloads["weight"]},
+    compute_results=lambda self, kept: kept["weighted"] / kept["weight"],
+)
 
 
 class NullShare(ColumnarAggregate[float | None, float]):
@@ -195,21 +167,20 @@ class NullShare(ColumnarAggregate[float | None, float]):
         return components["nulls"] / components["count"]
 
 
-class Bits(ColumnarAggregate[int, tuple[int, int, int]]):
-    """The bits that all, any and an odd number of payloads have."""
-
-    name, version = "demo.bits", "1.0.0"
-
-    def components(self) -> Mapping[str, Component]:
-        odd = Component.merged(lambda a, b: a ^ b, 0, "int64", inverse=lambda a, b: a ^ b)
-        return {"all": Component.bit_and(), "any": Component.bit_or(), "odd": odd}
-
-    def lift(self, payloads: Any) -> Arrays:
-        return dict.fromkeys(("all", "any", "odd"), payloads)
-
-    def compute_results(self, components: Arrays) -> Any:
-        rows = zip(*(components[name].tolist() for name in ("all", "any", "odd")), strict=True)
-        return np.fromiter(rows, object)
+Bits = made(
+    ColumnarAggregate[int, tuple[int, int, int]],
+    name="demo.bits",
+    components=lambda self: {
+        "all": Component.bit_and(),
+        "any": Component.bit_or(),
+        "odd": Component.merged(lambda a, b: a ^ b, 0, "int64", inverse=lambda a, b: a ^ b),
+    },
+    lift=lambda self, payloads: dict.fromkeys(("all", "any", "odd"), payloads),
+    compute_results=lambda self, kept: np.fromiter(
+        zip(*(kept[name].tolist() for name in ("all", "any", "odd")), strict=True), object
+    ),
+)
+"""The bits that all, any and an odd number of payloads have."""
 
 
 class Count(ColumnarAggregate[Any, int]):
@@ -228,17 +199,13 @@ class Count(ColumnarAggregate[Any, int]):
         return components["count"]
 
 
-class Account(ColumnarAggregate[Decimal, Decimal]):
-    name, version = "demo.account", "1.0.0"
-
-    def components(self) -> Mapping[str, Component]:
-        return {"balance": Component.sum("object")}
-
-    def lift(self, payloads: Any) -> Arrays:
-        return {"balance": payloads}
-
-    def compute_results(self, components: Arrays) -> Any:
-        return components["balance"]
+Account = made(
+    ColumnarAggregate[Decimal, Decimal],
+    name="demo.account",
+    components=lambda self: {"balance": Component.sum("object")},
+    lift=lambda self, payloads: {"balance": payloads},
+    compute_results=lambda self, kept: kept["balance"],
+)
 
 
 N = TypeVar("N")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from muntin import EARLIEST, INFINITY, Event, count_by_start, tumbling
 from muntin.changes import Insertion, Revision, retraction
 from muntin.errors import StreamError
-from muntin.testing import Batch, Boundary, Computation, KeyedChange, Script, WindowedQuery
+from muntin.testing import Boundary, Computation, KeyedChange, Script, WindowedQuery
 from tests.sdk.query_modules import Names
 
 A = Event(1, 8, "a")
@@ -57,12 +58,35 @@ def test_the_key_of_a_revision_must_be_given_if_several_have_the_event() -> None
     assert script.revise(1, 5, key="y").history()["y"] == {(1, 2): Event(2, 5, "b")}
 
 
-def test_an_event_that_is_not_alive_cannot_be_revised() -> None:
-    script = Script().insert("a", 1, 8, "a").retract("a")
-    with pytest.raises(StreamError, match="no event 'a' is alive here"):
-        script.revise("a", 5)
-    with pytest.raises(StreamError, match="no event 'b' is alive here"):
-        script.retract("b")
+ENDED = Script().insert("a", 1, 8, "a").retract("a")
+REFUSED: list[tuple[Callable[[], Script], str]] = [
+    (lambda: ENDED.revise("a", 5), "no event 'a' is alive here"),
+    (lambda: ENDED.retract("b"), "no event 'b' is alive here"),
+    (lambda: Script().point("a", 9, key="x").punctuate(9).point("b", 8, key="y"), "below the watermark 9"),
+    (lambda: Script().close().point("a", INFINITY - 2), "below the watermark"),
+    (lambda: Script().punctuate(5).punctuate(4), "watermark goes back from 5 to 4"),
+    (lambda: Script().insert("a", 1, 8).insert("a", 1, 5), "an event 'a' that starts at 1 is alive here"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_a_step_that_cannot_come_here_is_refused(make: Callable[[], Script], message: str) -> None:
+    with pytest.raises(StreamError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("script", "watermark"),
+    [
+        (Script(), EARLIEST),
+        (Script().punctuate(-3), -3),
+        (Script().punctuate(5).punctuate(5), 5),
+        (Script().punctuate(4).close(), INFINITY),
+    ],
+)
+def test_the_last_punctuation_says_how_far_the_stream_is_complete(script: Script, watermark: int) -> None:
+    assert script.last_watermark() == watermark
+    assert script.illegal() == ()
 
 
 @pytest.mark.parametrize("watermark", [2, 5, 8])
@@ -91,22 +115,6 @@ def test_a_change_at_the_punctuation_is_legal_even_of_an_event_that_started_befo
     with pytest.raises(StreamError, match="the insertion of event 'b' of key 'k' has the sync time 3"):
         script.point("b", 3, key="k")
     assert script.point("b", 4).changes()[-1].change.sync_time == 4
-
-
-def test_punctuation_holds_for_all_keys() -> None:
-    with pytest.raises(StreamError, match="below the watermark 9"):
-        Script().point("a", 9, key="x").punctuate(9).point("b", 8, key="y")
-
-
-def test_nothing_comes_after_the_end_of_the_stream() -> None:
-    with pytest.raises(StreamError):
-        Script().close().point("a", INFINITY - 2)
-
-
-def test_punctuation_never_goes_back() -> None:
-    assert Script().punctuate(5).punctuate(5).last_watermark() == 5
-    with pytest.raises(StreamError, match="watermark goes back from 5 to 4"):
-        Script().punctuate(5).punctuate(4)
 
 
 @pytest.mark.parametrize(
@@ -166,48 +174,6 @@ def test_illegal_steps_are_kept_apart_if_they_are_allowed() -> None:
     assert script.changes() == (script.steps[0], late, retracted)
 
 
-def test_a_legal_script_has_nothing_illegal() -> None:
-    assert Script().insert("a", 1, 8).illegal() == ()
-
-
-def test_batches_hold_their_changes_and_the_highest_punctuation() -> None:
-    script = (
-        Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart().point("c", 3).batch().batch().close()
-    )
-    a, b, c = script.changes()
-    assert list(script.batches()) == [
-        Batch((a, b), 2),
-        Batch((c,), None, restart_before=True),
-        Batch(()),
-        Batch((), INFINITY),
-    ]
-
-
-def test_the_last_batch_need_not_be_ended() -> None:
-    script = Script().point("a", 1)
-    assert list(script.batches()) == list(script.batch().batches()) == [Batch(script.changes())]
-    assert list(Script().batches()) == []
-
-
-def test_a_restart_at_the_end_is_seen() -> None:
-    script = Script().point("a", 1).restart()
-    assert list(script.batches()) == [Batch(script.changes()), Batch((), restart_before=True)]
-
-
-def test_a_batch_ends_before_a_change_that_its_own_punctuation_forbids() -> None:
-    script = Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point("late", 4)
-    a, b, late = script.changes()
-    assert list(script.batches()) == [Batch((a, b), 5), Batch((late,))]
-
-
-@pytest.mark.parametrize(
-    ("script", "expected"),
-    [(Script(), EARLIEST), (Script().punctuate(-3), -3), (Script().punctuate(4).close(), INFINITY)],
-)
-def test_the_last_punctuation_says_how_far_the_stream_is_complete(script: Script, expected: int) -> None:
-    assert script.last_watermark() == expected
-
-
 def test_the_horizon_is_the_first_tick_of_which_no_key_says_anything() -> None:
     script = Script().edge("a", 1, key="x").insert("b", 4, 9, key="y")
     assert script.horizon(tumbling(5)) == 9
@@ -216,6 +182,31 @@ def test_the_horizon_is_the_first_tick_of_which_no_key_says_anything() -> None:
     assert script.punctuate(20).horizon(tumbling(5)) == 20
     assert script.punctuate(20).close().horizon(tumbling(5)) == 20
     assert script.close().horizon(tumbling(5)) == 9
+
+
+ONE, SOME = Script().point("a", 1), Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart()
+LATE = Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point("late", 4)
+
+
+@pytest.mark.parametrize(
+    ("script", "batches"),
+    [
+        # how many changes each micro-batch has, its highest punctuation, and whether there is a restart before it
+        (Script(), []),
+        (ONE, [(1, None, False)]),
+        (ONE.batch(), [(1, None, False)]),
+        (ONE.restart(), [(1, None, False), (0, None, True)]),
+        (
+            SOME.point("c", 3).batch().batch().close(),
+            [(2, 2, False), (1, None, True), (0, None, False), (0, INFINITY, False)],
+        ),
+        (LATE, [(2, 5, False), (1, None, False)]),  # a batch ends before what its own punctuation forbids
+    ],
+)
+def test_a_script_is_cut_into_micro_batches(script: Script, batches: list[tuple[int, int | None, bool]]) -> None:
+    found = list(script.batches())
+    assert [(len(one.changes), one.punctuation, one.restart_before) for one in found] == batches
+    assert [change for one in found for change in one.changes] == list(script.changes())
 
 
 #         0    5    10   15
@@ -255,10 +246,6 @@ def test_a_script_draws_itself() -> None:
             "the stream is closed",
         ]
     )
-
-
-def test_a_retraction_can_be_added_as_it_is() -> None:
-    assert Script().insert("a", 1, 8, "a").add(retraction("a", A)).history() == {None: {}}
 
 
 def test_an_id_that_is_nan_is_equal_to_itself() -> None:
