@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,10 @@ MODULES = [(plugin.name, name, cls) for plugin in OURS for name, cls in plugin.m
 FUNCTIONS = [(plugin.name, name, function) for plugin in OURS for name, function in plugin.functions.items()]
 
 
+QUOTE = "'"
+
+
+@cache
 def sections(page: Path) -> dict[str, str]:
     return {heading.text: heading.section for heading in headings(page)}
 
@@ -74,31 +79,21 @@ def reasons() -> Iterator[str]:
     yield from found
 
 
-@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook.__name__)
-def test_a_hook_has_a_heading_with_its_signature(hook: Callable[..., Any]) -> None:
-    signature = str(inspect.signature(hook)).replace("'", "")
-    assert sections(REFERENCE / "hooks.md")[f"{hook.__name__}{signature}"].strip()
+HEADINGS = [
+    # a page, a heading, and what stands below it
+    *(("hooks.md", f"{hook.__name__}{str(inspect.signature(hook)).replace(QUOTE, '')}", "") for hook in HOOKS),
+    *(("errors.md", name, "") for name in ERRORS),
+    *(("policies.md", name, "") for name in MEMBERS),
+    *(("laws.md", test.removeprefix("test_").replace("_", " ").capitalize(), said) for _, test, said in LAWS),
+    *(("modules.md", name, "") for name in (*BASES, "Needs", "upgrade_state", "columnar_form")),
+]
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_an_error_has_a_heading_and_says_what_to_do(name: str) -> None:
-    assert sections(REFERENCE / "errors.md")[name].strip()
-
-
-@pytest.mark.parametrize("name", MEMBERS)
-def test_a_policy_member_has_a_heading(name: str) -> None:
-    assert sections(REFERENCE / "policies.md")[name].strip()
-
-
-@pytest.mark.parametrize(("laws", "test", "statement"), LAWS)
-def test_a_law_has_a_heading_with_its_statement(laws: str, test: str, statement: str) -> None:
-    name = test.removeprefix("test_").replace("_", " ").capitalize()
-    assert statement in sections(REFERENCE / "laws.md")[name]
-
-
-@pytest.mark.parametrize("name", [*BASES, "Needs", "upgrade_state", "columnar_form"])
-def test_a_base_class_and_a_method_that_is_a_capability_has_a_heading(name: str) -> None:
-    assert sections(REFERENCE / "modules.md")[name].strip()
+@pytest.mark.parametrize(("page", "heading", "said"), HEADINGS, ids=[heading for _, heading, _ in HEADINGS])
+def test_a_hook_an_error_a_policy_a_law_and_a_base_class_has_a_heading(page: str, heading: str, said: str) -> None:
+    section = sections(REFERENCE / page)[heading]
+    assert section.strip()
+    assert said in section
 
 
 @pytest.mark.parametrize(("plugin", "name", "cls"), MODULES)

@@ -1,16 +1,18 @@
-"""The axis: durations become ticks, ticks become datetimes."""
+"""The axis: durations become ticks, ticks become datetimes; events and lifetimes lie on it."""
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin import INFINITY, instant, moment, ticks
+from muntin import INFINITY, Event, Lifetime, instant, moment, ticks
 from muntin.axis import spell_ticks
-from muntin.errors import DurationError
+from muntin.errors import DurationError, StreamError
 
 MINUTE = 60_000_000
 
@@ -99,20 +101,20 @@ def test_what_has_no_fixed_length_is_refused_with_the_reason(duration: object, r
     )
 
 
-def test_an_instant_counts_microseconds_from_the_epoch() -> None:
-    assert instant(datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC)) == 1_000_005
+HOUR_EAST = timezone(timedelta(hours=1))
 
 
-def test_a_time_before_the_epoch_is_a_negative_instant() -> None:
-    assert instant(datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)) == -1_000_000
-
-
-def test_a_naive_datetime_is_taken_as_utc() -> None:
-    assert instant(datetime(2013, 1, 1)) == instant(datetime(2013, 1, 1, tzinfo=UTC))  # noqa: DTZ001
-
-
-def test_a_datetime_of_another_zone_is_the_same_instant() -> None:
-    assert instant(datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))) == 0
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC), 1_000_005),
+        (datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC), -1_000_000),
+        (datetime(1970, 1, 1, 0, 0, 1), 1_000_000),  # noqa: DTZ001  # a naive one is taken as UTC
+        (datetime(1970, 1, 1, 1, tzinfo=HOUR_EAST), 0),
+    ],
+)
+def test_an_instant_counts_microseconds_from_the_epoch(at: datetime, expected: int) -> None:
+    assert instant(at) == expected
 
 
 @pytest.mark.parametrize("tick", [0, -1, 1_388_534_400_000_001])
@@ -120,12 +122,43 @@ def test_a_moment_is_the_instant_again(tick: int) -> None:
     at = moment(tick)
     assert at is not None
     assert (instant(at), at.tzinfo) == (tick, UTC)
-
-
-def test_infinity_has_no_moment() -> None:
     assert moment(INFINITY) is None
-
-
-def test_an_instant_beyond_the_year_9999_is_an_error() -> None:
     with pytest.raises(OverflowError):
-        moment(INFINITY - 1)
+        moment(INFINITY - 1)  # beyond the year 9999
+
+
+# events and lifetimes
+
+
+def test_an_event_lasts_a_tick_or_until_more_is_known_or_from_one_time_to_another() -> None:
+    point, edge, event = Event.point(4, "hit"), Event.edge(4, 1.5), Event(0, 1_000_000, None)
+    assert (point.start, point.end, point.duration) == (4, 5, 1)
+    assert (edge.end, edge.lifetime.is_open, edge.ends_at) == (INFINITY, True, None)
+    assert (event.starts_at, event.ends_at) == (moment(0), moment(1_000_000))
+
+
+@pytest.mark.parametrize("kind", [Lifetime, lambda start, end: Event(start, end, "payload")])
+@pytest.mark.parametrize("end", [3, 2, -4])
+def test_an_end_must_lie_after_the_start(kind: type[Lifetime], end: int) -> None:
+    with pytest.raises(StreamError, match=rf"must end after it starts, got \[3, {end}\)") as refused:
+        kind(3, end)
+    assert refused.value.values == {"start": 3, "end": end}
+
+
+#         0    5    10
+# first   [----)
+# second       [----)      they touch
+# third       [-)          it overlaps both
+def test_lifetimes_that_touch_do_not_overlap_and_sort_by_start_then_end() -> None:
+    first, second, third = Lifetime(0, 5), Lifetime(5, 10), Lifetime(4, 6)
+    overlaps = [(a, b) for a, b in permutations((first, second, third), 2) if a.overlaps(b)]
+    assert overlaps == [(first, third), (second, third), (third, first), (third, second)]
+    assert sorted([Lifetime(2, 4), Lifetime(1, 9), Lifetime(2, 3)]) == [Lifetime(1, 9), Lifetime(2, 3), Lifetime(2, 4)]
+
+
+def test_events_are_values() -> None:
+    event = Event(1, 2, ("a", 1))
+    assert pickle.loads(pickle.dumps(event)) == event
+    assert len({event, Event(1, 2, ("a", 1))}) == 1
+    with pytest.raises(AttributeError):
+        event.end = 5  # type: ignore[misc]  # that is the point

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from muntin import INFINITY, Lifetime
-from muntin.drawings import Bar, Drawing, Look
+from muntin import INFINITY, Event, Lifetime, Window
+from muntin.drawings import Bar, Drawing, Look, draw_windows, timeline
 from muntin.testing import Script, random_stream
 
 WIDTH = 400
@@ -174,8 +174,10 @@ def test_a_picture_scales_and_follows_the_scheme_of_its_reader() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_random_stream_can_be_drawn_within_the_picture(seed: int) -> None:
-    drawing = random_stream(seed).drawing()
+    script = random_stream(seed)
+    drawing = script.drawing()
 
+    assert len(str(script).splitlines()) == len(script.steps) + 1
     assert drawing.svg() == random_stream(seed).drawing().svg()
     assert [text for text, left, right in spans(drawing) if left < 0 or right > WIDTH] == []
 
@@ -183,3 +185,47 @@ def test_every_random_stream_can_be_drawn_within_the_picture(seed: int) -> None:
 def test_a_notebook_shows_a_script_as_a_picture() -> None:
     script = Script().insert("a", 1, 6)
     assert script._repr_svg_() == script.drawing()._repr_svg_() == script.drawing().svg()
+
+
+# as text
+
+
+def lines(*expected: str) -> str:
+    return "\n".join(expected)
+
+
+def test_a_bar_is_drawn_from_its_start_to_its_end() -> None:
+    assert timeline([Bar("a", 0, 5, "x"), Bar("long", 2, 3), Bar("b", 4, INFINITY, "y"), Bar("now", 3, 3)]) == lines(
+        "      0",
+        "a     [----)   x",
+        "long    [)",
+        "b         [>   y",
+        "now      !",
+    )
+
+
+def test_text_among_bars_stays_as_it_is() -> None:
+    assert timeline(["before", Bar("a", 0, 2), "after"]) == lines("   0", "before", "a  [-)", "after")
+    assert timeline(["only text"]) == "only text"
+    assert timeline([]) == ""
+
+
+def test_a_ruler_starts_at_the_first_tick() -> None:
+    assert timeline([Bar("a", -7, 15)]) == lines("   -7        3         13", "a  [---------------------)")
+
+
+def test_a_long_axis_is_drawn_in_fewer_columns() -> None:
+    drawn = timeline([Bar("a", 0, 600_000_000), Bar("b", 300_000_000, 300_000_001)]).splitlines()
+    assert drawn[1] == "a  [" + "-" * 59 + ")"
+    assert drawn[2] == "b  " + " " * 30 + "[)"
+    assert drawn[0].split() == ["0", "110000000", "220000000", "330000000", "440000000", "550000000"]
+
+
+def test_windows_are_drawn_below_their_events() -> None:
+    assert draw_windows([Window(0, 4), Window(2, 6)], [Event(1, 5, "a"), Event.edge(3, "b")]) == lines(
+        "        0",
+        "event    [---)    'a'",
+        "event      [-->   'b'",
+        "window  [---)",
+        "window    [---)",
+    )

@@ -10,7 +10,7 @@ import pytest
 from muntin import INFINITY, Event
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.errors import StreamError
-from muntin.testing import Boundary, KeyedChange, Script, random_stream, shuffle, split
+from muntin.testing import Boundary, KeyedChange, Script, random_stream, shuffle, smallest_failing, split
 
 SEEDS = range(60)
 
@@ -172,3 +172,23 @@ def test_a_change_that_waits_is_illegal_once_what_is_missing_lies_below_the_punc
     assert not ahead.punctuate(30).illegal()  # from 40 to 50 by way of 12: nothing below 30 depends on what is missing
     with pytest.raises(StreamError, match="expects"):
         ahead.punctuate(31)
+
+
+# the smallest stream that fails
+
+
+def ends_at_9(script: Script) -> bool:
+    return any(event.end == 9 for table in script.history().values() for event in table.values())
+
+
+def test_a_life_is_bridged_where_revisions_are_left_out() -> None:
+    life = Script().insert("e", 1, 4).revise("e", INFINITY).revise("e", 7).revise("e", 9)
+    for seed in range(5):
+        small = smallest_failing(shuffle(life, seed, early_revisions=True), ends_at_9)
+        assert len(small.changes()) == 2
+        assert small.history() == {None: {("e", 1): Event(1, 9, None)}}
+
+
+def test_events_of_one_id_are_left_out_one_by_one() -> None:
+    stream = Script().insert("e", 1, 4).insert("e", 2, 9).insert("e", 3, 5)
+    assert smallest_failing(stream, ends_at_9).history() == {None: {("e", 2): Event(2, 9, None)}}
