@@ -24,6 +24,7 @@ from muntin.triggers import (
     every,
     every_count,
     past_end,
+    percentile,
     repeat,
     until,
 )
@@ -135,6 +136,15 @@ CASES: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
         [
             *each_one(5, (0, "+[0,10) early 0 1"), (3, "+[0,10) early 3 4")),
             ([], {"watermark": 10}, ["+[0,10) final 5 5"]),
+        ],
+    ),
+    "a percentile asks for the newest member of the window itself": (
+        percentile(0.5),
+        TENS,
+        [
+            ([at(1, 1, "x")], {}, []),
+            ([at(7, 2, "y"), at(2, 2, "y")], {"clock": 5}, ["+[0,10) early 0 4"]),
+            ([at(3, 1, "x")], {"clock": 9}, []),
         ],
     ),
     # Beam
