@@ -94,7 +94,7 @@ def test_a_ratio_is_of_two_ways_that_agree() -> None:
 
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.title)
 def test_slack_is_wrong_until_it_is_as_long_as_the_disorder_and_punctuation_never_is(trial: Trial) -> None:
-    script = trial.disorder(rows_of(trial.windows, 1000))
+    script = trial.disorder(rows_of(trial.windows, 500))
     truth, punctuated = true_results(trial, script), by_punctuation(trial, script)
     assert trial.error(punctuated.results, truth) < 1e-9
     assert set(punctuated.latencies) == {0}

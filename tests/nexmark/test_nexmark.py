@@ -85,7 +85,6 @@ def test_query_5_names_the_auctions_with_the_most_bids_of_each_window(seed: int)
     found = hot_rows(stream_of(bids))
     assert found == hot_items(bids, SIZE, PERIOD)
     assert len(found) > len({start for start, _, _ in found})  # there are ties
-    crash_everywhere(stream_of(bids[:FEW]), HOT)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -94,7 +93,6 @@ def test_query_7_names_the_highest_bids_of_each_window(seed: int) -> None:
     found = highest_rows(stream_of(bids))
     assert found == highest_bids(bids, SIZE)
     assert len(found) > len({row[0] for row in found})
-    crash_everywhere(stream_of(bids[:FEW]), HIGHEST)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -103,20 +101,11 @@ def test_query_11_counts_the_bids_of_each_bidder_per_session(seed: int) -> None:
     found = session_rows(stream_of(bids, by_bidder=True))
     assert found == bids_per_session(bids, GAP)
     assert found != bids_per_session(bids, GAP + 1)  # bids exactly a gap apart are there, and matter
-    crash_everywhere(stream_of(bids[:FEW], by_bidder=True), PER_SESSION)
-
-
-def test_crashes_of_queries_0_1_and_10_do_not_show() -> None:
-    stream = stream_of(random_bids(3, 10))
-    crash_everywhere(stream, PASSED)
-    crash_everywhere(stream, IN_EUROS)
-    log = WindowedQuery(tumbling(SIZE), [Computation(Logged())])
-    crash_everywhere(stream, log, emit=EarlyEmission(every_count(2), Refinement.DISCARD))
 
 
 def test_query_11_with_a_log_of_four_bids_retracts_what_it_logged() -> None:
     early = EarlyEmission(every_count(4), Refinement.RETRACT)
-    crash_everywhere(stream_of(random_bids(3, FEW), by_bidder=True), PER_SESSION, emit=early)
+    crash_everywhere(stream_of(random_bids(3, 12), by_bidder=True), PER_SESSION, emit=early)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

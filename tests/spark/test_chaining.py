@@ -15,7 +15,7 @@ from muntin.errors import QueryError
 from muntin.triggers import every_count
 from muntin_engine import Query, batch_metrics, events, module
 from tests.spark.modules import Count, Echo, Members, Total
-from tests.spark.running import Outcome, collect, run, setting, start, stream_of
+from tests.spark.running import Outcome, run, setting, start, stream_of
 
 MINUTE = 60_000_000
 
@@ -72,15 +72,6 @@ def test_queries_that_are_given_no_names_are_told_apart_by_themselves(minutes: D
     assert "muntin tumbling('2 minutes')" in names
     assert sum(name.startswith("muntin tumbling('1 minute') ") for name in names) == 2
     assert [sum(numbers[name].accepted for numbers in found) for name in names] == [11, 11, 11]
-
-
-def test_sparks_own_window_over_the_results_of_a_query(minutes: DataFrame, tmp_path: Path) -> None:
-    results = counts(minutes).results().select(F.col("window.start").alias("start"), "n")
-    sums = (
-        results.withWatermark("start", "0 seconds").groupBy(F.window("start", "2 minutes")).agg(F.sum("n").alias("n"))
-    )
-    outcome = run(sums, tmp_path / "checkpoint")
-    assert sorted((row["window"]["start"] // MINUTE, row["n"]) for row in outcome.rows) == [(0, 4), (2, 4)]
 
 
 def test_sparks_watermark_goes_on_where_no_window_has_a_result(spark: SparkSession, tmp_path: Path) -> None:
@@ -164,33 +155,6 @@ def test_results_that_may_start_before_the_output_watermark_have_none_of_sparks(
         anywhere.results(watermark="closed")
     with pytest.raises(QueryError, match="two columns named 'n'"):
         counts(minutes).results(watermark="n")
-
-
-def test_a_query_over_windows_that_each_key_cuts_for_itself(spark: SparkSession, tmp_path: Path) -> None:
-    """Buckets differ in how far their results are settled; what the second query has is right all the same."""
-    bikes = [("a", 0, 40), ("b", 1, 3), ("c", 2, 9), ("a", 10, 12), ("b", 11, 90), ("c", 30, 31), ("a", 60, 61)]
-    batches = [bikes[place : place + 3] for place in range(0, len(bikes), 3)]
-    tables = [
-        pa.table({"k": [k for k, _, _ in rows], "from": [s for _, s, _ in rows], "to": [e for _, _, e in rows]})
-        for rows in batches
-    ]
-    outcomes = []
-    for df in (stream_of(spark, tmp_path / "input", [*tables, ends(200)]), spark.read.parquet(str(tmp_path / "input"))):
-        stream = events(df, key="k", start="from", end="to", delay=0, buckets=4)
-        in_use = stream.window(snapshot()).aggregate(n=module(Count))
-        query = in_use.as_events(buckets=2).window(tumbling(20)).aggregate(most=module(Members, "n"))
-        results = query.results()
-        rows = run(results, tmp_path / "checkpoint").rows if df.isStreaming else collect(results)
-        outcomes.append({row["window"]["start"]: sorted(row["most"]) for row in rows if row["window"]["start"] < 90})
-
-    assert outcomes[0] == outcomes[1]
-    assert outcomes[0][0] == [1, 1, 1, 1, 1, 2]
-    assert sorted(outcomes[0]) == [0, 20, 40, 60, 80]
-
-
-def ends(at: int) -> pa.Table:
-    """A batch of one event of each key, far behind the others."""
-    return pa.table({"k": ["a", "b", "c"], "from": [at] * 3, "to": [at + 1] * 3})
 
 
 def test_results_that_are_taken_back_are_events_that_are(spark: SparkSession, tmp_path: Path) -> None:

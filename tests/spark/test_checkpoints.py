@@ -187,25 +187,6 @@ def test_a_query_that_spark_does_not_start_leaves_no_trace(story: Story) -> None
     assert sorted(story.output) == CLOSED
 
 
-class Older(First):
-    """What `test.total` was, under a name of its own."""
-
-    name = "test.total_v1"
-
-
-def test_two_versions_run_side_by_side_under_two_names(story: Story) -> None:
-    keyed = events(story.grown_to(4), key="key", at="at", delay=0, buckets=2).window(tumbling(10))
-    both = keyed.aggregate(now=module(Second, "x"), before=module(Older, "x"))
-    rows: list[tuple[int, int]] = []
-
-    def collect(batch: DataFrame, number: int) -> None:
-        del number
-        rows.extend((row.now, row.before) for row in batch.collect())
-
-    both.write(checkpoint=story.checkpoint, results=collect, trigger="available_now").awaitTermination()
-    assert sorted(rows) == [(4, 4), (6, 6), (21, 21), (27, 27)]
-
-
 def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(story: Story) -> None:
     query = totals(story.grown_to(1), First)
     story.write(query)

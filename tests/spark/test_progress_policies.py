@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import correct, early, tumbling
+from muntin import tumbling
 from muntin.errors import PolicyError, QueryError
 from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuate_every, punctuated
 from muntin_engine import EventStream, Query, events, module
@@ -211,27 +211,6 @@ def test_another_stream_may_say_how_far_this_one_is(spark: SparkSession, tmp_pat
     assert "progress    another stream\n" in members(beating).explain()
 
 
-def test_a_silent_source_is_left_out_until_it_speaks(spark: SparkSession, tmp_path: Path) -> None:
-    batches = [
-        batch(row(1, link="north"), row(2, link="south"), mark(100, "clock")),
-        batch(row(25, link="north"), mark(150, "clock")),
-        batch(mark(160, "clock")),
-        batch(row(26, link="south"), row(45, link="north"), mark(170, "clock")),
-    ]
-    stream = events(
-        stream_of(spark, tmp_path / "stream", batches),
-        key="key",
-        at="at",
-        change="change",
-        buckets=2,
-        progress=ordered().with_idle(60),
-        source="link",
-        sources=["north", "south"],
-    )
-    outcome = run(members(stream).results(), tmp_path / "checkpoint")
-    assert by_batch(outcome.batches) == {2: [("k", 0, [1, 2])]}
-
-
 class FileClock(ClockSource):
     """A clock that shows what a file says."""
 
@@ -290,61 +269,12 @@ def test_a_clock_makes_micro_batches_where_there_are_no_rows(
     assert [row["window"]["start"] for row in outcome.rows] == [90 * SECOND]
 
 
-def test_readings_of_a_clock_fire_triggers(spark: SparkSession, tmp_path: Path) -> None:
-    batches = [
-        batch(row(1), mark(100, "clock")),
-        batch(row(2)),
-        batch(mark(140, "clock")),
-        batch(row(3), mark(None, "close")),
-    ]
-    stream = events(stream_of(spark, tmp_path / "stream", batches), at="at", change="change")
-    query = stream.window(tumbling(10), emit=early(every=30)).aggregate(m=module(Members, "at"))
-    outcome = run(query.results(), tmp_path / "checkpoint")
-    assert [(row["timing"], row["m"]) for row in outcome.rows] == [("early", [1, 2]), ("final", [1, 2, 3])]
-
-
-def test_late_rows_are_dropped_adjusted_or_taken_in(spark: SparkSession, tmp_path: Path) -> None:
-    # windows of 10     0         10        20        30
-    # batch 0           [2        12)             watermark 10
-    # batch 1              [5               25)   late, ends at 25
-    #                      [5  9)                 late
-    # batch 2                                     watermark 20
-    batches = [
-        batch(row(2, until=12), mark(10)),
-        batch(row(5, until=25), row(5, until=9)),
-        batch(mark(20)),
-        batch(mark(None, "close")),
-    ]
-    df = stream_of(spark, tmp_path / "stream", batches)
-    policies: dict[str, Any] = {"drop": "drop", "adjust": "adjust", "correct": correct(8)}
-    queries = {
-        name: members(events(df, start="at", end="until", change="change", late=late))
-        for name, late in policies.items()
-    }
-    found = run_together(queries, tmp_path / "checkpoint")
-    shown = {
-        name: [(row.get("change", "insert"), row["window"]["start"], sorted(row["m"])) for row in rows]
-        for name, rows in found.items()
-    }
-    assert shown == {
-        "drop": [("insert", 0, [2]), ("insert", 10, [2])],
-        "adjust": [("insert", 0, [2]), ("insert", 10, [2, 5]), ("insert", 20, [5])],
-        "correct": [
-            ("insert", 0, [2]),
-            ("retract", 0, [2]),
-            ("insert", 0, [2, 5, 5]),
-            ("insert", 10, [2, 5]),
-            ("insert", 20, [5]),
-        ],
-    }
-    with pytest.raises(QueryError, match="late rows are dropped"):
-        queries["drop"].late()
-
-
 def test_what_does_not_fit_the_input_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     df = stream_of(spark, tmp_path / "stream", [batch(row(1))])
     with pytest.raises(PolicyError, match="never says what time it is"):
         members(events(df, at="at", progress=ordered().with_idle(5, lag=5)))
+    with pytest.raises(QueryError, match="late rows are dropped"):
+        members(events(df, at="at", delay=0, late="drop")).late()
     with pytest.raises(QueryError, match="the events' times are bigint, those of the heartbeat are timestamp"):
         members(events(df, at="at").with_heartbeat(df, at=F.timestamp_micros("at")))
     with pytest.raises(QueryError, match="the events are a stream, these are static"):
