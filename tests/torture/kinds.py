@@ -67,7 +67,7 @@ KINDS: Final = (
     ),
     Kind(
         "row-windows",
-        "Random row windows over random rows, with a restart and a crash at each step: what their definitions say.",
+        "Random row windows over random rows, with restarts: what definitions say that share no code with them.",
         Lane.PYTHON,
         3,
         "tests.torture.rows:row_windows",
