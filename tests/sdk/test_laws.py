@@ -151,6 +151,7 @@ def test_a_laws_class_that_would_test_nothing_or_something_else_is_refused() -> 
         refused(getattr(suite(AggregateLaws), law), nothing)
 
 
+@pytest.mark.usefixtures("tried_as_by_users")
 def test_a_law_may_be_marked_as_known_to_be_broken() -> None:
     class TestMode(AggregateLaws):
         module = Mode()
