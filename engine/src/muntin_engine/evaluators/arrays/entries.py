@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -37,6 +37,11 @@ class Decoded(NamedTuple):
     packed: Sequence[bytes] = ()
 
 
+def entry_of(some: StretchTable, data: bytes) -> Entry:
+    """Return stretches as an entry, given what is written of them."""
+    return Entry(int(some.low.min()), min(int(some.high.max()), INFINITY - 1), data)
+
+
 class Entries(ABC):
     """The kind of values that a bucket holds: how they are read, written and merged, and what a window has of them.
 
@@ -49,10 +54,17 @@ class Entries(ABC):
     def __init__(self) -> None:
         self.keys = KeyTable()
         self._bytes = self._stretches = 0
+        self._came: list[tuple[StretchTable, bytes]] = []
+
+    def take_in(self, blobs: Iterable[bytes]) -> list[Decoded]:
+        """Return what the map side sent in a batch; new keys get codes."""
+        arrived = [(self._arrived(blob), blob) for blob in blobs]
+        self._came = [(found.batch, blob) for found, blob in arrived]
+        return [found for found, _ in arrived]
 
     @abstractmethod
-    def arrived(self, blob: bytes) -> Decoded:
-        """Return what the map side sent; new keys get codes."""
+    def _arrived(self, blob: bytes) -> Decoded:
+        """Return what the map side sent."""
 
     def lift(self, rows: StretchTable, groups: Groups) -> StretchTable:
         """Return the partial states of groups of what arrived: of rows, or of their partial states."""
@@ -100,8 +112,10 @@ class Entries(ABC):
         """Return an entry, upgraded if an older schema version wrote it."""
 
     def write(self, live: StretchTable, packed: Sequence[bytes] = ()) -> list[Entry]:
-        """Return partial states as entries, with something beside them in each."""
-        found = list(self._written(live, packed))
+        """Return partial states as entries, with something beside them in each; a blob that came is one as it is."""
+        same = [blob for batch, blob in self._came if batch is live and len(live) and len(blob) <= ENTRY_BYTES]
+        self._came = [some for some in self._came if some[0] is not live]
+        found = [entry_of(live, same[0])] if same else list(self._written(live, packed))
         self._saw(sum(len(entry.data) for entry in found), len(live))
         return found
 
@@ -132,7 +146,7 @@ class FormEntries(Entries):
         self._forms = forms
         self._parts: dict[Part, Component | None] = {**parts_of(forms), **(more or {})}
 
-    def arrived(self, blob: bytes) -> Decoded:
+    def _arrived(self, blob: bytes) -> Decoded:
         """Return the partial states that the map side sent."""
         return self._coded(*from_blob(blob, self._parts))
 
@@ -149,7 +163,7 @@ class FormEntries(Entries):
     def decoded(self, entry: StoredEntry) -> Decoded:
         """Return the same with what lies beside it."""
         if entry.schema_version is None or not self._forms:
-            found = self.arrived(entry.data)
+            found = self._arrived(entry.data)
         else:
             found = self._coded(*from_old_blob(entry.data, self._forms, entry.schema_version))
         self._saw(len(entry.data), len(found.batch))
@@ -161,4 +175,4 @@ class FormEntries(Entries):
             some = live.take(slice(start, start + rows))
             codes, places = distinct(some.keys)
             data = to_blob(self.keys.take(codes), some.with_keys(places), packed)
-            yield Entry(int(some.low.min()), min(int(some.high.max()), INFINITY - 1), data)
+            yield entry_of(some, data)

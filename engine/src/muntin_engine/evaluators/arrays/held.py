@@ -21,7 +21,30 @@ _MOST_PIECES: Final = 8
 """In how many pieces partial states may lie before some are merged."""
 
 
-class HeldPartials:
+class HeldStretches:
+    """Stretches of a bucket, in the pieces in which batches brought them."""
+
+    def __init__(self) -> None:
+        self._pieces: list[StretchTable] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._pieces))
+
+    def add(self, piece: StretchTable) -> None:
+        """Add what a batch brought."""
+        self._pieces.append(piece)
+
+    def keys(self) -> IntArray:
+        """Return the codes of all keys, ascending."""
+        codes = [piece.keys for piece in self._pieces]
+        return np.unique(np.concatenate(codes)) if codes else np.empty(0, np.int64)
+
+    def renumber(self, places: IntArray) -> None:
+        """Give each key its new code."""
+        self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
+
+
+class HeldPartials(HeldStretches):
     """The partial states of a bucket, each piece in the order of its slices, or of the first windows of its ranges.
 
     Cost: adding a piece costs, amortised, a few times its length and the logarithm of the number of batches; there is
@@ -39,12 +62,12 @@ class HeldPartials:
             grids: The slices, or ranges, of the specifications of a query.
             merge: Returns one partial state per stretch and key; those of the first pieces may be changed.
         """
+        super().__init__()
         self._grids, self._merge = grids, merge
-        self._pieces: list[StretchTable] = []
 
     def add(self, piece: StretchTable) -> None:
-        """Add what a batch brought."""
-        self._pieces.append(piece)
+        """Add what a batch brought, and merge pieces where there are many of a like size."""
+        super().add(piece)
         while len(self._pieces) > _MOST_PIECES and 2 * len(self._pieces[-1]) >= len(self._pieces[-2]):
             latest = self._pieces.pop()
             self._pieces[-1] = self._merge([self._pieces[-1], latest])
@@ -112,15 +135,6 @@ class HeldPartials:
         """About how many bytes they take."""
         return sum(piece.nbytes for piece in self._pieces)
 
-    def keys(self) -> IntArray:
-        """Return the codes of all keys, ascending."""
-        codes = [piece.keys for piece in self._pieces]
-        return np.unique(np.concatenate(codes)) if codes else np.empty(0, np.int64)
-
-    def renumber(self, places: IntArray) -> None:
-        """Give each key its new code."""
-        self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
-
 
 def carried(slices: StretchTable, first_open: int) -> StretchTable:
     """Return slices of windows that grow, those before the first open window in the place of the first it lacks."""
@@ -148,8 +162,9 @@ def _between(piece: StretchTable, start: int, stop: int) -> StretchTable:
     """Return the stretches of a piece that reach to a place or beyond it, and begin before another one."""
     if not piece.are_points:
         return piece.where((piece.high >= start) & (piece.low < stop))
-    low, high = np.searchsorted(piece.low, [start, stop]).tolist()
-    return piece if high - low == len(piece) else piece.take(slice(low, high))
+    if len(piece) and start <= piece.low[0] and piece.low[-1] < stop:
+        return piece
+    return piece.take(slice(*np.searchsorted(piece.low, [start, stop]).tolist()))
 
 
 def _alive(piece: StretchTable, first_live: int) -> StretchTable:
@@ -160,7 +175,7 @@ def _alive(piece: StretchTable, first_live: int) -> StretchTable:
     return alive.take(np.arange(len(alive))) if 2 * len(alive) < len(piece) else alive
 
 
-class HeldSessions:
+class HeldSessions(HeldStretches):
     """The partial states of a bucket, fused into one per session when they are next looked at.
 
     Cost: a sort of all sessions for each batch that brings any.
@@ -172,29 +187,13 @@ class HeldSessions:
         Args:
             fuse: Returns one partial state per session; those of the first pieces may be changed.
         """
+        super().__init__()
         self._fuse = fuse
-        self._pieces: list[StretchTable] = []
-
-    def __len__(self) -> int:
-        return sum(map(len, self._pieces))
 
     @property
     def first_start(self) -> int:
         """The least start of a session; `INFINITY` if there is none."""
         return min((int(piece.low.min()) for piece in self._pieces), default=INFINITY)
-
-    def keys(self) -> IntArray:
-        """Return the codes of all keys, ascending."""
-        codes = [piece.keys for piece in self._pieces]
-        return np.unique(np.concatenate(codes)) if codes else np.empty(0, np.int64)
-
-    def renumber(self, places: IntArray) -> None:
-        """Give each key its new code."""
-        self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
-
-    def add(self, piece: StretchTable) -> None:
-        """Add what a batch brought."""
-        self._pieces.append(piece)
 
     def ended(self, first: int, last: int) -> StretchTable | None:
         """Return the sessions that end at the watermark `first` or later, and before the watermark `last`."""

@@ -13,7 +13,7 @@ from muntin import Window
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.slice_grid import Grid
 from muntin_engine.evaluators.arrays.coding import distinct
-from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries
+from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries, entry_of
 from muntin_engine.evaluators.arrays.held import HeldPartials
 from muntin_engine.evaluators.arrays.queues import queue_of_states
 from muntin_engine.evaluators.arrays.results import Closed
@@ -47,7 +47,7 @@ class StateEntries(Entries):
         self._modules = modules
         self._windows = sliding_windows(modules.modules, grids, self.keys, queue_of_states)
 
-    def arrived(self, blob: bytes) -> Decoded:
+    def _arrived(self, blob: bytes) -> Decoded:
         """Return what the map side sent."""
         found = self._coded(*from_blob(blob, {}))
         if not self._windows:
@@ -121,7 +121,7 @@ class StateEntries(Entries):
             yield from self._cut(some.take(slice(0, half)))
             yield from self._cut(some.take(slice(half, len(some))))
         else:
-            yield Entry(int(some.low.min()), int(some.high.max()), data)
+            yield entry_of(some, data)
 
     def _at(self, stretches: StretchTable | Groups) -> At:
         def window(place: int) -> Window:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -13,7 +14,14 @@ from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome, BucketResult
 from muntin_engine.evaluators.arrays.edges import sessions_of
 from muntin_engine.evaluators.arrays.entries import Entries
-from muntin_engine.evaluators.arrays.held import HeldEvents, HeldPartials, HeldSessions, carried, in_windows
+from muntin_engine.evaluators.arrays.held import (
+    HeldEvents,
+    HeldPartials,
+    HeldSessions,
+    HeldStretches,
+    carried,
+    in_windows,
+)
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat
@@ -39,7 +47,66 @@ def grid_query(grids: Sequence[Grid], make_entries: Callable[[], Entries], *, at
     )
 
 
-class GridStore(ArrayStore):
+class StretchStore(ArrayStore):
+    """The stretches of a bucket, to which a batch adds its own."""
+
+    def __init__(self, entries: Entries, held: HeldStretches) -> None:
+        """Make an empty store.
+
+        Args:
+            entries: Reads and writes what it holds.
+            held: Holds it.
+        """
+        self._entries, self._stretches = entries, held
+
+    def restore(self, entries: Iterable[StoredEntry], cells: Cells, at: InputsProgress) -> None:
+        """Merge entries, without what has ended but shares an entry with what lives."""
+        del cells
+        for entry in entries:
+            self._stretches.add(self._entries.read(entry))
+        self._forget_before(at)
+
+    @abstractmethod
+    def _forget_before(self, now: InputsProgress) -> None:
+        """Drop what no open window needs."""
+
+    @abstractmethod
+    def _lifted(self, rows: Sequence[StretchTable]) -> StretchTable | None:
+        """Return what becomes of the rows of a batch that are not late; None if nothing does."""
+
+    def take(self, blobs: Iterable[bytes], first_legal: int) -> tuple[StretchTable | None, BatchOutcome]:
+        """Add the rows of a batch.
+
+        Args:
+            blobs: They, as the map side sent them.
+            first_legal: The first place that is not late. This is decided before anything is merged.
+
+        Returns:
+            What is held now and was not before, None if that is nothing; and the numbers of rows and keys.
+        """
+        self._entries.keys.forget_others(self)
+        arrived = self._entries.take_in(blobs)
+        legal = [some.batch.where(some.batch.low >= first_legal) for some in arrived]
+        rows, accepted = (
+            sum(int(batch.weight.sum()) for batch in some) for some in ([a.batch for a in arrived], legal)
+        )
+        delta = self._lifted([batch for batch in legal if len(batch)])
+        if delta is not None:
+            self._stretches.add(delta)
+        keys = self._entries.keys.count([some.codes for some in arrived])
+        return delta, BatchOutcome(accepted=accepted, keys=keys, late=rows - accepted)
+
+    def keys(self) -> IntArray:
+        """Return the codes of all keys, ascending."""
+        return self._stretches.keys()
+
+    def renumber(self, places: IntArray) -> None:
+        """Give each key its new code."""
+        self._stretches.renumber(places)
+        self._entries.renumber(places)
+
+
+class GridStore(StretchStore):
     """The partial states of the open windows, by key and by slice or range of windows.
 
     Cost: taking and writing a batch costs what the batch brings; closing windows, what they hold. Slices that a batch
@@ -48,20 +115,10 @@ class GridStore(ArrayStore):
 
     def __init__(self, grids: Sequence[Grid], entries: Entries) -> None:
         """Make an empty store for the slices, or ranges, of a query."""
-        self._grids, self._entries = grids, entries
-        self._held = HeldPartials(grids, entries.merge_alike)
+        self._grids, self._held = grids, HeldPartials(grids, entries.merge_alike)
+        super().__init__(entries, self._held)
         self._grows = any(isinstance(grid, SliceGrid) and grid.grows for grid in grids)
         self._opened: Sequence[int] = [-NEVER]
-
-    def restore(self, entries: Iterable[StoredEntry], cells: Cells, at: InputsProgress) -> None:
-        """Merge entries, without what has ended but shares an entry with what lives."""
-        del cells
-        for entry in entries:
-            self._held.add(self._entries.read(entry))
-        self._opened = _first_open(self._grids, at)
-        self._held.forget(self._first_live(self._opened))
-        if self._grows:
-            self._held.carry(self._opened[0])
 
     def evaluate(
         self, blobs: Sequence[bytes], before: InputsProgress, now: InputsProgress, state: BucketState
@@ -74,7 +131,7 @@ class GridStore(ArrayStore):
         first_live = self._first_live(after)
         state.log.forget(first_live)
         if delta is not None:
-            state.log.append(self.write(delta, first_live))
+            state.log.append(self._entries.write(delta.alive(first_live)))
         if after != opened:
             self._opened = after
             self._held.forget(first_live)
@@ -82,44 +139,14 @@ class GridStore(ArrayStore):
             self._entries.carry(self._held, after[0])
         if delta is not None:
             state.log.compact(self, first_live)
-        return outcome._replace(output=output, windows_closed=sum(closed.window_count() for closed in output))
+        return outcome._replace(output=output, windows_closed=sum(map(Closed.window_count, output)))
 
-    def take(self, blobs: Iterable[bytes], first_legal: int) -> tuple[StretchTable | None, BatchOutcome]:
-        """Merge the partial states of a batch; what lies in gaps between windows is accepted, and not held.
-
-        Args:
-            blobs: They, as the map side sent them.
-            first_legal: The first slice whose rows are not late.
-
-        Returns:
-            What is held now and was not before, None if that is nothing; and the numbers of rows and keys.
-        """
-        self._entries.keys.forget_others(self)
-        arrived = [self._entries.arrived(blob) for blob in blobs]
-        keys, some = self._entries.keys.count([decoded.codes for decoded in arrived]), [part.batch for part in arrived]
-        legal = [batch.where(batch.low >= first_legal) for batch in some]
-        rows, accepted = (sum(int(batch.weight.sum()) for batch in batches) for batches in (some, legal))
-        outcome = BatchOutcome(accepted=accepted, keys=keys, late=rows - accepted)
-        present = [batch for part in legal if len(batch := part.where(in_windows(self._grids, part.low)))]
-        if not present:
-            return None, outcome
-        delta = present[0] if len(present) == 1 else self._entries.merge_alike(present)
-        self._held.add(delta)
-        return delta, outcome
-
-    def close(self, place: int, first: int, last: int) -> Iterator[Closed]:
-        """Yield the windows from `first` up to but not including `last` that have members.
-
-        Args:
-            place: Which of the specifications of the query they are of.
-            first: A window, or `-NEVER`.
-            last: A window, or `NEVER`.
-        """
-        return self._entries.close(self._held, place, first, last)
-
-    def write(self, delta: StretchTable, first_live: int) -> list[Entry]:
-        """Encode partial states, without slices below a first one, in entries of a few megabytes."""
-        return self._entries.write(delta.alive(first_live))
+    def _lifted(self, rows: Sequence[StretchTable]) -> StretchTable | None:
+        """Merge the partial states of a batch; what lies in gaps between windows is accepted, and not held."""
+        present = [batch for part in rows if len(batch := part.where(in_windows(self._grids, part.low)))]
+        if len(present) > 1:
+            return self._entries.merge_alike(present)
+        return present[0] if present else None
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, upgraded and in as few as possible, without slices below a first one."""
@@ -130,19 +157,20 @@ class GridStore(ArrayStore):
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
-        return np.unique(np.concatenate([self._held.keys(), *self._entries.queued()]))
+        return np.unique(np.concatenate([super().keys(), *self._entries.queued()]))
 
-    def renumber(self, places: IntArray) -> None:
-        """Give each key its new code."""
-        self._held.renumber(places)
-        self._entries.renumber(places)
+    def _forget_before(self, now: InputsProgress) -> None:
+        self._opened = _first_open(self._grids, now)
+        self._held.forget(self._first_live(self._opened))
+        if self._grows:
+            self._held.carry(self._opened[0])
 
     def _completed(self, opened: Sequence[int], after: Sequence[int], horizon: int) -> Iterator[Closed]:
         """Yield the windows that were open and are not, of each specification."""
         for place, (grid, first, last) in enumerate(zip(self._grids, opened, after, strict=True)):
             upto = min(last, grid.windows.first_unbegun(horizon))
             if upto > first:
-                yield from self.close(place, first, upto)
+                yield from self._entries.close(self._held, place, first, upto)
 
     def _first_live(self, opened: Sequence[int]) -> int:
         """Return the first slice that is part of an open window."""
@@ -175,7 +203,7 @@ def session_query(make_entries: Callable[[], Entries], *, at_end: bool, is_cut: 
     )
 
 
-class SessionStore(ArrayStore):
+class SessionStore(StretchStore):
     """The open sessions, or the events that open snapshots are made of, as stretches between ticks.
 
     A row is late if it lies before the watermark of the batches before its own; that is decided row by row, before
@@ -194,31 +222,17 @@ class SessionStore(ArrayStore):
             at_end: True if results are points at the ends of windows, so that one without an end has none.
             is_cut: True of snapshots: each event stays a stretch of its own. Otherwise those that touch are fused.
         """
-        self._entries, self._at_end, self._is_cut = entries, at_end, is_cut
+        self._at_end, self._is_cut = at_end, is_cut
         self._held = HeldEvents() if is_cut else HeldSessions(self._fuse)
-
-    def restore(self, entries: Iterable[StoredEntry], cells: Cells, at: InputsProgress) -> None:
-        """Merge entries, without what has ended but shares an entry with what lives."""
-        del cells
-        for entry in entries:
-            self._held.add(self._entries.read(entry))
-        self._held.forget(at.least.watermark)
+        super().__init__(entries, self._held)
 
     def evaluate(
         self, blobs: Sequence[bytes], before: InputsProgress, now: InputsProgress, state: BucketState
     ) -> BatchOutcome:
         """Take in the rows of a batch, and return the windows that are complete now."""
         first, last = before.least.watermark, now.least.watermark
-        self._entries.keys.forget_others(self)
-        arrived = [self._entries.arrived(blob) for blob in blobs]
-        legal = [some.batch.where(some.batch.low >= first) for some in arrived]
-        accepted = sum(map(len, legal))
-        late = sum(len(some.batch) for some in arrived) - accepted
-        present = [rows for rows in legal if len(rows)]
-        delta = self._lifted(concat(present)) if present else None
-        if delta is not None:
-            self._held.add(delta)
-        keys, output = self._entries.keys.count([some.codes for some in arrived]), self._close(first, last)
+        delta, outcome = self.take(blobs, first)
+        output = self._close(first, last)
         if first != last:
             self._held.forget(last)
         state.log.forget(self.first_start)
@@ -226,7 +240,7 @@ class SessionStore(ArrayStore):
             # it was fused after all that was held, so it is as it was: `combine` changes its first state alone
             state.log.append(self._entries.write(delta.where(self._held.hold(delta))))
         state.log.tidy(self, self._entries.size_of(len(self._held)), self._whole)
-        return BatchOutcome(output, accepted, keys, late, windows_closed=sum(map(Closed.window_count, output)))
+        return outcome._replace(output=output, windows_closed=sum(map(Closed.window_count, output)))
 
     @property
     def first_start(self) -> int:
@@ -240,14 +254,8 @@ class SessionStore(ArrayStore):
         merged = concat(read) if self._is_cut else self._fuse(read)
         return self._entries.write(merged.where(self._held.hold(merged)))
 
-    def keys(self) -> IntArray:
-        """Return the codes of all keys, ascending."""
-        return self._held.keys()
-
-    def renumber(self, places: IntArray) -> None:
-        """Give each key its new code."""
-        self._held.renumber(places)
-        self._entries.renumber(places)
+    def _forget_before(self, now: InputsProgress) -> None:
+        self._held.forget(now.least.watermark)
 
     def _close(self, first: int, last: int) -> list[Closed]:
         """Return the windows that end at the watermark `first` or later, and before the watermark `last`."""
@@ -263,11 +271,12 @@ class SessionStore(ArrayStore):
         whole = self._held.whole()
         return [] if whole is None else self._entries.write(whole)
 
-    def _lifted(self, rows: StretchTable) -> StretchTable:
-        """Return what becomes of rows: one partial state for each session, or for each event that is cut."""
-        if self._is_cut:
-            return rows
-        return self._entries.lift(rows, sessions_of(rows))
+    def _lifted(self, rows: Sequence[StretchTable]) -> StretchTable | None:
+        """Return one partial state for each session, or for each event that is cut."""
+        if not rows:
+            return None
+        joined = concat(rows)
+        return joined if self._is_cut else self._entries.lift(joined, sessions_of(joined))
 
     def _fuse(self, pieces: Sequence[StretchTable]) -> StretchTable:
         """Return one partial state for each session; those of the first piece may be changed."""

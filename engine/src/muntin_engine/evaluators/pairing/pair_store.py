@@ -149,7 +149,7 @@ class PairStore(ArrayStore):
     ) -> BatchOutcome:
         """Return the pairs that the rows of a batch make, with each other and with kept events."""
         self._entries.keys.forget_others(self)
-        arrived = [self._entries.arrived(blob) for blob in blobs]
+        arrived = self._entries.take_in(blobs)
         sides: list[list[StretchTable]] = [[], []]
         for decoded in arrived:
             (mark,) = decoded.packed
