@@ -112,7 +112,7 @@ def on_grids(random: Random) -> Scenario:
     modules = random.choice((COLUMNAR, COLUMNAR, MERGED))
     window: Any = random.choice(GRIDS) if random.random() < 0.7 else random.choice(SHARED)
     is_one = isinstance(window, WindowSpecification)
-    lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if is_one else "points"
+    lifetimes: Lifetimes = random.choice(("points", "intervals", "named") if is_one else ("points", "intervals"))
     emit = random.choice(list(EmitPolicy)) if lifetimes == "named" else EmitPolicy.FINAL
     return scenario_of(random, _merging(random, window, modules, lifetimes, emit), nulls=0.2)
 
@@ -141,8 +141,10 @@ def on_calendars(random: Random) -> Scenario:
         window = {"week": week, **random.choice(({"day": day, "b": replace(day, size=3, hop=2)}, {"long": long}))}
     modules = random.choice((COLUMNAR, MERGED, ANY))
     may_last = scales is SCALES or name in LASTING_CALENDARS
-    may_last &= not isinstance(window, dict)
-    lifetimes: Lifetimes = random.choice(("points", "intervals", "named")) if may_last else "points"
+    kinds: tuple[Lifetimes, ...] = (
+        ("points", "intervals") if isinstance(window, dict) else ("points", "intervals", "named")
+    )
+    lifetimes: Lifetimes = random.choice(kinds) if may_last else "points"
     drawn = scenario_of(random, _merging(random, window, modules, lifetimes), nulls=0.2, is_moved=False)
     steps = spread(drawn.scripts[0], origin, scale).steps
     return replace(drawn, streams=Script(tuple(lasting(steps, 1)) if lifetimes == "points" else steps))
@@ -178,7 +180,7 @@ def of_members(random: Random) -> Scenario:
         modules[shape],
         random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE,
         _stamped(random, shape),
-        lifetimes="points" if isinstance(window, dict) else random.choice(("points", "intervals")),
+        lifetimes=random.choice(("points", "intervals")),
         is_filtered=random.random() < 0.2,
         has_order=has_order,
     )

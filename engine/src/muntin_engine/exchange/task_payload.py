@@ -268,9 +268,10 @@ class TaskPayload(MakesOnce):
 
 
 def grids_of(plan: Plan) -> tuple[Grid, ...]:
-    """Return the slices of a query, or its ranges of windows."""
+    """Return the slices of a query, or its ranges of windows; several specifications have slices in common alone."""
     steps = plan.steps
-    return SliceGrid.shared(steps) if plan.input.is_point and steps else tuple(map(RangeGrid.of, steps))
+    has_slices = steps and (plan.input.is_point or plan.named_windows)
+    return SliceGrid.shared(steps) if has_slices else tuple(map(RangeGrid.of, steps))
 
 
 _MASK: Final = 0xFFFFFFFF

@@ -14,7 +14,7 @@ class Geometry(StrEnum):
     """A point is merged into its slice; windows are runs of slices, or grow slice by slice."""
 
     RANGES = "ranges of windows"
-    """An event is merged into the range of those windows of a grid that it overlaps."""
+    """An event is merged into the range of windows of a grid, or of slices of several grids, that it overlaps."""
 
     SESSIONS = "sessions"
     """Stretches of a key that overlap or touch are fused."""

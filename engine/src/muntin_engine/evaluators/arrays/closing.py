@@ -47,7 +47,7 @@ class _Runs(NamedTuple):
 
     Attributes:
         batch: The stretches, from the first window to the last one.
-        slices: The slice of each; None where they are no points, and where windows grow.
+        slices: The slice of each; None where they are no points, or windows grow.
         grid: What they lie on.
     """
 
@@ -67,15 +67,18 @@ def close_windows(grid: Grid, held: StretchTable, first: int, last: int) -> Iter
     Stretches of the axis without rows cost nothing.
 
     Args:
-        grid: The slices of points, or the ranges of windows of events.
+        grid: The slices, or the ranges of windows.
         held: Stretches of slices, or of windows, in any order; all end before the last window unless `last` is finite.
         first: A window, or `-NEVER`.
         last: A window, or `NEVER`.
     """
     low, high, slices = held.low, held.high, None
     if isinstance(grid, SliceGrid):
-        low, high = grid.windows_between(low)
-        slices = None if grid.grows else held.low
+        low, high = grid.windows_between(held.low)
+        if held.are_points:
+            slices = None if grid.grows else held.low
+        else:
+            _, high = grid.windows_between(held.high)
     low, high = np.maximum(low, first), np.minimum(high, last - 1)
     runs, is_in = _Runs(held.moved(low, high), slices, grid), low <= high
     if not is_in.all():

@@ -164,8 +164,6 @@ def _whatever_forbids(plan: Plan, parts: ArrayPlan) -> Iterator[str]:
     has_ids = parts.admission is Admission.IDENTIFIED and (found is None or bool(plan.named_windows))
     if (has_ids or parts.admission is Admission.INSERTIONS) and plan.why_ends_move is not None:
         yield plan.why_ends_move
-    if parts.geometry is Geometry.RANGES and plan.named_windows:
-        yield "events have lifetimes, so they belong to another range of each window"
     if parts.is_on_grid and not share_slices(plan.steps):
         yield "the windows are made of different pieces, such as hours, days of a time zone and months"
     if plan.early is not None:

@@ -149,12 +149,18 @@ def in_ticks(windows: TickGrid, numbers: IntArray) -> tuple[IntArray, IntArray]:
     return ticks_of(windows.periods, windows.counted.extent_start(starts)), ticks_of(windows.periods, ends)
 
 
-def in_windows(grids: Sequence[Grid], slices: IntArray) -> BoolArray:
-    """Return for each slice whether it is in a window; where stretches are no slices, that is known before."""
+def in_windows(grids: Sequence[Grid], slices: IntArray, lasts: IntArray | None = None) -> BoolArray:
+    """Return for each slice, or run of slices up to a last one, whether it is in a window.
+
+    Where stretches are ranges of windows, that is known before.
+    """
     is_in: BoolArray = np.full(len(slices), not all(isinstance(grid, SliceGrid) for grid in grids))
     for grid in grids:
         if isinstance(grid, SliceGrid):
-            is_in |= ((slices - grid.shift) % grid.stride < grid.slices) & (slices >= grid.first)
+            if lasts is None or lasts is slices:
+                is_in |= ((slices - grid.shift) % grid.stride < grid.slices) & (slices >= grid.first)
+            else:
+                is_in |= grid.windows_between(slices)[0] <= grid.windows_between(lasts)[1]
     return is_in
 
 

@@ -13,7 +13,7 @@ from muntin import Window
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key
-from muntin_engine.core.slice_grid import Grid, RangeGrid
+from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.coding import Codes, compress, encode, first_places, number, product
 from muntin_engine.evaluators.arrays.results import failing_row
@@ -123,7 +123,7 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     place = np.empty(keyed.size, np.int64)
     place[order] = np.arange(keyed.size)
     place -= ends[bucket_of_key]
-    if isinstance(grid, RangeGrid) and rows.ends is not None:
+    if rows.ends is not None:
         low, high = ranges_of(grid, rows.starts, rows.ends)
     else:
         low = high = grid.slices_at(numbers_at(grid.periods, rows.starts))
@@ -179,12 +179,15 @@ def lift_rows(grid: Grid, forms: Sequence[BoundForm] | None, rows: Rows) -> Iter
         yield BucketBlob(int(bucket), to_blob(keys, batch.take(slice(start, stop))))
 
 
-def ranges_of(grid: RangeGrid, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the first and the last windows of events; the last one lies before the first where there are none.
+def ranges_of(grid: Grid, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the first and the last windows, or slices, of events; the last lies before the first where there are none.
 
-    Of events that never end the last window lies after all others.
+    Of events that never end the last one lies after all others.
     """
     counted = np.minimum(ends, NEVER)
+    if isinstance(grid, SliceGrid):
+        first, last = (grid.slices_at(numbers_at(grid.periods, ticks)) for ticks in (starts, counted - 1))
+        return first, last
     if grid.periods is not None:
         counted = numbers_at(grid.periods, counted - 1) + 1
     lasts: IntArray = np.minimum(grid.last_windows(counted), NEVER - 1)

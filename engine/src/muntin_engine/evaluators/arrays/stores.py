@@ -35,7 +35,7 @@ def grid_query(grids: Sequence[Grid], make_entries: Callable[[], Entries], *, at
     """Return windows on grids as their buckets see them.
 
     Args:
-        grids: The slices, or ranges of windows, of each specification; the slices are the same for all.
+        grids: The slices, or ranges of windows, of each specification; slices are the same for all.
         make_entries: Makes what reads and writes partial states, for an empty store.
         at_end: True if results are points at the ends of their windows.
     """
@@ -143,7 +143,7 @@ class GridStore(StretchStore):
 
     def _lifted(self, rows: Sequence[StretchTable]) -> StretchTable | None:
         """Merge the partial states of a batch; what lies in gaps between windows is accepted, and not held."""
-        present = [batch for part in rows if len(batch := part.where(in_windows(self._grids, part.low)))]
+        present = [batch for part in rows if len(batch := part.where(in_windows(self._grids, part.low, part.high)))]
         if len(present) > 1:
             return self._entries.merge_alike(present)
         return present[0] if present else None
