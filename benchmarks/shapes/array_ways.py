@@ -87,7 +87,11 @@ def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outc
     query, cells, kept = grid_query([grid], lambda: FormEntries([form]), at_end=False), MemoryCells(), KeptStores()
     bucket = ArrayBucket(query, [ProgressTracker()], cells, Codec(), Compatibility({}), kept, "bucket")
     for arrival in rows.arrivals():
-        blobs = [blob.blob for piece in pieces(arrival) for blob in lift_rows(grid, [form], rows_of(piece))]
+        blobs = [
+            blob.blob
+            for piece in pieces(arrival)
+            for blob in lift_rows(grid, [form], rows_of(piece, are_ranges=isinstance(grid, RangeGrid)))
+        ]
         progress = replace(arrival.progress, horizon=arrival.progress.horizon + lead)
         for closed in bucket.process(blobs, [InputReport(progress)]).outcome.output:
             outcome.answers.update(_answers(grid, form, closed))

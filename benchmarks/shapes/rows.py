@@ -63,6 +63,7 @@ class NumberedRows:
         yield Arrival(nothing, nothing, payloads[:0], Progress(INFINITY))
 
 
-def rows_of(arrival: Arrival) -> Rows:
+def rows_of(arrival: Arrival, *, are_ranges: bool = False) -> Rows:
     """Return the rows of a micro-batch as the map side lifts them, all for one bucket."""
-    return Rows(1, arrival.ticks, arrival.ticks + 1, [pa.array(arrival.keys)], [pa.array(arrival.payloads)])
+    ends = arrival.ticks + 1 if are_ranges else None
+    return Rows(1, arrival.ticks, ends, [pa.array(arrival.keys)], [pa.array(arrival.payloads)])

@@ -94,7 +94,7 @@ class WindowStage:
     def take(self, events: Events) -> Events:
         """Return the results that a batch completes."""
         inputs = [events.columns[column] for _, column in self._asked.values()]
-        rows = Rows(1, events.starts, events.ends, [pa.array(events.keys)], inputs)
+        rows = Rows(1, events.starts, None, [pa.array(events.keys)], inputs)
         blobs = [blob.blob for blob in lift_rows(self._grid, self._forms, rows)]
         output = self._bucket.process(blobs, [InputReport(events.progress)]).outcome.output
         nothing = np.empty(0, np.int64)
