@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 import muntin_engine
-from muntin_engine.evaluators.general import key_state
+from muntin_engine.evaluators.general import fast_assigners
 
 SMALL: Final[Mapping[str, object]] = {
     **{"DENSE": 0, "_DENSE": 0, "_FEW": 0, "_NARROW": 0, "_NEAR": 0, "_EXPANDING": 0.5, "FEW_KEYS": 1},
@@ -38,7 +38,7 @@ def treated(seed: int) -> Iterator[None]:
     """Treat small states as large ones for odd seeds, and all kinds of windows as those of users for every third."""
     with pytest.MonkeyPatch.context() as patch:
         if seed % 3 == 2:
-            patch.setattr(key_state, "SPECIAL", {})
+            patch.setattr(fast_assigners, "SPECIAL", {})
         for name, value in constants() if seed % 2 else ():
             patch.setattr(name, value)
         yield

@@ -10,7 +10,8 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import Closing, Emission, FinalEmission
-from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
+from muntin_engine.evaluators.general.fast_assigners import assigner_of
+from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.evaluators.keyed.admission import NetChanges

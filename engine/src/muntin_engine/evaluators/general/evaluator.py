@@ -69,11 +69,11 @@ class GeneralEvaluator(KeyedEvaluator):
     def load(self) -> None:
         """Import what micro-batches need."""
         super().load()
-        import muntin_engine.evaluators.general.lives.run  # noqa: F401
+        import muntin_engine.evaluators.general.lives  # noqa: F401
 
     def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
         """Return the class of its buckets."""
         from muntin_engine.evaluators.general.bucket import Bucket
-        from muntin_engine.evaluators.general.lives.run import LivesBucket
+        from muntin_engine.evaluators.general.lives import LivesBucket
 
         return Bucket if plan.forget_keys_after is None else LivesBucket

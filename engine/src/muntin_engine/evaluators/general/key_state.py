@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Self
 
 from muntin import EarlyEmission, EmitPolicy, Window
-from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
-from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
-from muntin_engine.evaluators.general.assignment.marked import CountAssigner, SnapshotAssigner
+from muntin_engine.evaluators.general.assigner import Assigner
+from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of
 from muntin_engine.evaluators.general.window_entry import TriggerState, WindowEntry
 from muntin_engine.evaluators.general.window_index import WindowIndex, by_window
 from muntin_engine.evaluators.keyed.computation import SweptWindow, sweep
@@ -18,14 +16,6 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-
-SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
-    HoppingWindows: GridAssigner,
-    SnapshotWindows: SnapshotAssigner,
-    CountWindows: lambda kind: CountAssigner(kind) if kind.every == 1 else GeneralAssigner(kind),
-}
-"""Faster assigners for some kinds; the general one makes the same windows, and tests run both."""
-
 
 _EVENT: Final = 320
 """The memory of an event and of its marks in bytes, where its payload is a number; measured."""
@@ -39,11 +29,6 @@ _STORED_WINDOW: Final = 40
 
 _NO_WINDOWS: Final = WindowIndex()
 """The windows of keys of a query whose output is final, which keep none."""
-
-
-def assigner_of(kind: WindowKind) -> Assigner:
-    """Return a new assigner for the windows of one key."""
-    return SPECIAL.get(type(kind), GeneralAssigner)(kind)
 
 
 def _new_assigner(query: EvaluatorQuery) -> Assigner:

@@ -1,26 +1,159 @@
-"""Evaluate keys that are forgotten: divide what changes of a key among its lives, and evaluate each like a key.
+"""Keys that are forgotten: a key has lives, each with the state of a key, and is evaluated life by life.
 
-A change may join lives, and may split one. It is no earlier than the watermark, so nothing after it was closed or
-dropped. So the first of some joined lives gets the events of the others, and the later part of a split life becomes a
-new life.
+The windows of a life are cut where it is over. A change may join lives, and may split one. It is no earlier than the
+watermark, so nothing after it was closed or dropped. So the first of some joined lives gets the events of the others,
+and the later part of a split life becomes a new life.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import attrgetter
+from typing import Any, NamedTuple
 
 from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
 from muntin_engine.core.changes import Key, OutputChange, Progress
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.general.assigner import GeneralAssigner
 from muntin_engine.evaluators.general.bucket import Bucket, GeneralRun
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.lives.state import KeyLives, LifeState, Span
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
 from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import KeyTimer, soonest
+
+
+class Span(NamedTuple):
+    """The interval from the first start of some events to their last end."""
+
+    start: int
+    end: int
+
+
+class LifeState(KeyState):
+    """The state of one life of a key.
+
+    Attributes:
+        number: A number that no other life of the key has.
+        span: The span of all its events, also of those that are no longer kept.
+        settled: The span of those that are no longer kept; None if all are.
+        cut: The assigner of its windows.
+    """
+
+    def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Start it, with the largest serial number that may be in use already, by this key or another."""
+        super().__init__(query, serial)
+        self._age = query.forget_keys_after or 0
+        self.number = serial
+        self.settled: Span | None = None
+        self.assigner = self.cut = GeneralAssigner(query.window)
+        self.span = Span(EARLIEST, INFINITY)
+
+    @property
+    def span(self) -> Span:
+        """The span of its events."""
+        return self._span
+
+    @span.setter
+    def span(self, span: Span) -> None:
+        self._span = span
+        self.cut.cut_at = self.over_at
+
+    @property
+    def over_at(self) -> int:
+        """The tick at which it is over: an event that starts there begins another life, and windows are cut there."""
+        return INFINITY if self._span.end == INFINITY else self._span.end + self._age
+
+    def forgot(self, events: Iterable[StoredEvent]) -> None:
+        """Hear that the index has forgotten events for good; they count on for how long the life lasts."""
+        known = [Span(event.start, event.end) for event in events]
+        if known:
+            known += [] if self.settled is None else [self.settled]
+            self.settled = Span(min(span.start for span in known), max(span.end for span in known))
+
+
+class KeyLives(KeyState):
+    """The state of a key: its lives in order, and what waits to become part of one.
+
+    Its own index has the events that a filter left out, which are of no life.
+
+    Attributes:
+        lives: The lives that are not over, and of which something matters.
+        query: The query.
+    """
+
+    def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Start it, with the largest serial number that may be in use already, by this key or another."""
+        super().__init__(query, serial)
+        self.lives: list[LifeState] = []
+        self.query = query
+
+    @property
+    def plain_count(self) -> int:
+        """0: each life keeps its own."""
+        return 0
+
+    @property
+    def is_empty(self) -> bool:
+        """True if forgetting the key loses nothing."""
+        return not self.lives and super().is_empty
+
+    @property
+    def held_count(self) -> int:
+        """The number of events that are kept."""
+        return self.events.size + sum(life.held_count for life in self.lives)
+
+    @property
+    def held_windows(self) -> int:
+        """The number of windows that are kept."""
+        return sum(life.held_windows for life in self.lives)
+
+    @property
+    def entries(self) -> list[tuple[Window, WindowEntry]]:
+        """The windows that are kept, each with its entry."""
+        return list(chain.from_iterable(life.entries for life in self.lives))
+
+    def event(self, id: Hashable) -> StoredEvent | None:
+        """Return the event of an id, or None."""
+        found = (state.events.get(id) for state in (*reversed(self.lives), self))
+        return next((event for event in found if event is not None), None)
+
+    def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
+        """Return the state as plain data: what a key has, and each life with that; new lives are there as a whole."""
+        lives: list[object] = []
+        for life in self.lives:
+            is_new = is_whole or not life.tracks
+            settled, data = life.settled and list(life.settled), life.to_data(serializer, key, is_whole=is_new)
+            lives.append([is_new, life.number, list(life.span), settled, data])
+        return [super().to_data(serializer, key, is_whole=is_whole), lives]
+
+    def track(self) -> None:
+        """Take the state for stored as it is, and track its changes from now on."""
+        super().track()
+        for life in self.lives:
+            life.track()
+
+    @classmethod
+    def from_data(
+        cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
+    ) -> KeyLives:
+        """Return the state that `to_data` wrote, with the differences after it."""
+        state = super().from_data(query, [own for own, _ in stored], serializer, key)
+        assert isinstance(state, KeyLives)
+        parts: dict[int, list[Any]] = {}
+        for _, lives in stored:
+            for is_whole, number, *_, data in lives:
+                parts[number] = [data] if is_whole else [*parts[number], data]
+        for _, number, span, settled, _ in stored[-1][1]:
+            life = LifeState.from_data(query, parts[number], serializer, key)
+            life.number, life.span = number, Span(*span)
+            life.settled = None if settled is None else Span(*settled)
+            state.lives.append(life)
+        return state
 
 
 class LifeChanges(NetChanges):
@@ -76,16 +209,16 @@ class Division:
         versions = _without_filtered(key, net)
         if not versions:
             return
-        pieces = _pieces(before, versions)
         for gone, after in versions:
             if gone is not None and after is None:
                 self._of[id(_life_at(before, gone))].touched[gone.id] = (gone, None)
         known: set[int] = set()
         key.lives = []
-        for group in _grouped(pieces, key.age):
+        for group in _grouped(_pieces(before, versions), key.query.forget_keys_after or 0):
             firsts = [piece.origin for piece in group if piece.origin is not None and id(piece.origin) not in known]
             known |= set(map(id, firsts))
-            life = firsts[0] if firsts else self._new(key)
+            life = firsts[0] if firsts else LifeState(key.query, key.next_serial())
+            self._of.setdefault(id(life), LifeChanges(life))
             life.span = Span(group[0].start, max(piece.end for piece in group))
             key.lives.append(life)
             for piece in group:
@@ -101,11 +234,6 @@ class Division:
             if was != now:
                 one.recut = (was - 1, now)
         self.changes = [one for one in self.changes if one.is_absorbed] + [self._of[id(life)] for life in key.lives]
-
-    def _new(self, key: KeyLives) -> LifeState:
-        life = key.new_life()
-        self._of[id(life)] = LifeChanges(life)
-        return life
 
     def _move(self, piece: _Piece, life: LifeState) -> None:
         """Put a piece into a life."""
@@ -151,7 +279,7 @@ def _rename(one: LifeChanges) -> None:
     low = min(was, now)
     if one.is_absorbed or was == now or not one.life.held_windows:
         return
-    for uncut in one.life.cut.uncut.overlapping(low - 1, low, INFINITY):
+    for uncut in one.life.cut.uncut(low - 1, low):
         before, after = (Window(uncut.start, min(uncut.end, over_at)) for over_at in (was, now))
         if before != after and one.life.windows.get(before).size:
             one.renamed[before] = after

@@ -1,19 +1,141 @@
-"""Assigners for windows that the times of events cut: snapshot windows and count windows."""
+"""Faster assigners for some kinds of windows: grids, which no event changes, and cuts by the times of events.
+
+They make the same windows as the general one, and tests run both.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 from sortedcontainers import SortedList
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin.windows import CountWindows, SnapshotWindows
-from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent
+from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
+from muntin_engine.core.window_grid import WindowGrid
+from muntin_engine.evaluators.general.assigner import Assigner, GeneralAssigner
+from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, by_since, by_until
+
+_FEW_WINDOWS: Final = 4
+"""Up to so many windows per event are listed whether or not they have members; of more, those with members alone."""
+
+
+class GridAssigner(Assigner):
+    """Windows of one size at every multiple of a hop.
+
+    Cost: arithmetic alone; listing windows takes time for each window listed, never for the gaps between events.
+
+    Attributes:
+        has_gaps: True if an event may lie between two windows.
+    """
+
+    closes_in_order = True
+
+    def __init__(self, specification: HoppingWindows) -> None:
+        self._size = specification.size
+        self._hop = specification.hop
+        self._reach = specification.reach
+        self.has_gaps = specification.hop > specification.size
+        self._next_start = WindowGrid.of(specification).next_start
+
+    def copy(self) -> GridAssigner:
+        """Return another one with the same frontier: each key has one."""
+        made = object.__new__(GridAssigner)
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the lifetime, extended by the reach; an empty stretch for an event between two windows."""
+        until = end if end == INFINITY else end + self._reach
+        if self.has_gaps and self._next_start(start) >= until:
+            return start, start
+        return start, until
+
+    def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the lifetimes themselves, unless there are gaps between windows, or a reach."""
+        if self.has_gaps or self._reach:
+            return super().memberships(starts, ends)
+        return starts, ends
+
+    def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
+        """Return the windows over a stretch."""
+        first = max(self._next_start(start), self.frontier)
+        size = self._size
+        return [Window(start, start + size) for start in range(first, min(end, self._past(limit)), self._hop)]
+
+    def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> list[Window]:
+        """Return the windows over some stretches, each once."""
+        least, past, starts = self.frontier, self._past(limit), list[int]()
+        for start, end in stretches:
+            starts += range(max(self._next_start(start), least), min(end, past), self._hop)
+            least = starts[-1] + self._hop if starts else least
+        size = self._size
+        return [Window(start, start + size) for start in starts]
+
+    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows of events, each once."""
+        if not events:
+            return []
+        past = self._past(limit)
+        first = max(self._next_start(max(after, min(map(by_since, events)))), self.frontier)
+        last = max(map(by_until, events))
+        if last == INFINITY:
+            last = max([horizon, *[event.until for event in events if event.until < INFINITY]])
+        stop = min(last, past)
+        starts: Iterable[int] = range(first, stop, self._hop)
+        if (stop - first) // self._hop > _FEW_WINDOWS * len(events):
+            starts = self._starts(events, first, past, horizon)
+        size = self._size
+        return [Window(start, start + size) for start in starts]
+
+    def frontier_at(self, limit: int) -> int:
+        """Return the start of the first window that ends after the limit."""
+        return max(self.frontier, self._next_start(limit))
+
+    def first_open(self, earliest: int) -> Window | None:
+        """Return the earliest window at or after the frontier with a member."""
+        start = max(self._next_start(earliest), self.frontier)
+        return None if start == INFINITY else Window(start, start + self._size)
+
+    def first_start(self, earliest: int) -> int:
+        """Return the start of that window."""
+        return max(self._next_start(earliest), self.frontier)
+
+    def next_end(self, events: EventIndex, after: int) -> int:
+        """Return the smallest end after a tick among the windows of the events."""
+        lowest = max(self._next_start(after), self.frontier)
+        earliest = events.earliest(lowest)
+        return INFINITY if earliest == INFINITY else max(self._next_start(earliest), lowest) + self._size
+
+    def next_horizon(self, horizon: int) -> int:
+        """Return the tick after the first start at the horizon or later."""
+        return self._next_start(horizon + self._size - 1) + 1
+
+    def start_after(self, watermark: int) -> int:
+        """Return the start of the first window that ends after the watermark."""
+        return self._next_start(watermark)
+
+    def end_after(self, watermark: int) -> int:
+        """Return the end of that window."""
+        return self._next_start(watermark) + self._size
+
+    def _starts(self, events: Sequence[StoredEvent], first: int, past: int, horizon: int) -> list[int]:
+        """Return the starts of the windows of events and of no others, in order."""
+        starts: list[int] = []
+        for event in sorted(events, key=by_since):
+            begin = max(self._next_start(event.since), first)
+            until = horizon if event.until == INFINITY else event.until
+            starts += range(begin, min(until, past), self._hop)
+            first = max(begin, starts[-1] + self._hop) if starts else begin
+        return starts
+
+    def _past(self, limit: int) -> int:
+        """Return a tick after the start of every window that ends at the limit or before."""
+        return INFINITY if limit == INFINITY else limit - self._size + 1
+
 
 _FEW_TICKS: Final = 32
 """So many ticks are put into their places one by one; more of them together."""
@@ -257,3 +379,16 @@ class CountAssigner(Assigner):
             start, last = ticks[place], ticks[place + more]
             if not breaks or bisect_right(breaks, start) == bisect_right(breaks, last):
                 yield Window(start, last + 1)
+
+
+SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
+    HoppingWindows: GridAssigner,
+    SnapshotWindows: SnapshotAssigner,
+    CountWindows: lambda kind: CountAssigner(kind) if kind.every == 1 else GeneralAssigner(kind),
+}
+"""Faster assigners for some kinds; the general one makes the same windows, and tests run both."""
+
+
+def assigner_of(kind: WindowKind) -> Assigner:
+    """Return a new assigner for the windows of one key."""
+    return SPECIAL.get(type(kind), GeneralAssigner)(kind)

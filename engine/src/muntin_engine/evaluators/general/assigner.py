@@ -1,16 +1,145 @@
-"""The assigner for any kind of windows: it knows nothing of the kind but the methods of `WindowKind`."""
+"""Assigners, which cut the axis into windows: their contract, and the one for any kind of windows.
+
+It knows nothing of a kind but the methods of `WindowKind`. Kinds with faster ones are in `fast_assigners`.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import Stretches, WindowKind
 from muntin.windows.kind import first_open_window, next_frontier
-from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent
+
+
+class Assigner(ABC):
+    """Cuts the axis into the windows of one key. Events may cut windows, so it is told of all that come and go.
+
+    Windows are ordered by start, and so by end too. Windows that start before the *frontier* are closed: they were
+    emitted as final, and no method returns them. The *horizon* is the first tick after all that the input has named:
+    of an event without an end, the windows that start before it exist so far.
+
+    Attributes:
+        frontier: The start of the earliest window that may still change.
+        closes_in_order: True if a window that waits for the ends of members never closes before an earlier one, since
+            the event that the earlier one waits for is a member of all windows up to its end.
+    """
+
+    closes_in_order: ClassVar[bool] = False
+    frontier: int = EARLIEST
+
+    @abstractmethod
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the membership of an event with a lifetime: a member of the windows that overlap this stretch.
+
+        An empty stretch: it is not a member of any window yet.
+        """
+
+    def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the starts and the ends of the memberships of many lifetimes."""
+        pairs = list(map(self.membership, starts, ends))
+        return [since for since, _ in pairs], [until for _, until in pairs]
+
+    def add(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027  # a grid does not depend on events
+        """Take note of new events."""
+
+    def remove(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027
+        """Take note of removed events."""
+
+    @abstractmethod
+    def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
+        """Return the open windows that overlap `[start, end)` and end at `limit` or before, in order.
+
+        There are infinitely many over a stretch without an end, unless windows wait for events.
+        """
+
+    def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> Iterable[Window]:
+        """Yield the windows of `overlapping` for each of some disjoint stretches in order; one may come repeatedly."""
+        for start, end in stretches:
+            yield from self.overlapping(start, end, limit)
+
+    @abstractmethod
+    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the open windows of events that end after `after`, and at `limit` or before, in order.
+
+        A few windows without a member may be among them, in proportion to the number of events. An event without an end
+        counts up to the horizon, unless windows wait for events.
+        """
+
+    def newly_visible(self, events: EventIndex, after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows of `ending` for all events of the key.
+
+        Cost: that of `ending`, and one walk over the events, unless the assigner knows the windows without them.
+        """
+        still_open = events.until_after(self.frontier)
+        return self.ending([event for event in still_open if event.since < limit], after, limit, horizon)
+
+    @abstractmethod
+    def frontier_at(self, limit: int) -> int:
+        """Return the frontier once everything that ends at `limit` or before is closed."""
+
+    def close(self, limit: int) -> None:
+        """Close everything that ends at `limit` or before. The caller then drops the events of closed windows."""
+        self.frontier = self.frontier_at(limit)
+
+    @abstractmethod
+    def first_open(self, earliest: int) -> Window | None:
+        """Return the earliest open window that has a member and whose end is known.
+
+        Args:
+            earliest: The least start of a membership that ends after the frontier.
+        """
+
+    @abstractmethod
+    def first_start(self, earliest: int) -> int:
+        """Return the start of the earliest open window that a stored event is or may become a member of.
+
+        Args:
+            earliest: As for `first_open`.
+        """
+
+    @abstractmethod
+    def next_end(self, events: EventIndex, after: int) -> int:
+        """Return a lower bound of the ends after `after` of open windows with a member."""
+
+    def next_horizon(self, horizon: int) -> int:
+        """Return the next horizon before which one more window starts; `INFINITY` if windows wait for events."""
+        return INFINITY
+
+    def start_after(self, watermark: int) -> int:
+        """Return a lower bound of the starts of all windows that have future events alone."""
+        return watermark
+
+    def release(
+        self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
+    ) -> list[StoredEvent]:
+        """Return the events that only closed windows need, where windows close out of order.
+
+        The others are kept until the frontier passes them; by default all are.
+        """
+        del events, movable, watermark
+        return []
+
+    @property
+    def outlives_events(self) -> bool:
+        """True if its state has to be kept for a key without events."""
+        return False
+
+    def to_data(self) -> list[object]:
+        """Return its state without the events, as plain data."""
+        return [self.frontier]
+
+    def restore(self, data: Sequence[Any]) -> None:
+        """Restore the state that `to_data` returned."""
+        (self.frontier,) = data
+
+    def end_after(self, watermark: int) -> int:
+        """Return a lower bound of the ends of all windows that have future events alone."""
+        return watermark
 
 
 class GeneralAssigner(Assigner):
@@ -18,6 +147,9 @@ class GeneralAssigner(Assigner):
 
     Cost: adding and removing events is linear in their number. The first call for windows after a change sorts the
     stretches; each call costs as much as the kind's `cut` up to the windows that are returned.
+
+    Attributes:
+        cut_at: A tick at which windows are cut: none starts there or later, and none ends later.
     """
 
     def __init__(self, kind: WindowKind) -> None:
@@ -25,6 +157,7 @@ class GeneralAssigner(Assigner):
         self._counts: Counter[tuple[int, int]] = Counter()
         self._carried: Any = None
         self._known: Stretches | None = None
+        self.cut_at = INFINITY
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch on which the kind counts an event."""
@@ -51,6 +184,10 @@ class GeneralAssigner(Assigner):
         The stretch may be empty: an event without an end that gets one changes windows that were not there yet.
         """
         return list(self._open(min(start, end - 1), end, start, limit))
+
+    def uncut(self, start: int, end: int) -> list[Window]:
+        """Return the open windows that overlap a stretch as they are where they are not cut."""
+        return [window for window in self._kind.cut(self._stretches(), start, end) if window.start >= self.frontier]
 
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the open windows over the stretches of events, each once."""
@@ -106,7 +243,7 @@ class GeneralAssigner(Assigner):
 
     def next_horizon(self, horizon: int) -> int:
         """Return the tick after the first start at the horizon or later."""
-        if self._kind.waits_for_events:
+        if self._kind.waits_for_events or horizon >= self.cut_at:
             return INFINITY
         windows = self._kind.cut(self._stretches(), horizon, INFINITY)
         return next((window.start + 1 for window in windows if window.start >= horizon), INFINITY)
@@ -123,8 +260,8 @@ class GeneralAssigner(Assigner):
         """
         first = self._first_waiting(watermark)
         if first is not None:
-            return first.end
-        return watermark if self._kind.ends_move else watermark + 1
+            return min(first.end, self.cut_at)
+        return min(watermark if self._kind.ends_move else watermark + 1, self.cut_at)
 
     @property
     def outlives_events(self) -> bool:
@@ -142,7 +279,11 @@ class GeneralAssigner(Assigner):
 
     def _open(self, start: int, end: int, after: int, limit: int) -> Iterator[Window]:
         """Yield the open windows over a stretch that end after a tick, and at a limit or before."""
-        for window in self._kind.cut(self._stretches(), start, end) if start < end else ():
+        cut_at = self.cut_at
+        for whole in self._kind.cut(self._stretches(), start, min(end, cut_at)) if start < end else ():
+            if whole.start >= cut_at:
+                return
+            window = whole if whole.end <= cut_at else Window(whole.start, cut_at)
             if window.end > limit:
                 return
             if window.start >= self.frontier and window.end > after:

@@ -1,1 +1,0 @@
-"""Assigners, which find the windows that exist: one for all kinds, and faster ones for some."""
