@@ -83,10 +83,10 @@ class AffectedWindows:
         if net.recut is not None:
             changes.append(_ChangeSpan(None, None, *net.recut))
         affected: dict[Window, Affected] = {window: Affected() for window in net.replaced}
-        for window, own in state.windows.touched_by(changes):
+        for window, numbers in state.windows.touched_by([(change.start, change.end) for change in changes]):
             affected[window] = found = Affected()
-            for change in own:
-                self._note(found, window, change)
+            for number in numbers:
+                self._note(found, window, changes[number])
         net.apply()
         self._mark_existing(state, changes, now, affected)
         for window in self._newly_visible(state, changes, before, now):

@@ -9,8 +9,7 @@ from muntin import EarlyEmission, EmitPolicy, Window
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assigner import Assigner
 from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of
-from muntin_engine.evaluators.general.window_entry import TriggerState, WindowEntry
-from muntin_engine.evaluators.general.window_index import WindowIndex, by_window
+from muntin_engine.evaluators.general.window_index import TriggerState, WindowEntry, WindowIndex, by_window
 from muntin_engine.evaluators.keyed.computation import SweptWindow, sweep
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents

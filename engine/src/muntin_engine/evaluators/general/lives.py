@@ -20,7 +20,7 @@ from muntin_engine.evaluators.general.assigner import GeneralAssigner
 from muntin_engine.evaluators.general.bucket import Bucket, GeneralRun
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
-from muntin_engine.evaluators.general.window_entry import NEW, WindowEntry
+from muntin_engine.evaluators.general.window_index import NEW, WindowEntry
 from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer

@@ -19,8 +19,7 @@ from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.window_entry import WindowEntry
-from muntin_engine.evaluators.general.window_index import WindowIndex, by_window
+from muntin_engine.evaluators.general.window_index import WindowEntry, WindowIndex, by_window
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, Timestamper, WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, replace_rows, replace_rows_from

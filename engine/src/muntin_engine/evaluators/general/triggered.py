@@ -18,8 +18,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing import Closing, Emission
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.window_entry import NEW, TriggerState, WindowEntry
-from muntin_engine.evaluators.general.window_index import by_window
+from muntin_engine.evaluators.general.window_index import NEW, TriggerState, WindowEntry, by_window
 from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow

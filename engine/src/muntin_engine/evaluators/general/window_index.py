@@ -1,15 +1,177 @@
-"""The index of the windows of one key that were emitted or have a trigger state."""
+"""The windows of one key that were emitted or have a trigger state: their entries, and the index of these.
+
+Entries are objects, or a run of them lies in arrays, which takes a tenth of the memory. A key with many live events has
+more emitted windows than a worker has room for as objects, and a batch touches few of them: the index packs the others,
+and unpacks a run when a batch touches a window of it.
+"""
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from operator import attrgetter, itemgetter
-from typing import Final, Protocol, TypeVar
+from sys import getsizeof
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from muntin import INFINITY, Window
-from muntin_engine.evaluators.general.window_entry import NEW, WINDOW, PackedWindows, WindowEntry
+from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.evaluators.keyed.event_index import MANY, by_start
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
+
+
+class TriggerState(NamedTuple):
+    """The trigger state of one window.
+
+    Attributes:
+        state: The trigger's own state; None once it is finished.
+        is_finished: True if the trigger is not called again.
+        due_clock: The clock reading at which the trigger is due.
+        due_event_time: The max event time at which it is due.
+        firings: The number of firings so far.
+        is_changed: True if the window's members changed since the last firing.
+        last_serial: The key's last serial number at that firing: events that came later have larger ones.
+        refined: The state of a refinement of one's own.
+    """
+
+    state: Any = None
+    is_finished: bool = False
+    due_clock: int = INFINITY
+    due_event_time: int = INFINITY
+    firings: int = 0
+    is_changed: bool = False
+    last_serial: int = EARLIEST
+    refined: Any = None
+
+    def wakes(self, clock: int, max_event_time: int) -> bool:
+        """True if the trigger is due."""
+        return self.due_clock <= clock or self.due_event_time <= max_event_time
+
+
+class WindowEntry(NamedTuple):
+    """One window that has been emitted, or has a trigger state.
+
+    Attributes:
+        size: The number of its members; zero for a replaced window, which no longer exists but has live output.
+        states: The state of each module, None for one without; empty while none is worth keeping.
+        live: Its live output events.
+        trigger_state: The state of the query's trigger; None without one.
+    """
+
+    size: int
+    states: list[Any]
+    live: list[LiveRow]
+    trigger_state: TriggerState | None = None
+
+
+NEW: Final = WindowEntry(0, [], [])
+"""The entry of a window that is not in the index: no members and no output."""
+
+Column: TypeAlias = "array[int] | array[float] | list[Any] | tuple[Column, ...]"
+"""Values: an array of equal types, a column for each place of tuples of one length, or a list of anything."""
+
+WINDOW: Final = 700
+"""The memory of a window and its entry as objects, in bytes, where a result is a number: 610 as computed, and 690
+as read back from a checkpoint."""
+
+_OBJECT: Final = 100
+"""The memory of a result that is in no array, in bytes, roughly."""
+
+_NO_STATES: Final[list[Any]] = []
+"""The states of a window without one; nobody changes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedWindows:
+    """Windows in order, with their entries.
+
+    Most windows have one live row, of their own extent, and no module states: their sizes, ids and values lie in
+    arrays. The entries of others are kept as they are.
+
+    Attributes:
+        first: The first window.
+        last: The last one.
+        memory: The memory that they take, in bytes.
+    """
+
+    first: Window
+    last: Window
+    memory: int
+    _starts: array[int]
+    _ends: array[int]
+    _sizes: array[int]
+    _ids: array[int]
+    _values: Column
+    _others: dict[int, WindowEntry]
+
+    @classmethod
+    def of(cls, windows: Sequence[Window], entries: Sequence[WindowEntry]) -> PackedWindows:
+        """Pack at least one window, in order, each with its entry."""
+        others = {
+            place: entry
+            for place, (window, entry) in enumerate(zip(windows, entries, strict=True))
+            if not _is_plain(window, entry)
+        }
+        plain = [entry.live[0] for place, entry in enumerate(entries) if place not in others]
+        starts, ends = (array("q", map(attrgetter(name), windows)) for name in ("start", "end"))
+        sizes = array("q", map(itemgetter(0), entries))
+        ids, values = array("q", map(itemgetter(0), plain)), _column([out.row.value for out in plain])
+        memory = sum(map(getsizeof, (starts, ends, sizes, ids))) + _memory(values) + WINDOW * len(others)
+        return cls(windows[0], windows[-1], memory, starts, ends, sizes, ids, values, others)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def windows(self) -> list[Window]:
+        """Return the windows."""
+        return list(map(Window, self._starts, self._ends))
+
+    def entries(self) -> list[WindowEntry]:
+        """Return the entry of each window."""
+        found: list[WindowEntry] = []
+        plain = zip(self._ids, _values(self._values), strict=True)
+        for place, (start, end, size) in enumerate(zip(self._starts, self._ends, self._sizes, strict=True)):
+            if place in self._others:
+                found.append(self._others[place])
+            else:
+                id, value = next(plain)
+                found.append(WindowEntry(size, _NO_STATES, [LiveRow(id, OutputRow(start, end, value))]))
+        return found
+
+
+def _is_plain(window: Window, entry: WindowEntry) -> bool:
+    """True if the arrays can have the entry."""
+    _, states, live, trigger_state = entry
+    if states or trigger_state is not None or len(live) != 1:
+        return False
+    start, end, _ = live[0].row
+    return start == window.start and end == window.end
+
+
+def _column(values: list[Any]) -> Column:
+    """Return values as a column; those that it is read back as are the same, with their types."""
+    kinds = set(map(type, values))
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind is float:
+        return array("d", values)
+    if kind is int and min(values) >= -(2**63) and max(values) < 2**63:
+        return array("q", values)
+    if kind is tuple and len(widths := set(map(len, values))) == 1 and (width := widths.pop()):
+        return tuple(_column(list(map(itemgetter(place), values))) for place in range(width))
+    return values
+
+
+def _values(column: Column) -> Sequence[Any]:
+    """Return the values of a column."""
+    return list(zip(*map(_values, column), strict=True)) if isinstance(column, tuple) else column
+
+
+def _memory(column: Column) -> int:
+    """Return the memory of a column in bytes."""
+    if isinstance(column, tuple):
+        return sum(map(_memory, column))
+    return getsizeof(column) + _OBJECT * len(column) * isinstance(column, list)
+
 
 by_window: Final = attrgetter("start", "end")
 """Sort key: the order of windows."""
@@ -18,23 +180,6 @@ _window_of: Final = itemgetter(0)
 _by_first: Final = attrgetter("first.start", "first.end")
 _first_start: Final = attrgetter("first.start")
 _last_end: Final = attrgetter("last.end")
-
-
-class Stretch(Protocol):
-    """A stretch `[start, end)` of the axis."""
-
-    @property
-    def start(self) -> int:
-        """Its first tick."""
-        ...
-
-    @property
-    def end(self) -> int:
-        """The first tick after it."""
-        ...
-
-
-T = TypeVar("T", bound=Stretch)
 
 
 MOST_OBJECTS: Final = 1024
@@ -124,22 +269,22 @@ class WindowIndex:
         if self._packs and len(self._entries) > min(max(MOST_OBJECTS, 2 * changed), 16 * MOST_OBJECTS):
             self._pack()
 
-    def touched_by(self, stretches: Sequence[T]) -> list[tuple[Window, list[T]]]:
-        """Return the windows with members that overlap some stretches `[start, end)`, each with its stretches.
+    def touched_by(self, stretches: Sequence[tuple[int, int]]) -> list[tuple[Window, list[int]]]:
+        """Return the windows with members that overlap some stretches `[start, end)`, each with the numbers of these.
 
         Cost: a binary search and the windows found, for each stretch; all windows, where replaced windows are kept.
         """
-        for stretch in stretches if self._packed else ():
-            self._unpack_over(stretch.start, stretch.end)
-        order, starts, found = self._in_order(), self._starts, dict[int, list[T]]()
-        for stretch in stretches:
-            start = stretch.start
-            for place in range(bisect_left(starts, stretch.end) - 1, -1, -1):
+        for start, end in stretches if self._packed else ():
+            first = bisect_right(self._packed, start, key=_last_end)
+            self._unpack(first, bisect_left(self._packed, end, key=_first_start))
+        order, starts, found = self._in_order(), self._starts, dict[int, list[int]]()
+        for number, (start, end) in enumerate(stretches):
+            for place in range(bisect_left(starts, end) - 1, -1, -1):
                 window = order[place]
                 if not self._entries[window].size:
                     continue
                 if window.end > start:
-                    found.setdefault(place, []).append(stretch)
+                    found.setdefault(place, []).append(number)
                 elif not self._keeps_history:
                     break
         return [(order[place], found[place]) for place in sorted(found)]
@@ -178,12 +323,9 @@ class WindowIndex:
         """Return the clock reading and the max event time at which the first trigger is due."""
         if not self._has_triggers:
             return INFINITY, INFINITY
-        trigger_states = [entry.trigger_state for entry in self._entries.values() if entry.trigger_state is not None]
-        if not trigger_states:
-            return INFINITY, INFINITY
-        return min(trigger_state.due_clock for trigger_state in trigger_states), min(
-            trigger_state.due_event_time for trigger_state in trigger_states
-        )
+        states = [entry.trigger_state for entry in self._entries.values() if entry.trigger_state is not None]
+        clocks, times = [state.due_clock for state in states], [state.due_event_time for state in states]
+        return min(clocks, default=INFINITY), min(times, default=INFINITY)
 
     def _discard(self, window: Window) -> None:
         if self._entries.pop(window, None) is not None:
@@ -227,10 +369,6 @@ class WindowIndex:
         place = bisect_right(self._packed, by_window(window), key=_by_first) - 1
         if place >= 0 and window <= self._packed[place].last:
             self._unpack(place, place + 1)
-
-    def _unpack_over(self, start: int, end: int) -> None:
-        """Unpack the runs with windows that may overlap a stretch."""
-        self._unpack(bisect_right(self._packed, start, key=_last_end), bisect_left(self._packed, end, key=_first_start))
 
     def _unpack(self, first: int, end: int) -> None:
         """Unpack the runs at some places."""

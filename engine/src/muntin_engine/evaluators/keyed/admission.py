@@ -10,7 +10,7 @@ is admitted, and kept as long as it can be revised, so that its revisions find i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from muntin import INFINITY, Axis, Window
@@ -316,47 +316,3 @@ def _samples_in_order(changes: Sequence[InputChange]) -> Sequence[InputChange]:
 def _is_same(payload: tuple[object, ...], other: tuple[object, ...]) -> bool:
     """True if no module can tell two payloads apart; 0.0 and -0.0 are equal, but not the same."""
     return payload is other or (payload == other and repr(payload) == repr(other))
-
-
-class Filter:
-    """The filter of a query, which may let in everything.
-
-    Cost: one test for each event that a batch touches, if there is a predicate.
-    """
-
-    def __init__(self, keeps: Callable[[object], bool] | None) -> None:
-        """Make a filter from a predicate of payloads; None lets in everything."""
-        self._keeps = keeps
-
-    def leave_out(self, state: KeyEvents, admission: Admission) -> None:
-        """Move the events that the filter leaves out from an admission to the state, marked as filtered."""
-        keeps = self._keeps
-        if keeps is None:
-            return
-        gone: list[StoredEvent] = []
-        new = [event.filtered() for event in admission.inserted if not keeps(event.payload)]
-        admission.inserted = [event for event in admission.inserted if keeps(event.payload)]
-        for name, (before, after) in list(admission.touched.items()):
-            left = after if after is None or keeps(after.payload) else after.filtered()
-            if (before is None or before.is_filtered) and (left is None or left.is_filtered):
-                gone += [] if before is None else [before]
-                new += [] if left is None else [left]
-                del admission.touched[name]
-            elif left is not None:
-                admission.touched[name] = (before, left)
-        if gone or new:
-            state.replace(gone, new)
-
-    def count(self, changes: Sequence[InputChange]) -> int:
-        """Return the number of rows that metrics count: all but the insertions that the filter leaves out."""
-        return len(changes) if self._keeps is None else sum(map(self.counts, changes))
-
-    def visible(self, rejections: list[Rejection]) -> list[Rejection]:
-        """Return rejections without those of insertions that are left out anyway."""
-        if self._keeps is None:
-            return rejections
-        return [rejection for rejection in rejections if self.counts(rejection.change)]
-
-    def counts(self, change: InputChange) -> bool:
-        """True if metrics count a row: it is not an insertion that the filter leaves out."""
-        return self._keeps is None or change.new_end is not None or bool(self._keeps(change.payload))

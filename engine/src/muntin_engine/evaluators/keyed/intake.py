@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from operator import itemgetter
 from typing import Final, TypeAlias
 
@@ -12,7 +12,8 @@ from muntin.safe_text import safe_repr
 from muntin_engine.core.changes import InputChange, Key, Progress, Reason, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.keyed.admission import Admission, Filter
+from muntin_engine.evaluators.keyed.admission import Admission
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.progress.tracker import effective, for_key
 
@@ -82,6 +83,50 @@ class KeyIntake:
             self._rejections += [(key, rejection) for rejection in rejections]
         self.accepted -= len(rejections) + (len(waiting) if filter is None else filter.count(waiting))
         return admission
+
+
+class Filter:
+    """The filter of a query, which may let in everything.
+
+    Cost: one test for each event that a batch touches, if there is a predicate.
+    """
+
+    def __init__(self, keeps: Callable[[object], bool] | None) -> None:
+        """Make a filter from a predicate of payloads; None lets in everything."""
+        self._keeps = keeps
+
+    def leave_out(self, state: KeyEvents, admission: Admission) -> None:
+        """Move the events that the filter leaves out from an admission to the state, marked as filtered."""
+        keeps = self._keeps
+        if keeps is None:
+            return
+        gone: list[StoredEvent] = []
+        new = [event.filtered() for event in admission.inserted if not keeps(event.payload)]
+        admission.inserted = [event for event in admission.inserted if keeps(event.payload)]
+        for name, (before, after) in list(admission.touched.items()):
+            left = after if after is None or keeps(after.payload) else after.filtered()
+            if (before is None or before.is_filtered) and (left is None or left.is_filtered):
+                gone += [] if before is None else [before]
+                new += [] if left is None else [left]
+                del admission.touched[name]
+            elif left is not None:
+                admission.touched[name] = (before, left)
+        if gone or new:
+            state.replace(gone, new)
+
+    def count(self, changes: Sequence[InputChange]) -> int:
+        """Return the number of rows that metrics count: all but the insertions that the filter leaves out."""
+        return len(changes) if self._keeps is None else sum(map(self.counts, changes))
+
+    def visible(self, rejections: list[Rejection]) -> list[Rejection]:
+        """Return rejections without those of insertions that are left out anyway."""
+        if self._keeps is None:
+            return rejections
+        return [rejection for rejection in rejections if self.counts(rejection.change)]
+
+    def counts(self, change: InputChange) -> bool:
+        """True if metrics count a row: it is not an insertion that the filter leaves out."""
+        return self._keeps is None or change.new_end is not None or bool(self._keeps(change.payload))
 
 
 class Shedding:

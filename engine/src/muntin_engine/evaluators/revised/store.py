@@ -25,7 +25,7 @@ from muntin_engine.evaluators.arrays.row_lifting import row_parts
 from muntin_engine.evaluators.arrays.rows import RowValues
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, StretchTable, concat
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense
-from muntin_engine.evaluators.keyed.admission import Filter
+from muntin_engine.evaluators.keyed.intake import Filter
 from muntin_engine.evaluators.revised.events import SERIAL, START, LiveEvents, latest, latest_events, recorded
 from muntin_engine.evaluators.revised.incoming import NOTHING, IncomingRows, PlainChanges, classify
 from muntin_engine.evaluators.revised.live_results import LiveResults
