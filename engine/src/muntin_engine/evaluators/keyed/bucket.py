@@ -187,7 +187,9 @@ class KeyedRun(ABC):
         if state is None:
             state = self.state_class(self.query, self._serial)
         else:
-            self.hold(-1, -state.held_count, -state.held_windows)
+            self._keys_held -= 1
+            self._events_held -= state.held_count
+            self._windows_held -= state.held_windows
         told = NOT_TOLD if self._patterns is None else self._by_patterns(key)
         nets: list[NetChanges] = []
         before: list[Progress] = []
@@ -199,10 +201,13 @@ class KeyedRun(ABC):
             before.append(since)
             now.append(until)
         output = self.evaluate(key, state, nets, before, now)
-        if state.is_empty:
-            self.forget_key(store, name, state.serial)
+        if state.is_empty:  # nothing is left of the key but its last serial number
+            self.metadata.serial = max(self.metadata.serial, state.serial)
+            store.remove(name)
             return output
-        self.hold(1, state.held_count, state.held_windows)
+        self._keys_held += 1
+        self._events_held += state.held_count
+        self._windows_held += state.held_windows
         try:
             store.put(name, self.timer_of(state, now), state, serializer, key)
         except StateError as error:
@@ -211,17 +216,6 @@ class KeyedRun(ABC):
                 raise
             raise named from error
         return output
-
-    def hold(self, keys: int, events: int, windows: int = 0) -> None:
-        """Count what is held, or with negative numbers what no longer is."""
-        self._keys_held += keys
-        self._events_held += events
-        self._windows_held += windows
-
-    def forget_key(self, store: KeyStore[Any], name: bytes, serial: int) -> None:
-        """Forget a key of which nothing is left but its last serial number."""
-        self.metadata.serial = max(self.metadata.serial, serial)
-        store.remove(name)
 
     def _keys_ahead(self, store: KeyStore[Any]) -> list[bytes]:
         """Return the encoded keys whose watermark the patterns of the batch advance."""
