@@ -150,6 +150,21 @@ def test_triggers_are_plain_data() -> None:
     assert str(trigger) == f"until({repeated}, past_end('1 second'))"
 
 
+def test_a_trigger_of_ones_own_has_its_parts_and_its_spelling_from_its_fields() -> None:
+    @dataclass(frozen=True)
+    class Delayed(GiveUp):
+        name: ClassVar[str] = "test.delayed"
+
+        trigger: Trigger
+        others: tuple[Trigger, ...]
+        column: str
+
+    trigger = Delayed(when("a"), (on_signal("b"), every("1 minute")), "price")
+    assert trigger.parts == (when("a"), on_signal("b"), every("1 minute"))
+    assert (trigger.reads, trigger.signals, trigger.reads_clock) == (("a",), frozenset({"b"}), True)
+    assert str(trigger) == "test.delayed(when('a'), on_signal('b'), repeat(after('1 minute', aligned)), 'price')"
+
+
 def test_a_trigger_that_a_checkpoint_cannot_know_again_is_refused() -> None:
     class Bare(Trigger):
         name: ClassVar[str] = "test.bare"
