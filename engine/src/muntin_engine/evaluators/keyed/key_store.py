@@ -8,7 +8,7 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, ItemsView, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -35,8 +35,17 @@ _MANY: Final = 4
 entries that they need."""
 
 
+class HasTimer(Protocol):
+    """The state of a key, as far as it says when the key has work."""
+
+    @property
+    def timer(self) -> KeyTimer:
+        """Its timer."""
+        ...
+
+
 class TimerIndex:
-    """The timers of keys, and a heap for each of their fields.
+    """Keys that have timers, and a heap for each of their fields.
 
     An entry of a heap is outdated if its key has another value by now; it is dropped when it is the smallest, or when
     the heaps are made anew.
@@ -45,28 +54,25 @@ class TimerIndex:
     linear in all keys where many of them get one.
     """
 
-    def __init__(self, timers: Iterable[tuple[bytes, KeyTimer]] = ()) -> None:
-        """Start with the timers of some keys."""
-        self._timers: dict[bytes, KeyTimer] = {}
+    def __init__(self, keys: Mapping[bytes, HasTimer]) -> None:
+        """Start with some keys, which are looked up here from then on."""
+        self._keys = keys
         self._heaps: list[list[_Entry]] = [[] for _ in _FIELDS]
-        self.update(dict(timers))
+        self.update(keys)
 
-    def update(self, changed: Mapping[bytes, KeyTimer]) -> None:
-        """Take the new timers of some keys; `NEVER` of those that are gone."""
-        for name, timer in changed.items():
-            if timer == NEVER:
-                self._timers.pop(name, None)
-            else:
-                self._timers[name] = timer
-        keys, entries = len(self._timers), sum(map(len, self._heaps))
+    def update(self, changed: Collection[bytes]) -> None:
+        """Take the new timers of some keys; some of them may be gone."""
+        keys, entries = len(self._keys), sum(map(len, self._heaps))
         if len(changed) * _MANY >= keys or entries > _MANY * (keys + len(changed)) * len(_FIELDS):
-            known = self._timers.items()
-            self._heaps = [[(timer[at], name) for name, timer in known if timer[at] < INFINITY] for at in _FIELDS]
+            known = self._keys.items()
+            self._heaps = [
+                [(value, name) for name, key in known if (value := key.timer[at]) < INFINITY] for at in _FIELDS
+            ]
             for heap in self._heaps:
                 heapify(heap)
             return
-        for name, timer in changed.items():
-            for field, value in enumerate(timer):
+        for name in changed:
+            for field, value in enumerate(self._timer(name)):
                 if value < INFINITY:
                     heappush(self._heaps[field], (value, name))
 
@@ -79,7 +85,7 @@ class TimerIndex:
                 place = places.pop()
                 if place < len(heap) and heap[place][0] <= limit:
                     value, name = heap[place]
-                    if self._timers.get(name, NEVER)[field] == value:
+                    if self._timer(name)[field] == value:
                         found.add(name)
                     places += (2 * place + 1, 2 * place + 2)
         return found
@@ -87,9 +93,13 @@ class TimerIndex:
     def soonest(self) -> KeyTimer:
         """Return the smallest value of each field."""
         for field, heap in enumerate(self._heaps):
-            while heap and self._timers.get(heap[0][1], NEVER)[field] != heap[0][0]:
+            while heap and self._timer(heap[0][1])[field] != heap[0][0]:
                 heappop(heap)
         return KeyTimer(*(heap[0][0] if heap else INFINITY for heap in self._heaps))
+
+    def _timer(self, name: bytes) -> KeyTimer:
+        key = self._keys.get(name)
+        return NEVER if key is None else key.timer
 
 
 LARGE: Final = 1024
@@ -216,8 +226,9 @@ class KeyStore(Generic[StateT]):
         self.timer = NEVER
         self._codec = codec
         self._keys: dict[bytes, StoredKey[StateT]] = {}
-        self._timers = TimerIndex()
-        self._written: dict[bytes, tuple[KeyTimer, Record]] = {}
+        self._timers = TimerIndex(self._keys)
+        self._written: dict[bytes, Record] = {}
+        self._alike: dict[KeyTimer, KeyTimer] = {}  # many keys have the same
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -234,11 +245,12 @@ class KeyStore(Generic[StateT]):
             StateError: They do not have as many keys as the metadata says.
         """
         store = cls(codec)
+        alike = dict[KeyTimer, KeyTimer]()
         for name, (timer, records) in _joined(codec, entries).items():
             if records[-1].data:
                 size = sum(len(record.data) + _HEAD for record in records)
-                store._keys[name] = StoredKey(timer, records, size)
-        store._timers = TimerIndex((name, key.timer) for name, key in store.items())
+                store._keys[name] = StoredKey(alike.setdefault(timer, timer), records, size)
+        store._timers.update(store._keys)
         store.timer = store._timers.soonest()
         if len(store) != keys:
             raise damaged("metadata", f"it lists {keys:,} keys, and the log has {len(store):,}")
@@ -282,7 +294,7 @@ class KeyStore(Generic[StateT]):
         else:
             data = self._codec.pack(state.to_data(serializer, key))
             size, records = len(data) + _HEAD, [Record(self.number, events, data)]
-        stored: StoredKey[StateT] = StoredKey(timer, records, size)
+        stored: StoredKey[StateT] = StoredKey(self._alike.setdefault(timer, timer), records, size)
         if size >= LARGE:
             stored.state = state
             state.track()
@@ -292,14 +304,14 @@ class KeyStore(Generic[StateT]):
     def remove(self, name: bytes) -> None:
         """Remove a key, if it has a state."""
         if self._take(name) is not None:
-            self._written[name] = NEVER, Record(self.number, 0, b"")
+            self._written[name] = Record(self.number, 0, b"")
 
     def _set(self, name: bytes, key: StoredKey[StateT]) -> None:
         """Set a key that was taken out, with a new record."""
         self.size += key.size
         self.memory += key.memory
         self._keys[name] = key
-        self._written[name] = key.timer, key.records[-1]
+        self._written[name] = key.records[-1]
 
     def _take(self, name: bytes) -> StoredKey[StateT] | None:
         """Take a key out."""
@@ -313,10 +325,13 @@ class KeyStore(Generic[StateT]):
         """Return the records since the last call as log entries of a few megabytes."""
         if not self._written:
             return []
-        written, self._written = self._written, {}
-        self._timers.update({name: timer for name, (timer, _) in written.items()})
+        written, self._written, self._alike = self._written, {}, {}
+        self._timers.update(written)
         self.timer = self._timers.soonest()
-        return self._entries([(name, timer, (record,)) for name, (timer, record) in written.items()])
+        known = self._keys
+        return self._entries(
+            (name, known[name].timer if name in known else NEVER, (record,)) for name, record in written.items()
+        )
 
     def whole(self) -> list[Entry]:
         """Return all live records as log entries."""
