@@ -102,7 +102,10 @@ def test_late_rows_that_are_kept_change_what_the_state_depends_on_only_where_the
 
 @pytest.mark.parametrize(("before", "told"), [(30 * DAY, "30 days"), (None, "none")])
 def test_a_checkpoint_is_of_one_silence_after_which_keys_are_forgotten(before: int | None, told: str) -> None:
-    old, new = (plan_identity(plan_of(window=landmark("1 day"), forget_keys_after=age)) for age in (before, 7 * DAY))
+    old, new = (
+        plan_identity(plan_of(window=landmark("1 day"), forget_keys_after=age, wanted="general"))
+        for age in (before, 7 * DAY)
+    )
     assert differences_between(old, new) == (Difference("silence after which keys are forgotten", told, "7 days"),)
     assert ("forget_keys_after" in old) == (before is not None)
 
