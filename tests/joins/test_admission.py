@@ -21,8 +21,8 @@ def test_a_row_is_late_by_its_own_input_alone() -> None:
     left = ILLEGAL.punctuate(0).batch().insert(1, 5, 30, 1)
     right = ILLEGAL.punctuate(20).batch().insert(1, 5, 30, 2).insert(2, 22, 25, 3)
     run = final(Join(JoinKind.INNER, ("intervals", "intervals")), left, right, evaluator="joining")
-    ((stream, reason, row),) = run.refused
-    assert (stream, reason, json.loads(row)["start"]) == ("late", "late", 5)
+    ((stream, reason, late_by, row),) = run.refused
+    assert (stream, reason, late_by, json.loads(row)["start"]) == ("late", "late", 15, 5)
     assert run.counts["accepted"] == 2
     assert [row.lifetime for row in run.output] == [(22, 25)]
 

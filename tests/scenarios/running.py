@@ -94,7 +94,7 @@ class Run:
     Attributes:
         evicted: The rows of the second output.
         counts: The rows that were sent, accepted, late, shed and rejected, by these names, and other metrics.
-        refused: The rows of side outputs, each with its stream and reason, as JSON.
+        refused: The rows of side outputs, each with its stream, reason and lateness, as JSON.
         inserted: The rows that the last micro-batch inserted.
         told: The changes of the output that the last micro-batch emitted, as rows of their table.
         last: The metrics of the last micro-batch.
@@ -116,7 +116,7 @@ class Run:
         self.told: list[dict[str, Any]] = []
         self.last: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
-        self.refused: Counter[tuple[str, str, str]] = Counter()
+        self.refused: Counter[tuple[str, str, int | None, str]] = Counter()
         self.promised = dict.fromkeys(self.task.buckets, EARLIEST)
         self.cells = {bucket: MemoryCells() for bucket in self.task.buckets}
 
@@ -259,12 +259,19 @@ class Run:
                 self.counts[blob.stream] += blob.rows
                 self.last[blob.stream] += blob.rows
                 for told in from_blob(blob.data).to_pylist() if blob.data is not None else ():
-                    self.refused[blob.stream, told["reason"], told["row"]] += 1
+                    self._refuse(blob.stream, told)
         self.inserted += inserted
         if self._plan.join is not None and any(given.has_samples for given in self._plan.inputs):
             return set()  # a sample ends where the next one begins, and both may have equal rows
         assert not inserted & gone, f"retracted and inserted again: {inserted & gone}"
         return changed
+
+    def _refuse(self, stream: str, told: Mapping[str, Any]) -> None:
+        """Take a row of a side output, which says how late it is, unless it came when all was over."""
+        late_by, is_told = told["late_by"], "behind the watermark" in told["message"]
+        assert is_told == (late_by is not None), f"{late_by} late, and is told {told['message']!r}"
+        assert late_by is None or (late_by > 0 and told["reason"] == "late"), f"{told} is not late"
+        self.refused[stream, told["reason"], late_by, told["row"]] += 1
 
     def _apply(self, given: Mapping[str, Any], row: Row, kind: str, promised: int) -> None:
         """Take a change of the output into what is live."""
