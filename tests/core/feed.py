@@ -105,10 +105,10 @@ class Feed:
         """
         given = [*rows]
         given += [mark(watermark, 0)] if watermark is not None else []
-        given += [mark(clock, None) | {"change": "clock"}] if clock is not None else []
-        given += [mark(0, None) | {"change": "signal", "signal": name} for name in signals]
+        given += [mark(clock) | {"change": "clock"}] if clock is not None else []
+        given += [mark(0) | {"change": "signal", "signal": name} for name in signals]
         for key, time in (of_keys or {}).items():
-            given.append({**mark(min(time, INFINITY - 1), None), "change": "punctuate_key", "key": key})
+            given.append({**mark(min(time, INFINITY - 1)), "change": "punctuate_key", "key": key})
         parts = [self.query.projected(given[first::tasks]) for first in range(tasks)]
         sent = [one for part in parts for batch in distribute(self.task, [part]) for one in batch.to_pylist()]
         result = Result()
