@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from muntin_engine.evaluators.arrays.contract import COMBINATIONS
-from muntin_engine.plan.choice import Admission, Geometry, Held
+from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from tests.docs.pages import DOCS
 
 PAGE = DOCS / "explanation/evaluation.md"
 
 
-def cell(geometry: Geometry, admission: Admission, held: Held) -> str:
+def cell(geometry: Geometry, admission: Arrivals, held: Held) -> str:
     found = COMBINATIONS.get((geometry, admission, held))
     if found is None:
         return "-"
@@ -21,7 +21,7 @@ def cell(geometry: Geometry, admission: Admission, held: Held) -> str:
 def table() -> str:
     """Return the table as the page has it."""
     lines = [f"| stretches | what comes | {' | '.join(Held)} |", f"|---|---{'|---' * len(Held)}|"]
-    for admission in Admission:
+    for admission in Arrivals:
         for geometry in Geometry:
             cells = [cell(geometry, admission, held) for held in Held]
             if any(text != "-" for text in cells):

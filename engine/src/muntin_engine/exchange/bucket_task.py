@@ -23,7 +23,7 @@ from muntin_engine.exchange.side_output import SideOutputRow, side_output_row, s
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, skipped_metric
 from muntin_engine.plan import Input
-from muntin_engine.plan.choice import Admission
+from muntin_engine.plan.choice import Arrivals
 from muntin_engine.progress import Observation
 from muntin_engine.state.cells import Cells, CheckedCells, Origin
 from muntin_engine.workers.watchdog import overseen
@@ -205,7 +205,7 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     """
     sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
     choice = task.plan.choice
-    has_ids = choice.arrays is not None and choice.arrays.admission is Admission.IDENTIFIED
+    has_ids = choice.arrays is not None and choice.arrays.admission is Arrivals.IDENTIFIED
     late = sources if has_ids or not BY_NAME[choice.evaluator].makes_blobs else ()
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 

@@ -23,7 +23,7 @@ class Geometry(StrEnum):
     """Each event is a stretch; windows lie between neighbouring edges of a key."""
 
 
-class Admission(StrEnum):
+class Arrivals(StrEnum):
     """The rows that are taken in."""
 
     INSERTIONS = "insertions"
@@ -54,7 +54,7 @@ class ArrayPlan:
     """
 
     geometry: Geometry
-    admission: Admission
+    admission: Arrivals
     held: Held
     gap: int = 1
 

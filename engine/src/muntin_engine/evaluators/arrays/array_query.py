@@ -26,7 +26,7 @@ from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.revised.store import ResultsOf, revised_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.plan.choice import Admission, Geometry, Held
+from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.codec import Codec
 
@@ -81,7 +81,7 @@ class ArrayWork:
     def in_buckets(self) -> ArrayQuery:
         """Return the query as its buckets see it."""
         parts, at_end = self.plan.arrays, self.plan.timestamps is TimestampPolicy.POINT_AT_END
-        if parts.admission is Admission.IDENTIFIED:
+        if parts.admission is Arrivals.IDENTIFIED:
             return revised_query(self.query, self.forms, self.codec, self.results_of)
         if parts.is_on_grid:
             query = grid_query(self.grids, self.entries, at_end=at_end)

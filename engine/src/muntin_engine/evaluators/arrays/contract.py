@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 from muntin import ClipPolicy, Component, EmitPolicy, Merge, OutputContract
 from muntin_engine.core.evaluator_query import may_slide
 from muntin_engine.core.slice_grid import share_slices
-from muntin_engine.plan.choice import Admission, ArrayPlan, Geometry, Held
+from muntin_engine.plan.choice import ArrayPlan, Arrivals, Geometry, Held
 from muntin_engine.plan.plan import Plan
 
 Demand: TypeAlias = Callable[[Plan], str | None]
@@ -111,19 +111,19 @@ _FORMS: Final[tuple[Demand, ...]] = (*_MERGED, without_form)
 _SUMS: Final[tuple[Demand, ...]] = (sees_other_times, reads_order, without_form, without_inverse)
 _ANY_EMISSION: Final = (EmitPolicy.FINAL, EmitPolicy.SPECULATIVE, EmitPolicy.EAGER)
 
-COMBINATIONS: Final[Mapping[tuple[Geometry, Admission, Held], Combination]] = {
-    (Geometry.SLICES, Admission.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
-    (Geometry.SLICES, Admission.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
-    (Geometry.SLICES, Admission.INSERTIONS, Held.ROWS): Combination(()),
-    (Geometry.RANGES, Admission.INSERTIONS, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS)),
-    (Geometry.RANGES, Admission.INSERTIONS, Held.ROWS): Combination((has_empty_periods, slides)),
-    (Geometry.RANGES, Admission.IDENTIFIED, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS), _ANY_EMISSION),
-    (Geometry.SESSIONS, Admission.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
-    (Geometry.SESSIONS, Admission.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
-    (Geometry.SESSIONS, Admission.INSERTIONS, Held.ROWS): Combination(()),
-    (Geometry.SNAPSHOTS, Admission.INSERTIONS, Held.COMPONENTS): Combination(_SUMS),
-    (Geometry.SNAPSHOTS, Admission.INSERTIONS, Held.ROWS): Combination((slides,)),
-    (Geometry.SNAPSHOTS, Admission.IDENTIFIED, Held.COMPONENTS): Combination(_SUMS),
+COMBINATIONS: Final[Mapping[tuple[Geometry, Arrivals, Held], Combination]] = {
+    (Geometry.SLICES, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
+    (Geometry.SLICES, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
+    (Geometry.SLICES, Arrivals.INSERTIONS, Held.ROWS): Combination(()),
+    (Geometry.RANGES, Arrivals.INSERTIONS, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS)),
+    (Geometry.RANGES, Arrivals.INSERTIONS, Held.ROWS): Combination((has_empty_periods, slides)),
+    (Geometry.RANGES, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS), _ANY_EMISSION),
+    (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
+    (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
+    (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.ROWS): Combination(()),
+    (Geometry.SNAPSHOTS, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_SUMS),
+    (Geometry.SNAPSHOTS, Arrivals.INSERTIONS, Held.ROWS): Combination((slides,)),
+    (Geometry.SNAPSHOTS, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination(_SUMS),
 }
 """The combinations of parts that there are."""
 
@@ -133,7 +133,7 @@ def choose(plan: Plan, held: Held) -> ArrayPlan | str:
     has_ids = plan.input.columns.id is not None
     if (windows := _geometry(plan)) is None:
         return str(plan.why_no_grid)
-    admission = Admission.IDENTIFIED if has_ids and not plan.input.has_samples else Admission.INSERTIONS
+    admission = Arrivals.IDENTIFIED if has_ids and not plan.input.has_samples else Arrivals.INSERTIONS
     parts = ArrayPlan(windows[0], admission, held, windows[1])
     return next(_whatever_forbids(plan, parts), parts)
 
@@ -161,14 +161,14 @@ def _whatever_forbids(plan: Plan, parts: ArrayPlan) -> Iterator[str]:
         yield plan.why_results_change
     if plan.why_keys_differ is not None:
         yield plan.why_keys_differ
-    has_ids = parts.admission is Admission.IDENTIFIED and (found is None or bool(plan.named_windows))
-    if (has_ids or parts.admission is Admission.INSERTIONS) and plan.why_ends_move is not None:
+    has_ids = parts.admission is Arrivals.IDENTIFIED and (found is None or bool(plan.named_windows))
+    if (has_ids or parts.admission is Arrivals.INSERTIONS) and plan.why_ends_move is not None:
         yield plan.why_ends_move
     if parts.is_on_grid and not share_slices(plan.steps):
         yield "the windows are made of different pieces, such as hours, days of a time zone and months"
     if plan.early is not None:
         yield "a trigger watches each window by itself"
-    if plan.keeps_late_rows and parts.admission is Admission.INSERTIONS:
+    if plan.keeps_late_rows and parts.admission is Arrivals.INSERTIONS:
         yield "late rows are wanted, and partial states have no rows in them"
     if plan.input.most_held is not None:
         yield "shedding counts the events that a key holds, and partial states have no events in them"

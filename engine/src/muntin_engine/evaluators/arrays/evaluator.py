@@ -11,7 +11,7 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.contract import can_be_subtracted, choose, states_slide
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
-from muntin_engine.plan.choice import Admission, ArrayPlan, Geometry, Held
+from muntin_engine.plan.choice import ArrayPlan, Arrivals, Geometry, Held
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -50,7 +50,7 @@ class ArrayEvaluator(Evaluator):
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
         geometry = plan.arrays.geometry
-        if plan.arrays.admission is Admission.IDENTIFIED:
+        if plan.arrays.admission is Arrivals.IDENTIFIED:
             merged = "its event is merged once into the range of windows that it overlaps"
             sorted_in = "its start and its end are sorted among those of its key"
             return f"admitted by the sorted ids of its bucket; {merged if plan.arrays.is_on_grid else sorted_in}"
@@ -71,7 +71,7 @@ class ArrayEvaluator(Evaluator):
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
         sizes, parts = plan.sizes_of_states, plan.arrays
-        if parts.admission is Admission.IDENTIFIED:
+        if parts.admission is Arrivals.IDENTIFIED:
             emitted = " and the last output of each window that may change," if plan.emission.may_retract else ""
             kept = f"an event until the watermark passes its end,{emitted}"
             kept = f"{kept} and the rows that wait for others of their event"
@@ -95,7 +95,7 @@ class ArrayEvaluator(Evaluator):
         from muntin_engine.evaluators.arrays.lifting import rows_to_lift
         from muntin_engine.evaluators.revised.incoming import blobs_of
 
-        if task.plan.arrays.admission is Admission.IDENTIFIED:
+        if task.plan.arrays.admission is Arrivals.IDENTIFIED:
             return blobs_of(task, rows)
         return task.once(work_of).lift(rows_to_lift(task, rows))
 

@@ -28,7 +28,7 @@ from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.exchange.task_payload import grids_of
-from muntin_engine.plan.choice import Admission
+from muntin_engine.plan.choice import Arrivals
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.progress import ProgressTracker
@@ -159,7 +159,7 @@ def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
 
     def lift(key: Key, row: InputChange) -> Iterator[bytes]:
         inputs = {f"i{place}": column for place, column in enumerate(columns_of(row))}
-        if plan.arrays.admission is Admission.IDENTIFIED:
+        if plan.arrays.admission is Arrivals.IDENTIFIED:
             times = {"start": row.start, "end": row.end, "new_end": row.new_end, "id": row.id}
             columns = {f"k{place}": pa.array([part], pa.int64()) for place, part in enumerate(key)}
             columns |= {name: pa.array([value], pa.int64()) for name, value in times.items()}
