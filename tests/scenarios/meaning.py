@@ -38,6 +38,7 @@ from tests.scenarios.early import EarlyMeaning
 from tests.scenarios.known import Arrival, Histories, Known
 from tests.scenarios.query import Query
 from tests.scenarios.running import Row, Run, differ, plain
+from tests.sdk.window_definitions import DEFINED, pairs_defined, pairs_of
 
 KINDS: Final = (
     *(HoppingWindows, CalendarWindows, SessionWindows, SnapshotWindows, CountWindows),
@@ -103,7 +104,12 @@ class Windowed:
         for name, window in query.named.items():
             meaning = query.meaning(window)
             for key, events in self.known.events.items():
-                for row in live_output(meaning, policy, events, self.known.of(key)):
+                now = self.known.of(key)
+                if now.watermark == INFINITY and isinstance(window, WindowKind) and type(window) in DEFINED:
+                    for life in lives_of(events, query.forget_keys_after):
+                        cut = pairs_of(window, life.events, now.horizon)
+                        assert cut == pairs_defined(window, life.events, now.horizon), f"{window} cuts {life.events}"
+                for row in live_output(meaning, policy, events, now):
                     values = values_of(query.modules[0].result_field(), row.value) if query.is_operator else row.value
                     lifetime, more = (row.start, row.end), (name,) if name else ()
                     of_window = (row.window.start, row.window.end) if query.is_windowed else lifetime

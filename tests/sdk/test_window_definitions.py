@@ -9,10 +9,9 @@ import pytest
 
 from muntin import INFINITY, Event, calendar, cumulate, hopping, trailing
 from muntin.testing import horizon_of
-from muntin.testing.reference import windows
 from muntin.windows import WindowKind
 from tests.sdk.test_hostile import OWN_KINDS
-from tests.sdk.window_definitions import DEFINED, Pairs, pairs_defined
+from tests.sdk.window_definitions import DEFINED, pairs_defined, pairs_of
 
 DAY = 86_400_000_000
 CALENDARS = [
@@ -22,16 +21,6 @@ CALENDARS = [
     calendar("week"),
 ]
 KINDS = [kind for kind in [*OWN_KINDS, *CALENDARS] if type(kind) in DEFINED]
-
-
-def pairs(kind: WindowKind, events: list[Event[Any]], horizon: int) -> Pairs:
-    counted = [(event, *kind.membership(event.start, event.end)) for event in events]
-    return {
-        ((event.start, event.end), kind.extent(window))
-        for window in windows(kind, events, horizon)
-        for event, since, until in counted
-        if since < until and since < window.end and until > window.start
-    }
 
 
 def drawn(seed: int, scale: int) -> list[Event[Any]]:
@@ -49,7 +38,7 @@ def is_as_defined(kind: WindowKind, seed: int) -> bool:
         events = [event for event in events if event.end < INFINITY] or [Event(0, 1, None)]
     past = max(event.start for event in events) + 1
     horizon = max(past, horizon_of(kind, events) - seed % 4)  # which need not count the reach of windows
-    return pairs(kind, events, horizon) == pairs_defined(kind, events, horizon)
+    return pairs_of(kind, events, horizon) == pairs_defined(kind, events, horizon)
 
 
 def test_every_kind_of_muntin_is_compared() -> None:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.events import Event
+from muntin.testing import reference
 from muntin.windows import (
     CalendarWindows,
     CountWindows,
@@ -108,6 +109,17 @@ def pairs_defined(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) 
     return {
         ((event.start, event.end), window)
         for window in windows(kind, events, horizon)
+        for event, since, until in counted
+        if since < until and since < window.end and until > window.start
+    }
+
+
+def pairs_of(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> Pairs:
+    """Return which events are in which windows, by what a kind says and the reference evaluator makes of it."""
+    counted = [(event, *kind.membership(event.start, event.end)) for event in events]
+    return {
+        ((event.start, event.end), kind.extent(window))
+        for window in reference.windows(kind, events, horizon)
         for event, since, until in counted
         if since < until and since < window.end and until > window.start
     }
