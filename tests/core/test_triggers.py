@@ -196,6 +196,18 @@ CASES: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
             ([at(30)], {}, ["+[0,100) early 1 5"]),
         ],
     ),
+    "continuous event time, by a watermark inside the window": (
+        ContinuousEventTime(10),
+        tumbling(100),
+        [
+            ([at(3)], {}, []),
+            ([], {"watermark": 9}, []),
+            ([], {"watermark": 10}, ["+[0,100) early 0 1"]),
+            ([at(12)], {"watermark": 15}, []),
+            ([], {"watermark": 35}, ["+[0,100) early 1 2"]),
+            ([], {"watermark": 100}, ["+[0,100) final 2 2"]),
+        ],
+    ),
     "a delta from the last firing": (
         Delta("v", 5),
         TENS,

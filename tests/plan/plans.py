@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from muntin import Axis, ClipPolicy, EmitPolicy, Module, TimestampPolicy, tumbling
+from muntin.errors import QueryError
 from muntin.schemas import describe
+from muntin_engine.evaluators.registry import EVALUATORS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.planner import checked_plan
 from tests.spark.modules import Count
@@ -49,3 +51,16 @@ def plan_of(
     }
     given = replace(input or input_of(), columns=Columns(**(named | dict(columns or {}))), is_edge=is_edge)
     return checked_plan(Plan(inputs=(given,), **(settings | changed)))
+
+
+def plans_by_evaluator(plan: Callable[[str], Plan]) -> Mapping[str, Plan]:
+    """Return the plans of all evaluators that can run a query, by the evaluator's name; the planner says which can."""
+    found: dict[str, Plan] = {}
+    for evaluator in EVALUATORS:
+        try:
+            found[evaluator.name] = plan(evaluator.name)
+        except QueryError as error:
+            if "cannot run this query" not in str(error) and "share its slices" not in str(error):
+                raise
+    assert found, "no evaluator runs the query"
+    return found

@@ -28,9 +28,10 @@ from muntin_engine.plan.pair_condition import plan_condition
 from muntin_engine.plan.planner import checked_plan
 from tests.differential.lifetimes import watermark
 from tests.joins.meaning import Condition, Side, final_rows, rows
+from tests.plan.plans import plans_by_evaluator
 from tests.scenarios.columns import schema_of
 from tests.scenarios.known import Arrival, joined, under
-from tests.scenarios.query import Lifetimes, Query, planned
+from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Row, Run, differ
 
 
@@ -91,7 +92,7 @@ class Join:
     @cached_property
     def evaluators(self) -> Mapping[str, Plan]:
         """The plans of all evaluators that can run it."""
-        return planned(self.plan)
+        return plans_by_evaluator(self.plan)
 
     def hasty(self, tick: int) -> int:
         """Return what an input says that is complete up to a tick."""

@@ -91,6 +91,7 @@ class Known:
         horizon = max([said.horizon, *(time for time in seen if time != INFINITY)])
         newest = max(said.newest, query.hasty(least)) if query.late.corrects else said.newest
         newest = query.hasty(least) if query.late.corrects and query.emit is EmitPolicy.FINAL else newest
+        newest = newest if least == INFINITY else max(newest, query.hasty(least))
         self.now = before.advance(Progress(self._counted(least), horizon, newest, arrival.clock))
         if query.most_held is not None:
             self._held = {key: [e for e in events if self._is_held(e, events)] for key, events in self._held.items()}

@@ -24,7 +24,6 @@ from muntin import (
     RowOperator,
     TimestampPolicy,
 )
-from muntin.errors import QueryError
 from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Variable, describe
@@ -33,7 +32,6 @@ from muntin.windows import CalendarWindows, WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.lifetimes import LifetimeChange, PointsAtEnd
 from muntin_engine.core.source_rules import SourceRules
-from muntin_engine.evaluators.registry import EVALUATORS
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.identity import plan_identity
@@ -43,6 +41,7 @@ from muntin_engine.plan.several_inputs import plan_several
 from tests.differential.lifetimes import length_said
 from tests.differential.remembered import remembered
 from tests.differential.schema_versions import columnar_schema_version, schema_version
+from tests.plan.plans import plans_by_evaluator
 from tests.scenarios.columns import PAYLOAD, RESULT, STREAMS, columns_of, id_of, schema_of
 from tests.several.modules import both, is_of_both
 
@@ -197,7 +196,7 @@ class Query:
     @cached_property
     def evaluators(self) -> Mapping[str, Plan]:
         """The plans of all evaluators that can run it, by the evaluator's name; the planner says which can."""
-        return planned(self.plan)
+        return plans_by_evaluator(self.plan)
 
     def meaning(self, window: WindowSpecification) -> WindowedQuery:
         """Return the query over one of its windows, as the reference reads it."""
@@ -373,19 +372,6 @@ class Query:
         return ModulePlan(
             output, module, {}, (0,), bound.reads, select, bound.result, form, known, evicted=bound.evicted
         )
-
-
-def planned(plan: Callable[[str], Plan]) -> Mapping[str, Plan]:
-    """Return the plans of all evaluators that can run a query, by the evaluator's name; the planner says which can."""
-    found: dict[str, Plan] = {}
-    for evaluator in EVALUATORS:
-        try:
-            found[evaluator.name] = plan(evaluator.name)
-        except QueryError as error:
-            if "cannot run this query" not in str(error) and "share its slices" not in str(error):
-                raise
-    assert found, "no evaluator runs the query"
-    return found
 
 
 def _accepts(module: Module, *, of_rows: bool) -> Callable[[Any], bool]:

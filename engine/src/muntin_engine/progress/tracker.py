@@ -211,9 +211,12 @@ class ProgressTracker:
             least = self._least(states, now.clock)
             least = self.changes.watermark(least) if self.changes.changes else least
             now = replace(now, watermark=max(now.watermark, least))
+        if now.watermark == INFINITY:
+            return now, tracked
         watermark = settled(self._steps, now.watermark) if self.steps else now.watermark
-        horizon = now.horizon if watermark == INFINITY else max(now.horizon, watermark)
-        return replace(now, watermark=watermark, horizon=horizon), tracked
+        # triggers may wait for a tick inside a window, which the watermark alone has reached
+        newest, horizon = max(now.newest, now.watermark), max(now.horizon, watermark)
+        return replace(now, watermark=watermark, horizon=horizon, newest=newest), tracked
 
     def _hear(self, state: SourceState, observed: Sequence[Observation], clock: int) -> SourceState:
         """Return the state of a source after a micro-batch; an idle source may be moved on by the clock."""
