@@ -29,6 +29,7 @@ from muntin_engine.core.calls import RUNNING
 from muntin_engine.errors import StateError
 from tests.core.feed import Feed, Merged, at, query, revision, row
 from tests.crashing.modules import Buffer, Turns
+from tests.naming import spelled
 
 
 class Fails(Aggregate[int, int]):
@@ -81,7 +82,7 @@ def failure(evaluator: str, module: Module, window: WindowSpecification) -> str:
     return f"{type(caught.value).__name__}: {caught.value}"
 
 
-@pytest.mark.parametrize("window", [tumbling(10), session(2), snapshot()], ids=str)
+@pytest.mark.parametrize("window", [tumbling(10), session(2), snapshot()], ids=spelled)
 @pytest.mark.parametrize("module", [Fails(), FailsToAdd(), Lies(), Early()], ids=lambda module: module.name)
 def test_over_columns_of_rows_a_failure_has_the_same_words(module: Module, window: WindowSpecification) -> None:
     said = failure("grouped", module, window)
@@ -145,7 +146,7 @@ CASES: list[tuple[str, str, Module, WindowSpecification]] = [
 ]
 
 
-@pytest.mark.parametrize(("evaluator", "method", "module", "window"), CASES, ids=str)
+@pytest.mark.parametrize(("evaluator", "method", "module", "window"), CASES, ids=spelled)
 def test_a_failure_names_module_key_window_and_method(
     evaluator: str, method: str, module: Module, window: WindowSpecification
 ) -> None:
@@ -170,7 +171,7 @@ def test_a_failure_names_module_key_window_and_method(
     assert feed.cells.cells == before
 
 
-@pytest.mark.parametrize("window", [tumbling(10), session(10)], ids=str)
+@pytest.mark.parametrize("window", [tumbling(10), session(10)], ids=spelled)
 def test_a_watchdog_knows_whose_states_are_combined(window: WindowSpecification) -> None:
     seen: list[tuple[object, Window]] = []
 
@@ -223,7 +224,7 @@ UNSTORABLE: list[tuple[str, Module, WindowSpecification, EmitPolicy, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("evaluator", "module", "window", "emit", "why"), UNSTORABLE, ids=str)
+@pytest.mark.parametrize(("evaluator", "module", "window", "emit", "why"), UNSTORABLE, ids=spelled)
 def test_a_state_that_cannot_be_stored_is_told_with_its_module_key_and_window(
     evaluator: str, module: Module, window: WindowSpecification, emit: EmitPolicy, why: str
 ) -> None:
