@@ -97,7 +97,7 @@ def test_late_rows_that_are_kept_change_what_the_state_depends_on_only_where_the
     general, sliced = value_of("query(Count, **EAGER)"), plan_of(planned(Statistics))
     assert plan_identity(keeping_late_rows(general)) == plan_identity(general)
     assert plan_identity(sliced)["evaluator"] == "columnar"
-    assert plan_identity(keeping_late_rows(sliced))["evaluator"] == "general"
+    assert plan_identity(keeping_late_rows(sliced))["evaluator"] == "grouped"
 
 
 @pytest.mark.parametrize(("before", "told"), [(30 * DAY, "30 days"), (None, "none")])

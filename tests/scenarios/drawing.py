@@ -183,6 +183,7 @@ def of_members(random: Random) -> Scenario:
         lifetimes=random.choice(("points", "intervals")),
         is_filtered=random.random() < 0.2,
         has_order=has_order,
+        wants_late_rows=random.random() < 0.4,
     )
     return scenario_of(random, query, nulls=0.2, has_ties=has_order)
 

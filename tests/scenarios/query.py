@@ -71,7 +71,8 @@ class Query:
         sources: Where streams are united, the changes of the lifetimes of each one's events.
         ids: The type of ids.
         keys: The columns of a key: with two, punctuation may be of a part of them.
-        oracles: What says what the modules must give, where they themselves are not believed.
+        oracles: Modules that say what the others must give.
+        wants_late_rows: True if late rows are wanted themselves.
     """
 
     window: WindowSpecification | Mapping[str, WindowSpecification]
@@ -91,6 +92,7 @@ class Query:
     ids: pa.DataType = pa.int64()  # noqa: RUF009
     keys: int = 1
     oracles: tuple[Module, ...] = ()
+    wants_late_rows: bool = False
 
     def __str__(self) -> str:
         modules = ", ".join(module.name for module in self.modules)
@@ -226,11 +228,7 @@ class Query:
         return replace(self, modules=tuple(modules))
 
     def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
-        """Return the plan for an evaluator, or for the one that the planner chooses.
-
-        Raises:
-            QueryError: The evaluator cannot run it, or none can.
-        """
+        """Return the plan for an evaluator, or for the one that the planner chooses; raise if it cannot run it."""
         return checked_plan(replace(self.unchecked, buckets=buckets, wanted=evaluator))
 
     @cached_property
@@ -246,6 +244,7 @@ class Query:
             modules=tuple(self._plan_module(place) for place in range(len(self.modules))),
             expressions={name: place for place, name in enumerate(self.payload) if name not in ("x", "order")},
             named_windows=self.window if isinstance(self.window, Mapping) else {},
+            keeps_late_rows=self.wants_late_rows,
             forget_keys_after=self.forget_keys_after,
         )
 

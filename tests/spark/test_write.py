@@ -135,10 +135,10 @@ def test_late_rows_are_kept_where_slices_would_only_count_them(
 ) -> None:
     query = windows(short, n=module("stats.count"), s=module("stats.sum", "x"))
     assert "\nevaluator   columnar: " in query.explain()
-    assert "\nevaluator   general: late rows are wanted, and partial states" in query.explain(late=True)
+    assert "\nevaluator   grouped: late rows are wanted, and partial states" in query.explain(late=True)
 
     kept = {name: Kept() for name in ("results", "late", "rejected")}
-    run(query, tmp_path / "general", **kept)
+    run(query, tmp_path / "grouped", **kept)
     assert [json.loads(row["row"]) for row in kept["late"].rows] == [{"change": "insert", "key": "a", "at": 3, "x": 3}]
     sliced = {name: Kept() for name in ("results", "rejected", "progress")}
     run(query, tmp_path / "columnar", **sliced)

@@ -8,7 +8,8 @@ from enum import StrEnum
 from math import isnan
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from muntin import EARLIEST, Window
+from muntin import EARLIEST, INFINITY, Window
+from muntin.axis import AnyAxis
 
 Key: TypeAlias = tuple[Any, ...]
 """The values of a query's key columns; null is a key like any other."""
@@ -144,6 +145,22 @@ class Rejection:
     message: str
     change: InputChange
     late_by: int | None = None
+
+    @classmethod
+    def late(cls, change: InputChange, sync_time: int, watermark: int, axis: AnyAxis) -> Rejection:
+        """Return that a row is late.
+
+        Args:
+            change: The row.
+            sync_time: Its sync time.
+            watermark: The watermark of the batches before it; `INFINITY` once the stream was closed.
+            axis: Spells ticks.
+        """
+        if watermark == INFINITY:
+            return cls(Reason.LATE, f"event time {axis.spell(sync_time)} arrived after the end of the stream", change)
+        behind = watermark - sync_time
+        where = f"is {axis.spell_length(behind)} behind the watermark {axis.spell(watermark)}"
+        return cls(Reason.LATE, f"event time {axis.spell(sync_time)} {where}", change, behind)
 
     @property
     def is_late(self) -> bool:

@@ -22,7 +22,7 @@ EVALUATORS: Final[tuple[Evaluator, ...]] = (
 )
 """All of them, the cheapest first.
 
-Of those for windows the last two run any query: one of windows that cut the axis, one of rows. Those after them are for
+`general` runs any window that cuts the axis, and `in_order` any window of rows. Those after them are for
 queries without windows.
 """
 

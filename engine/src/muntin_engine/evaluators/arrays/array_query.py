@@ -76,7 +76,9 @@ class ArrayWork:
             case Held.STATES:
                 return StateEntries(self.state_modules, self.grids)
             case Held.ROWS:
-                return RowEntries(self.query, self.grids if states_slide(self.plan) else (), self.values_of)
+                sliding = self.grids if states_slide(self.plan) else ()
+                late = self.plan.keeps_late_rows
+                return RowEntries(self.query, sliding, self.values_of, keeps_late_rows=late)
 
     def in_buckets(self) -> ArrayQuery:
         """Return the query as its buckets see it."""

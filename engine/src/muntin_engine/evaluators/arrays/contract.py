@@ -169,7 +169,10 @@ def _whatever_forbids(plan: Plan, parts: ArrayPlan) -> Iterator[str]:
     if plan.early is not None:
         yield "a trigger watches each window by itself"
     if plan.keeps_late_rows and parts.admission is Arrivals.INSERTIONS:
-        yield "late rows are wanted, and partial states have no rows in them"
+        if parts.held is not Held.ROWS:
+            yield "late rows are wanted, and partial states have no rows in them"
+        elif plan.input.sources:
+            yield "late rows are wanted with their sources"
     if plan.input.most_held is not None:
         yield "shedding counts the events that a key holds, and partial states have no events in them"
     if found is None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from muntin import INFINITY, Component
 from muntin.columnar.arrays import IntArray
+from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.held import HeldPartials
 from muntin_engine.evaluators.arrays.key_table import KeyTable
@@ -59,7 +60,8 @@ class Entries(ABC):
     def take_in(self, blobs: Iterable[bytes]) -> list[Decoded]:
         """Return what the map side sent in a batch; new keys get codes."""
         arrived = [(self._arrived(blob), blob) for blob in blobs]
-        self._came = [(found.batch, blob) for found, blob in arrived]
+        # of keys that differ as bytes and are equal, a blob has more stretches than what was read of it
+        self._came = [(some.batch, blob) for some, blob in arrived if len(distinct(some.codes)[0]) == len(some.codes)]
         return [found for found, _ in arrived]
 
     @abstractmethod
@@ -94,6 +96,11 @@ class Entries(ABC):
             first: A window, or `-NEVER`.
             last: A window, or `NEVER`.
         """
+
+    def late(self, batch: StretchTable, watermark: int) -> Sequence[tuple[Key, Rejection]]:
+        """Return the late rows of a batch one by one, if they are kept; otherwise they are only counted."""
+        del batch, watermark
+        return ()
 
     def carry(self, held: HeldPartials, first_open: int) -> None:
         """Merge what lies before the first open window, where windows grow, unless it is kept elsewhere."""

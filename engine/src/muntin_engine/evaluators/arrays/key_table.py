@@ -70,13 +70,7 @@ class KeyTable:
         return self._tables[0]
 
     def count(self, codes: Sequence[IntArray]) -> int:
-        """Count the keys of some blobs. Cost: next to nothing per key, and a byte for each known one.
-
-        Args:
-            codes: The codes of each blob's keys, which differ.
-        """
-        if len(codes) < 2:
-            return sum(map(len, codes))
+        """Count the keys of some blobs, given the codes of each; it costs a byte for each known key."""
         is_there = np.zeros(len(self), np.bool_)
         for some in codes:
             is_there[some] = True

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from muntin import Event, Window
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.changes import Key
+from muntin_engine.core.changes import InputChange, Key, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.core.slice_grid import Grid
@@ -47,6 +47,8 @@ class RowEntries(FormEntries):
         query: EvaluatorQuery,
         sliding: Sequence[Grid] = (),
         values_of: Callable[[pa.ChunkedArray], list[Any]] = python_values,
+        *,
+        keeps_late_rows: bool = False,
     ) -> None:
         """Read and write for the modules of a query.
 
@@ -54,13 +56,26 @@ class RowEntries(FormEntries):
             query: The query.
             sliding: Its slices, if states go on from window to window: see `states_slide`.
             values_of: Returns the values of an input column.
+            keeps_late_rows: True if late rows are wanted themselves.
         """
         super().__init__(())
         self._parts = {LISTS: None}
-        self._query, self._values_of = query, values_of
+        self._query, self._values_of, self._keeps_late_rows = query, values_of, keeps_late_rows
         self._computed = WindowResults(query)
         self._modules = tuple(map(StateModule, query.bindings)) if sliding else ()
         self._windows = sliding_windows(self._modules, sliding, self.keys, RowQueue)
+
+    def late(self, batch: StretchTable, watermark: int) -> Sequence[tuple[Key, Rejection]]:
+        """Return the late rows of a batch, each with its key, if they are wanted."""
+        if not self._keeps_late_rows or not len(batch):
+            return ()
+        lists: RowLists = batch.parts[LISTS]
+        places, keys = lists.places(), self._keys(batch)
+        events = _events(lists, places, lists.payload(places, self._values_of))
+        names = (key for key, rows in zip(keys, batch.weight.tolist(), strict=True) for _ in range(rows))
+        changes = (InputChange(None, event.start, event.end, event.payload) for event in events)
+        axis = self._query.axis
+        return [(k, Rejection.late(row, row.start, watermark, axis)) for k, row in zip(names, changes, strict=True)]
 
     def close(self, held: HeldPartials, place: int, first: int, last: int) -> Iterator[Closed]:
         """Yield windows with the results of their modules."""

@@ -28,7 +28,7 @@ from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat
 from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
-from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.log import MOST_DEAD, Entry, StoredEntry
 
 
 def grid_query(grids: Sequence[Grid], make_entries: Callable[[], Entries], *, at_end: bool) -> ArrayQuery:
@@ -74,12 +74,15 @@ class StretchStore(ArrayStore):
     def _lifted(self, rows: Sequence[StretchTable]) -> StretchTable | None:
         """Return what becomes of the rows of a batch that are not late; None if nothing does."""
 
-    def take(self, blobs: Iterable[bytes], first_legal: int) -> tuple[StretchTable | None, BatchOutcome]:
+    def take(
+        self, blobs: Iterable[bytes], first_legal: int, watermark: int
+    ) -> tuple[StretchTable | None, BatchOutcome]:
         """Add the rows of a batch.
 
         Args:
-            blobs: They, as the map side sent them.
+            blobs: The rows, as the map side sent them.
             first_legal: The first place that is not late. This is decided before anything is merged.
+            watermark: The watermark of the batches before.
 
         Returns:
             What is held now and was not before, None if that is nothing; and the numbers of rows and keys.
@@ -94,7 +97,13 @@ class StretchStore(ArrayStore):
         if delta is not None:
             self._stretches.add(delta)
         keys = self._entries.keys.count([some.codes for some in arrived])
-        return delta, BatchOutcome(accepted=accepted, keys=keys, late=rows - accepted)
+        late = rows - accepted
+        kept = [
+            row
+            for some in (arrived if late else ())
+            for row in self._entries.late(some.batch.where(some.batch.low < first_legal), watermark)
+        ]
+        return delta, BatchOutcome(accepted=accepted, keys=keys, late=late - len(kept), rejections=kept)
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
@@ -119,6 +128,7 @@ class GridStore(StretchStore):
         super().__init__(entries, self._held)
         self._grows = any(isinstance(grid, SliceGrid) and grid.grows for grid in grids)
         self._opened: Sequence[int] = [-NEVER]
+        self._live_bytes = 0
 
     def evaluate(
         self, blobs: Sequence[bytes], before: InputsProgress, now: InputsProgress, state: BucketState
@@ -126,7 +136,7 @@ class GridStore(StretchStore):
         """Merge the partial states of a batch, and return the windows that are complete now."""
         opened, after = _first_open(self._grids, before), _first_open(self._grids, now)
         first_legal = max(grid.first_legal(first) for grid, first in zip(self._grids, opened, strict=True))
-        delta, outcome = self.take(blobs, first_legal)
+        delta, outcome = self.take(blobs, first_legal, before.least.watermark)
         output = list(self._completed(opened, after, now.least.horizon))
         first_live = self._first_live(after)
         state.log.forget(first_live)
@@ -137,7 +147,11 @@ class GridStore(StretchStore):
             self._held.forget(first_live)
         if after != opened and self._grows:
             self._entries.carry(self._held, after[0])
-        if delta is not None:
+        if delta is not None and self._grows and state.log.size > 2 * self._live_bytes + MOST_DEAD:
+            # no entry dies by itself, so what was merged into others goes when the log is written anew
+            state.log.rewrite(self.compact(state.log.read(), first_live))
+            self._live_bytes = state.log.size
+        elif delta is not None:
             state.log.compact(self, first_live)
         return outcome._replace(output=output, windows_closed=sum(map(Closed.window_count, output)))
 
@@ -164,6 +178,7 @@ class GridStore(StretchStore):
         self._held.forget(self._first_live(self._opened))
         if self._grows:
             self._held.carry(self._opened[0])
+            self._live_bytes = self._entries.size_of(len(self._held))
 
     def _completed(self, opened: Sequence[int], after: Sequence[int], horizon: int) -> Iterator[Closed]:
         """Yield the windows that were open and are not, of each specification."""
@@ -231,7 +246,7 @@ class SessionStore(StretchStore):
     ) -> BatchOutcome:
         """Take in the rows of a batch, and return the windows that are complete now."""
         first, last = before.least.watermark, now.least.watermark
-        delta, outcome = self.take(blobs, first)
+        delta, outcome = self.take(blobs, first, first)
         output = self._close(first, last)
         if first != last:
             self._held.forget(last)

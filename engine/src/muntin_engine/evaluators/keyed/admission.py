@@ -296,11 +296,7 @@ class Admission(NetChanges):
             self._reject(Reason.STALE_REVISION, message, change)
 
     def _reject_late(self, change: InputChange, sync_time: int) -> None:
-        late_by, spell = None if self._is_closed else self._watermark - sync_time, self._axis.spell
-        where = "arrived after the end of the stream"
-        if late_by is not None:
-            where = f"is {self._axis.spell_length(late_by)} behind the watermark {spell(self._watermark)}"
-        self.rejections.append(Rejection(Reason.LATE, f"event time {spell(sync_time)} {where}", change, late_by))
+        self.rejections.append(Rejection.late(change, sync_time, self._watermark, self._axis))
 
 
 def _samples_in_order(changes: Sequence[InputChange]) -> Sequence[InputChange]:

@@ -31,8 +31,7 @@ _DUE_FIELDS: Final = tuple(map(KeyTimer._fields.index, Due._fields))
 """The fields that make a key due, in the order of those of `Due`."""
 
 _MANY: Final = 4
-"""The heaps are made anew where one key in four or more gets another timer, or where they have more than four times the
-entries that they need."""
+"""Heaps are made anew when a quarter of the keys get another timer, or with over four times the entries needed."""
 
 
 class HasTimer(Protocol):

@@ -295,6 +295,8 @@ class RevisedStore(ArrayStore):
         """Return the last records of events, and of results."""
         found = [self._entries.decoded(entry).batch for entry in entries]
         results = concat([EMPTY, *(batch for batch in found if EVENT_ID in batch.parts)])
+        # a batch takes a result back and emits another one under one number, and its entries may come in any order
+        results = results.take(np.argsort(results.weight, kind="stable"))
         events = concat([EMPTY, *(_with_starts(batch) for batch in found if START in batch.parts)])
         return (
             latest_events(events) if len(events) else events,
