@@ -46,6 +46,9 @@ KINDS: Final = (
 )
 """The kinds of windows of which it is known how far output can be complete."""
 
+COMPARED: Final = frozenset(DEFINED) - {CalendarWindows}
+"""The kinds that are held against their definitions; those of calendars know no years beyond 9999."""
+
 
 class Windowed:
     """What must be live of a query over windows, rows or events that are followed; its input is all one.
@@ -105,7 +108,7 @@ class Windowed:
             meaning = query.meaning(window)
             for key, events in self.known.events.items():
                 now = self.known.of(key)
-                if now.watermark == INFINITY and isinstance(window, WindowKind) and type(window) in DEFINED:
+                if now.watermark == INFINITY and isinstance(window, WindowKind) and type(window) in COMPARED:
                     for life in lives_of(events, query.forget_keys_after):
                         cut = pairs_of(window, life.events, now.horizon)
                         assert cut == pairs_defined(window, life.events, now.horizon), f"{window} cuts {life.events}"

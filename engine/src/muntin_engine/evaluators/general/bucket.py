@@ -78,6 +78,13 @@ class GeneralRun(KeyedRun):
         """Return the timer of a key, given the progress with the key's own watermark."""
         return self.closing.timer(state, now[0])
 
+    def process_key(self, store: KeyStore[KeyState], name: bytes, work: Work) -> list[OutputChange]:
+        """Evaluate a key, and say of each window where it begins for those who read results."""
+        output = super().process_key(store, name, work)
+        if output and (extent := self._extent) is not None:
+            output = [change._replace(window=extent(change.window)) for change in output]
+        return output
+
     def evaluate(
         self,
         key: Key,
@@ -97,8 +104,6 @@ class GeneralRun(KeyedRun):
                 self.closing.leave_out(state, affected, since.watermark)
         output = self.emission.emit(key, state, affected, since, until)
         self.result.windows_closed += self.closing.close(state, until.watermark)
-        if output and (extent := self._extent) is not None:
-            output = [change._replace(window=extent(change.window)) for change in output]
         return output
 
     def why_unstorable(self, key: Key, state: KeyState) -> StateError | None:
