@@ -273,7 +273,10 @@ def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> 
     known = Stretches((start, end) for start, end in stretches if start < end)
     last = INFINITY if kind.waits_for_events else horizon
     spans = Stretches((start, last if end == INFINITY else end) for start, end in known.all).covered
-    return sorted({window for start, end in spans for window in kind.cut(known, start, end)})
+    found = {window for start, end in spans for window in kind.cut(known, start, end)}
+    # an event without an end may start at the horizon, if it was late and moved: windows that began before have it
+    moved = [start for start, end in known.all if end == INFINITY and start >= last]
+    return sorted(found | {cut for start in moved for cut in kind.cut(known, start, start + 1) if cut.start < last})
 
 
 def belongs(kind: WindowKind, event: Event[object], window: Window) -> bool:

@@ -194,12 +194,11 @@ class GeneralAssigner(Assigner):
         found: list[Window] = []
         for start, end in sorted({(event.since, event.until) for event in events if event.is_member}):
             stop = horizon if end == INFINITY and not self._kind.waits_for_events else end
-            if start >= stop:
-                continue
+            last, stop = stop, max(stop, start + 1)  # one that was late and moved may start where windows end
             # Ends ascend: what ends later than a tick has that tick, or its last one here, or starts after it.
             ended = max(after, self.frontier, found[-1].end - 1 if found else EARLIEST)
             for window in self._open(max(start, min(ended, stop - 1)), stop, after, limit):
-                if not found or window.start > found[-1].start:
+                if window.start < last and (not found or window.start > found[-1].start):
                     found.append(window)
         return found
 
