@@ -110,8 +110,10 @@ def _states(source: SkewedSources) -> States:
     class Watched(GridStore):
         """A store that takes note of how many states it held."""
 
-        def take(self, blobs: Iterable[bytes], first_legal: int) -> tuple[StretchTable | None, BatchOutcome]:
-            taken = super().take(blobs, first_legal)
+        def take(
+            self, blobs: Iterable[bytes], first_legal: int, watermark: int
+        ) -> tuple[StretchTable | None, BatchOutcome]:
+            taken = super().take(blobs, first_legal, watermark)
             whole = self._held.settle(-NEVER, NEVER)
             most.append(0 if whole is None else len(whole))
             return taken
