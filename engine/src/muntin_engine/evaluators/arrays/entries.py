@@ -15,6 +15,7 @@ from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.held import HeldPartials
 from muntin_engine.evaluators.arrays.key_table import KeyTable
 from muntin_engine.evaluators.arrays.results import Closed
+from muntin_engine.evaluators.arrays.state_windows import StateWindows
 from muntin_engine.evaluators.arrays.stretch_table import Groups, Part, StretchTable, alike, concat, parts_of
 from muntin_engine.evaluators.arrays.wire import from_blob, from_old_blob, to_blob
 from muntin_engine.exchange.bound_form import BoundForm
@@ -55,6 +56,7 @@ class Entries(ABC):
     def __init__(self) -> None:
         self.keys = KeyTable()
         self._bytes = self._stretches = 0
+        self._windows: list[StateWindows] = []
         self._came: list[tuple[StretchTable, bytes]] = []
 
     def take_in(self, blobs: Iterable[bytes]) -> list[Decoded]:
@@ -103,16 +105,20 @@ class Entries(ABC):
         return ()
 
     def carry(self, held: HeldPartials, first_open: int) -> None:
-        """Merge what lies before the first open window, where windows grow, unless it is kept elsewhere."""
-        held.carry(first_open)
+        """Drop what lies before the first open window if the queues of windows have it; otherwise merge it."""
+        if self._windows:
+            held.forget(first_open)
+        else:
+            held.carry(first_open)
 
     def queued(self) -> Sequence[IntArray]:
-        """Return the codes of keys of which something is kept that is not held any more."""
-        return ()
+        """Return the codes of keys that queues have something of."""
+        return [windows.keys for windows in self._windows]
 
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code in what windows have in common, if that is kept."""
-        del places
+        for windows in self._windows:
+            windows.renumber(places)
 
     @abstractmethod
     def read(self, entry: StoredEntry) -> StretchTable:

@@ -87,22 +87,6 @@ class RowEntries(FormEntries):
         runs = windows.close(None if coming is None else self._listed(coming), first, last)
         yield from closed_runs(place, runs, windows.grid, self.keys)
 
-    def carry(self, held: HeldPartials, first_open: int) -> None:
-        """Drop what lies before the first open window if the queues of windows have it; otherwise merge it."""
-        if self._windows:
-            held.forget(first_open)
-        else:
-            super().carry(held, first_open)
-
-    def queued(self) -> Sequence[IntArray]:
-        """Return the codes of keys that queues have something of."""
-        return [windows.keys for windows in self._windows]
-
-    def renumber(self, places: IntArray) -> None:
-        """Give each key its new code."""
-        for windows in self._windows:
-            windows.renumber(places)
-
     def _listed(self, coming: StretchTable) -> StretchTable:
         """Return slices with a list of payloads for each module."""
         lists: RowLists = coming.parts[LISTS]

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Window
-from muntin.columnar.arrays import IntArray
 from muntin_engine.core.slice_grid import Grid
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries, entry_of
@@ -79,19 +78,6 @@ class StateEntries(Entries):
         windows = self._windows[place]
         coming = held.settle(*windows.coming(first, last))
         yield from closed_runs(place, windows.close(coming, first, last), windows.grid, self.keys)
-
-    def carry(self, held: HeldPartials, first_open: int) -> None:
-        """Drop what lies before the first open window: the queues of windows have it."""
-        held.forget(first_open)
-
-    def queued(self) -> Sequence[IntArray]:
-        """Return the codes of keys that queues have something of."""
-        return [windows.keys for windows in self._windows]
-
-    def renumber(self, places: IntArray) -> None:
-        """Give each key its new code."""
-        for windows in self._windows:
-            windows.renumber(places)
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""
