@@ -333,7 +333,7 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.shipping.anything", "import pyspark"),
         ("muntin_engine.shipping.anything", "from muntin_engine.api.query import Query"),
         ("muntin_engine.monitoring.board", "import rich"),
-        ("muntin_engine.monitoring.watch", "from pyspark.sql.streaming import StreamingQuery"),
+        ("muntin_engine.monitoring.history", "from pyspark.sql.streaming import StreamingQuery"),
         ("muntin_cli.anything", "import muntin_engine"),
         ("muntin_cli.anything", "def late():\n    import pyspark"),
         ("muntin_stats.anything", "import pyspark"),

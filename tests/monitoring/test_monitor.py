@@ -16,9 +16,9 @@ from rich.console import Console
 
 from muntin_engine import SetupError, monitor
 from muntin_engine.monitoring import watching
+from muntin_engine.monitoring.history import Watch
 from muntin_engine.monitoring.notebook import NotebookDisplay, html_of, is_notebook
 from muntin_engine.monitoring.terminal import TerminalDisplay, picture
-from muntin_engine.monitoring.watch import Watch
 from muntin_engine.monitoring.watching import watch_on
 from tests.monitoring.queries import FakeQuery, progress, recorded
 

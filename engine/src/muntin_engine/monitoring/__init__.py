@@ -1,8 +1,7 @@
 """The metrics that streaming queries report: read, kept and shown."""
 
 from muntin_engine.monitoring.history import History
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
-from muntin_engine.monitoring.reading import batch_metrics
+from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
 from muntin_engine.monitoring.running import RunningQuery, queries
 from muntin_engine.monitoring.watching import monitor
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from muntin_engine.monitoring.board import BoardSection, board_of
-from muntin_engine.monitoring.watch import Watch
+from muntin_engine.monitoring.history import Watch
 
 
 class Html:

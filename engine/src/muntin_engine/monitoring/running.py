@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from muntin_engine.metrics import STAGES
-from muntin_engine.monitoring.history import Histories, History
+from muntin_engine.monitoring.history import Histories, History, Watched
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
 from muntin_engine.monitoring.spelling import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
-from muntin_engine.monitoring.watch import Watched
 
 _MOST: Final = 0.5
 """The share of a micro-batch's time from which on what takes it is named."""

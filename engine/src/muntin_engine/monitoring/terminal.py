@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from muntin_engine.monitoring.board import BoardSection, board_of
-from muntin_engine.monitoring.watch import Watch
+from muntin_engine.monitoring.history import Watch
 
 
 class TerminalDisplay:

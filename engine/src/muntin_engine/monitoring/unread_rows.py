@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
-from muntin_engine.monitoring.reading import batch_metrics
+from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
 from muntin_engine.monitoring.spelling import spell_count, spell_ticks
 
 PAUSE: Final = timedelta(minutes=1)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
+from types import FrameType
 from typing import Any, Final, Protocol
 
 from muntin.errors import QueryError
 from muntin_engine.errors import SetupError
-from muntin_engine.monitoring.interrupts import noticing_interrupts
+from muntin_engine.monitoring.history import Watch, Watched
 from muntin_engine.monitoring.notebook import NotebookDisplay, is_notebook
-from muntin_engine.monitoring.watch import Watch, Watched
 
 _SLICE: Final = 0.1
 """For so many seconds at most Ctrl-C goes unanswered."""
@@ -90,3 +92,26 @@ def _display() -> AbstractContextManager[Any]:
     from muntin_engine.monitoring.terminal import TerminalDisplay
 
     return TerminalDisplay()
+
+
+@contextmanager
+def noticing_interrupts() -> Iterator[Callable[[], bool]]:
+    """Notice Ctrl-C and do nothing else about it; yield a function that says whether it came.
+
+    PySpark's own answer to Ctrl-C cancels every task of the session, and so the queries; and an exception amidst a call
+    of the JVM leaves its answer behind for the next call. Outside the main thread nothing is changed.
+    """
+    has_come = False
+
+    def notice(_number: int, _frame: FrameType | None) -> None:
+        nonlocal has_come
+        has_come = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: has_come
+        return
+    before = signal.signal(signal.SIGINT, notice)
+    try:
+        yield lambda: has_come
+    finally:
+        signal.signal(signal.SIGINT, before)
