@@ -101,7 +101,6 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         "emit": EmitPolicy.FINAL,
         "modules": modules,
         "buckets": buckets,
-        "choice": Choice(evaluator, "", BY_NAME[evaluator].uses_forms),
     }
     types = (*(pa.int64() for _ in given), *([pa.bool_()] if is_filtered and has_ids else []))
     settings: dict[str, Any] = {
@@ -110,9 +109,9 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
     }
     made = Plan(**(parts | dict(plan or {})))
-    arrays = BY_NAME[made.choice.evaluator].arrays(made)
-    made = replace(made, choice=replace(made.choice, arrays=arrays))
-    return TaskPayload(plan=made, keys=keys, **(settings | changed))
+    choice = BY_NAME[evaluator].choose(made)
+    assert isinstance(choice, Choice), choice
+    return TaskPayload(plan=replace(made, choice=choice), keys=keys, **(settings | changed))
 
 
 def rows(**columns: Any) -> pa.RecordBatch:

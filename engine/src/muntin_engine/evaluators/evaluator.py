@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.evaluators.batch import BucketBlob
-from muntin_engine.plan.choice import ArrayPlan
+from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -70,14 +70,13 @@ class Evaluator(ABC):
     keeps_state: ClassVar[bool] = True
     unreported: ClassVar[frozenset[str]] = frozenset()
 
-    @abstractmethod
+    def choose(self, plan: Plan) -> Choice | str:
+        """Return the choice of it for a query; or why it cannot run that."""
+        return self.why_not(plan) or Choice(self.name, self.advantage, self.uses_forms)
+
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query; None if it can."""
-
-    def arrays(self, plan: Plan) -> ArrayPlan | None:
-        """Return the parts of a query that it can run, if it works on arrays of stretches."""
-        del plan
-        return None
+        raise AssertionError(f"{self.name} chooses by itself whether it runs {plan.window}")
 
     @abstractmethod
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:

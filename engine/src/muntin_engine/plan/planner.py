@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 from muntin.errors import QueryError
 from muntin_engine.evaluators.evaluator import Evaluator
@@ -81,43 +80,40 @@ def _choose(plan: Plan) -> Choice:
             f"no evaluator takes the {count} inputs of this query, {names}: {known} do not\n"
             "  run a query for each input, or register an evaluator whose takes_inputs says so"
         )
-    evaluator, reason = _asked_for(plan, plan.wanted) if plan.wanted is not None else _cheapest(plan)
-    if plan.named_windows and not evaluator.takes_several_windows:
+    choice = _cheapest(plan) if plan.wanted is None else _asked_for(plan, plan.wanted)
+    if plan.named_windows and not BY_NAME[choice.evaluator].takes_several_windows:
         raise QueryError(
-            f"several windows of a query share its slices, and this one has none: {reason}\n"
+            f"several windows of a query share its slices, and this one has none: {choice.reason}\n"
             "  run a query for each window, and union their results; each then decides by itself which rows are late"
         )
-    return Choice(evaluator.name, reason, evaluator.uses_forms, evaluator.arrays(plan))
+    return choice
 
 
-def _asked_for(plan: Plan, name: str) -> tuple[Evaluator, str]:
-    evaluator = BY_NAME[name]
-    reason = _why_not(evaluator, plan)
-    if reason is not None:
+def _asked_for(plan: Plan, name: str) -> Choice:
+    found = _choice_of(BY_NAME[name], plan)
+    if isinstance(found, str):
         raise QueryError(
-            f"the {name} evaluator cannot run this query: {reason}\n  leave the choice open with evaluator='auto'"
+            f"the {name} evaluator cannot run this query: {found}\n  leave the choice open with evaluator='auto'"
         )
-    return evaluator, evaluator.advantage if evaluator is EVALUATORS[0] else "asked for"
+    return found if BY_NAME[name] is EVALUATORS[0] else replace(found, reason="asked for")
 
 
-def _cheapest(plan: Plan) -> tuple[Evaluator, str]:
-    """Return the first evaluator that can run a query, and why the one before it cannot."""
-    first = EVALUATORS[0]
-    why_not = _why_not(first, plan)
-    if why_not is None:
-        return first, first.advantage
-    for _, evaluator in pairwise(EVALUATORS):
-        reason, why_not = why_not, _why_not(evaluator, plan)
-        if why_not is None:
-            return evaluator, str(reason)
+def _cheapest(plan: Plan) -> Choice:
+    """Return the choice of the first evaluator that can run a query, and why the one before it cannot."""
+    why_not = ""
+    for evaluator in EVALUATORS:
+        found = _choice_of(evaluator, plan)
+        if isinstance(found, Choice):
+            return replace(found, reason=why_not or found.reason)
+        why_not = found
     raise QueryError(f"no evaluator can run this query: {why_not}")
 
 
-def _why_not(evaluator: Evaluator, plan: Plan) -> str | None:
-    """Return why an evaluator cannot run a query; one is asked only about windows and inputs that it takes."""
+def _choice_of(evaluator: Evaluator, plan: Plan) -> Choice | str:
+    """Return the choice of an evaluator, which is asked only about windows and inputs that it takes."""
     if evaluator.takes_windows is not plan.is_windowed:
         return "it is for queries without windows" if plan.is_windowed else "the query has no windows"
     count = len(plan.inputs)
     if count not in evaluator.takes_inputs:
         return f"the query has {count} input{'s' * (count != 1)}"
-    return evaluator.why_not(plan)
+    return evaluator.choose(plan)

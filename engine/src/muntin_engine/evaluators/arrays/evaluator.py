@@ -11,7 +11,7 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.contract import can_be_subtracted, choose, states_slide
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
-from muntin_engine.plan.choice import ArrayPlan, Arrivals, Geometry, Held
+from muntin_engine.plan.choice import Arrivals, Choice, Geometry, Held
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -36,16 +36,10 @@ class ArrayEvaluator(Evaluator):
     makes_blobs = True
     unreported: ClassVar[frozenset[str]] = frozenset({"keys_held", "events_held"})
 
-    def why_not(self, plan: Plan) -> str | None:
-        """Return why it cannot run a query; None if it can."""
-        found = choose(plan, self.held)
-        return found if isinstance(found, str) else None
-
-    def arrays(self, plan: Plan) -> ArrayPlan:
-        """Return the parts of a query that it can run."""
-        found = choose(plan, self.held)
-        assert not isinstance(found, str), found
-        return found
+    def choose(self, plan: Plan) -> Choice | str:
+        """Return the choice of it for a query, with the parts; or why it cannot run that."""
+        parts = choose(plan, self.held)
+        return parts if isinstance(parts, str) else Choice(self.name, self.advantage, self.uses_forms, parts)
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
