@@ -1,4 +1,4 @@
-"""Checks of a query whose columns fit: policies, windows, names, triggers."""
+"""Checks of a query whose columns fit: policies, windows, names, triggers; `input_checks` has those of its inputs."""
 
 from __future__ import annotations
 
@@ -6,51 +6,76 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from muntin import Axis, EmitPolicy, LatePolicy, Module, Needs, OutputContract, ResultRefinement, TimestampPolicy
-from muntin.axis import DecimalAxis, DecimalLength
-from muntin.errors import ModuleError, PolicyError, QueryError
-from muntin.named_windows import check_windows
-from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
-from muntin.query_checks import LONGEST_WINDOW, QueryShape
-from muntin.safe_text import safe_cause, safe_message, safe_repr
+from muntin import (
+    Axis,
+    EmitPolicy,
+    LatePolicy,
+    Module,
+    OutputContract,
+    ResultRefinement,
+    StreamOperator,
+    TimestampPolicy,
+)
+from muntin.axis import DecimalLength
+from muntin.errors import PolicyError, QueryError
+from muntin.query_checks import QueryShape
 from muntin.windows import WindowSpecification
-from muntin_engine.core.lifetimes import Align, LifetimeChange
-from muntin_engine.plan.columns import NamedColumn
-from muntin_engine.plan.inputs import Input
+from muntin_engine.plan.input_checks import check_inputs, check_shedding, check_zone
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
+from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
-from muntin_engine.progress.tracker import implied
 
 MOST_BUCKETS: Final = 256
 """Buckets that a query may have."""
 
-_NO_VALUE: Final = (
-    "is no value: {}\n  make it a frozen dataclass: @dataclass(frozen=True), with fields for what it is given"
-)
-"""What is wrong with a policy that cannot be copied."""
+
+def check_query(plan: Plan) -> None:
+    """Refuse a query whose columns fit and whose windows, modules, policies, names or inputs do not.
+
+    Raises:
+        QueryError: The window, the buckets or the names of the result cannot be, or inputs do not belong together.
+        PolicyError: A module is not right under the policies, or needs other windows; or a policy does not fit.
+    """
+    for window in plan.windows:
+        check_shape(plan, window)
+        check_zone(window, plan.inputs[0].columns.start)
+        for module in plan.modules:
+            check_needs(plan, module, window)
+    check_buckets(plan.buckets)
+    keys = [key.name for key in plan.keys]
+    check_names([*keys, *plan.added, *(part.name for part in plan.outputs)])
+    check_names([*keys, *plan.added_to_evicted, *(part.name for part in plan.evicted)])
+    check_rows(plan)
+    check_stream_operator(plan)
+    check_forgetting(plan)
+    check_time_bound(plan)
+    if plan.early is not None:
+        plan.early.check(plan.window, is_revised=plan.event_ends_move)
+    check_results_read(plan)
+    check_inputs(plan)
+    check_join(plan)
+    check_shedding(plan)
 
 
-def check_needs(
-    label: str, needs: Needs, window: WindowSpecification, axis: Axis, unit: str | None, places: int | None = None
-) -> None:
+def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> None:
     """Refuse windows in which a module cannot find what it looks for, in the units in which they are written.
 
     Raises:
         PolicyError: The windows are of the wrong kind, or their reach is too short.
     """
-    lacking = needs.lacks(window, axis)
-    if lacking and unit is not None:
-        in_time = replace(needs, reach=in_microseconds(needs.reach, unit))
-        lacking = in_time.lacks(window_in_microseconds(window, unit), Axis.TIME) or lacking
-    if lacking and places is not None and isinstance(window, needs.windows):
-        words = DecimalAxis(places)
+    needs = module.module.needs
+    lacking = needs.lacks(window, plan.axis)
+    if lacking and plan.unit is not None:
+        in_time = replace(needs, reach=in_microseconds(needs.reach, plan.unit))
+        lacking = in_time.lacks(window_in_microseconds(window, plan.unit), Axis.TIME) or lacking
+    if lacking and plan.places is not None and isinstance(window, needs.windows):
         lacking = (
-            f"needs events to stay members for {words.spell_length(needs.reach)} after their end, and "
-            f"{window_in_decimals(window, places)} keeps them for less\n"
-            f"  give the windows a reach of at least {DecimalLength.of(needs.reach, places)}"
+            f"needs events to stay members for {plan.spell_length(needs.reach)} after their end, and "
+            f"{window_in_decimals(window, plan.places)} keeps them for less\n"
+            f"  give the windows a reach of at least {DecimalLength.of(needs.reach, plan.places)}"
         )
     if lacking:
-        raise PolicyError(f"{label} {lacking}")
+        raise PolicyError(f"{module.label} {lacking}")
 
 
 def check_shape(plan: Plan, window: WindowSpecification) -> None:
@@ -116,109 +141,6 @@ def check_forgetting(plan: Plan) -> None:
         )
 
 
-def check_inputs(plan: Plan) -> None:
-    """Refuse inputs that do not belong together, and what an input cannot say or do.
-
-    Raises:
-        QueryError: The keys or times of inputs are of different types, or their names are not different ones.
-        PolicyError: The policies do not fit an input.
-    """
-    first, *others = plan.inputs
-    names = [given.name for given in plan.inputs]
-    if others and (not all(names) or len(set(names)) < len(names)):
-        raise QueryError(f"each input of several needs a name of its own, got {', '.join(map(repr, names))}")
-    for other in others:
-        keys, own = ([key.type for key in given.columns.keys] for given in (first, other))
-        if keys != own:
-            raise QueryError(
-                f"inputs meet by key, and the keys of {first.name} are of type {', '.join(keys) or 'none'}, those of "
-                f"{other.name} {', '.join(own) or 'none'}\n  cast them to the same types, in the same order"
-            )
-        if first.columns.start.type != other.columns.start.type:
-            raise QueryError(
-                f"the times of {first.name} are {first.columns.start.type}, those of {other.name} "
-                f"{other.columns.start.type}\n  cast them to the same type"
-            )
-    for given in plan.inputs:
-        _check_input(given)
-
-
-def _check_input(given: Input) -> None:
-    for change in (*(change for rule in given.rules for change in rule.lifetime_changes), *given.lifetime_changes):
-        _check_change(change, given)
-    for policy in (given.progress, *(rule.progress for rule in given.rules)):
-        _check_policy(policy)
-    has_rows_of_progress = given.columns.change is not None
-    if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):
-        raise PolicyError(
-            "this input never says what time it is, so no source of it is ever idle\n"
-            "  give it a clock, events(...).with_clock(), or rows whose change is 'clock'"
-        )
-    if given.progress.idle is not None and given.progress.idle.lag is None and not given.sources:
-        raise PolicyError(
-            "the only source of an input cannot be left out while it is idle\n"
-            "  say how far behind the clock it then is: with_idle(..., lag='10 minutes')"
-        )
-    if given.progress.by_key and not has_rows_of_progress:
-        raise PolicyError("keys are punctuated by rows, and no column says what a row does: events needs change=")
-    if given.late.policy is LatePolicy.ADJUST and given.has_samples:
-        raise PolicyError(
-            "samples last from one to the next, so late ones cannot be adjusted\n  use late='side' or correct('1 hour')"
-        )
-
-
-def _check_policy(policy: ProgressPolicy) -> None:
-    """Refuse a progress policy that would fail in the workers, by asking it about one row.
-
-    Raises:
-        PolicyError: It cannot be copied or asked, or answers with what is no time.
-    """
-    name = f"the progress policy {type(policy).__name__}"
-    try:
-        is_value, kept = replace(policy) == policy, policy.starts_kept
-    except Exception as error:
-        raise PolicyError(f"{name} {_NO_VALUE.format(safe_message(error))}") from safe_cause(error)
-    if not is_value:
-        raise PolicyError(f"{name} {_NO_VALUE.format('a copy is not equal to it')}")
-    if type(kept) is not int or not 0 <= kept <= MOST_ROWS + 1:
-        raise PolicyError(
-            f"{name} keeps {safe_repr(kept)} starts\n  expected: a whole number from 0 to {MOST_ROWS + 1}"
-        )
-    try:
-        implied(policy, SourceProgress(newest=0, rows=1, latest=(0,)[:kept]))
-    except ModuleError as error:
-        raise PolicyError(f"{error}\n  test it with muntin.testing.ProgressPolicyLaws") from error.__cause__
-
-
-def _check_change(change: LifetimeChange, given: Input) -> None:
-    if isinstance(change, Align):
-        check_windows(change.windows)
-        change.windows.check_lengths(LONGEST_WINDOW)
-        check_zone(change.windows, given.columns.start)
-    for length in change.identity()[1:]:
-        if isinstance(length, int) and abs(length) > LONGEST_WINDOW:
-            raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {length}")
-
-
-def check_shedding(plan: Plan) -> None:
-    """Refuse a limit to the events of a key that its windows reach by themselves: no event would ever leave then.
-
-    Raises:
-        PolicyError: A window needs more events than that to go on.
-    """
-    window, modules = plan.window, [module.module for module in plan.modules]
-    folds = all(module.is_incremental and not module.is_time_sensitive for module in modules)
-    least = 1 if plan.rows is not None and plan.rows.leaves_at_once and folds else window.least_events
-    for given in plan.inputs:
-        needed = max(least, 2) if given.has_samples else least
-        if given.most_held is not None and given.most_held < needed:
-            what = "a sample, which lasts until the next one," if given.has_samples and least < needed else str(window)
-            raise PolicyError(
-                f"{what} needs room for {needed:,} events of a key, and shedding(most_held={given.most_held:_}) would "
-                f"shed all that come\n  give most_held={needed:_} at least, and better many times that"
-            )
-
-
 def check_names(names: Sequence[str]) -> None:
     """Refuse result columns that would have the same name; Spark does not tell upper from lower case.
 
@@ -231,20 +153,6 @@ def check_names(names: Sequence[str]) -> None:
         raise QueryError(
             f"the result would have two columns named {twice!r}: {', '.join(names)}\n"
             "  name the module's result differently, or rename the key before events()"
-        )
-
-
-def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
-    """Refuse windows by the clock of a time zone over times that are no instants.
-
-    Raises:
-        QueryError: The times are local ones, of no zone.
-    """
-    if window.time_zone not in (None, "UTC") and times.type == "timestamp_ntz":
-        raise QueryError(
-            f"{window} asks what a clock shows at an instant, and the times in {times.name} are timestamp_ntz: "
-            "some clock has shown them already\n"
-            f"  cast them to timestamp; or, if that clock is the one of {window.time_zone}, leave the zone out"
         )
 
 
@@ -309,3 +217,94 @@ def check_trigger(plan: Plan) -> None:
             f"{written} waits for {names}, and this input has no signals\n"
             "  give events() a change column, in which rows with 'signal' bring one, and its name as signal=..."
         )
+
+
+def check_rows(plan: Plan) -> None:
+    """Refuse what row windows cannot do: the order of rows is a fact of the input, and each is released once.
+
+    Raises:
+        QueryError: Rows have no order.
+        PolicyError: Results are wanted that would have to be corrected.
+    """
+    if plan.rows is None:
+        return
+    windows = plan.spelled_window
+    for given in plan.inputs:
+        if given.order is None:
+            raise QueryError(
+                f"{windows} follows rows in their order, and no column says it\n"
+                "  name one that tells rows of one time apart, such as an offset: events(..., order='offset')"
+            )
+        if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
+            raise PolicyError(
+                f"late={str(given.late)!r} would change windows of {windows} that later rows have followed already\n"
+                "  use late='side' or 'drop', and a delay that is long enough"
+            )
+    if plan.emit is not EmitPolicy.FINAL:
+        emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
+        raise PolicyError(
+            f"{windows} is computed when the watermark has passed the row, and emit={emit} would be before that, in an "
+            "order that may not be the final one\n"
+            "  leave emit out; when windows are computed is part of them: last(10).trigger(2)"
+        )
+
+
+def check_stream_operator(plan: Plan) -> None:
+    """Refuse what an operator that follows a stream cannot do: each event is handed over once, and never changes.
+
+    Raises:
+        PolicyError: Results are wanted that would have to be corrected.
+    """
+    if plan.is_windowed or not any(isinstance(module.module, StreamOperator) for module in plan.modules):
+        return
+    label = plan.modules[0].label
+    for given in plan.inputs:
+        if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
+            raise PolicyError(
+                f"late={str(given.late)!r} would hand events over to {label} after later ones\n"
+                "  use late='side' or 'drop', and a delay that is long enough"
+            )
+    if plan.emit is not EmitPolicy.FINAL:
+        raise PolicyError(
+            f"{label} is called when the watermark has passed an event, and emit={str(plan.emit)!r} would be before "
+            "that, in an order that may not be the final one\n  leave emit out"
+        )
+
+
+def check_join(plan: Plan) -> None:
+    """Refuse policies that a join has no answer to, and columns that it does not have.
+
+    Raises:
+        QueryError: It has no columns, or columns of a stream that its results are not of.
+        PolicyError: Results are neither final nor eager, late rows are to correct results, keys punctuate themselves,
+            or a key takes only so many events.
+    """
+    if plan.join is None:
+        return
+    kind, columns = plan.join.kind, plan.join.columns
+    if not kind.pairs and any(column.side for column in columns):
+        raise QueryError(
+            f"how={str(kind)!r} has rows of the left stream alone, and other= names columns of the right one\n"
+            "  leave other= out, or use how='inner' or how='left'"
+        )
+    if not columns:
+        raise QueryError("a join has no columns besides its keys\n  expected, for example: columns={'km': 'km'}")
+    if plan.emit not in (EmitPolicy.FINAL, EmitPolicy.EAGER):
+        emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
+        raise PolicyError(f"a join has no windows to be early for, got emit={emit}\n  use emit='final' or 'eager'")
+    for given in plan.inputs:
+        if given.late.corrects:
+            raise PolicyError(
+                f"late={str(given.late)!r} of {given.name} corrects windows, and a join has none\n"
+                "  use late='side' and a longer delay, with emit='eager' to have rows at once"
+            )
+        if given.progress.by_key:
+            raise PolicyError(
+                f"keys of {given.name} punctuate themselves, and a join is as complete as its inputs are\n"
+                "  leave out with_key_punctuation()"
+            )
+        if given.most_held is not None:
+            raise PolicyError(
+                f"{given.name} sheds events, and a join would lose rows of the other stream with them\n"
+                "  leave out shedding(); end lifetimes sooner to hold less"
+            )

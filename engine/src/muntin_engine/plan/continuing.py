@@ -10,7 +10,7 @@ from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan.code import describe_other_code, other_code
 from muntin_engine.plan.identity import plan_compatibility, plan_identity
 from muntin_engine.plan.plan import Plan
-from muntin_engine.plan.planner import checked_plan
+from muntin_engine.plan.planner import with_choice
 from muntin_engine.state.query_identity import QueryIdentity
 
 
@@ -67,7 +67,7 @@ def _evaluator_remedies(plan: Plan, stored: QueryIdentity) -> Iterator[str]:
     """Yield the advice to use the evaluator of the checkpoint, or the reason why that would not help."""
     evaluator = stored["evaluator"]
     try:
-        same = checked_plan(replace(plan, wanted=evaluator))
+        same = with_choice(replace(plan, wanted=evaluator))
     except QueryError as error:
         yield str(error).partition("\n")[0]
         return

@@ -7,23 +7,9 @@ from dataclasses import replace
 from muntin.errors import QueryError
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
-from muntin_engine.plan.checks import (
-    check_buckets,
-    check_forgetting,
-    check_inputs,
-    check_names,
-    check_needs,
-    check_results_read,
-    check_shape,
-    check_shedding,
-    check_time_bound,
-    check_zone,
-)
+from muntin_engine.plan.checks import check_query
 from muntin_engine.plan.choice import Choice
-from muntin_engine.plan.join_checks import check_join
 from muntin_engine.plan.plan import Plan
-from muntin_engine.plan.row_checks import check_rows
-from muntin_engine.plan.stream_checks import check_stream_operator
 
 
 def checked_plan(plan: Plan) -> Plan:
@@ -35,26 +21,8 @@ def checked_plan(plan: Plan) -> Plan:
         PolicyError: A module is not right under the policies, or needs other windows; or a refinement of early results
             is not right.
     """
-    for window in plan.windows:
-        check_shape(plan, window)
-        check_zone(window, plan.inputs[0].columns.start)
-        for module in plan.modules:
-            check_needs(module.label, module.module.needs, window, plan.axis, plan.unit, plan.places)
-    check_buckets(plan.buckets)
-    keys = [key.name for key in plan.keys]
-    check_names([*keys, *plan.added, *(part.name for part in plan.outputs)])
-    check_names([*keys, *plan.added_to_evicted, *(part.name for part in plan.evicted)])
-    check_rows(plan)
-    check_stream_operator(plan)
-    check_forgetting(plan)
-    check_time_bound(plan)
-    if plan.early is not None:
-        plan.early.check(plan.window, is_revised=plan.event_ends_move)
-    check_results_read(plan)
-    check_inputs(plan)
-    check_join(plan)
-    check_shedding(plan)
-    return replace(plan, choice=_choose(plan))
+    check_query(plan)
+    return with_choice(plan)
 
 
 def keeping_late_rows(plan: Plan) -> Plan:
@@ -63,7 +31,7 @@ def keeping_late_rows(plan: Plan) -> Plan:
     Raises:
         QueryError: An evaluator without rows was asked for, or several windows share one.
     """
-    return checked_plan(replace(plan, keeps_late_rows=True))
+    return with_choice(replace(plan, keeps_late_rows=True))
 
 
 def evaluator_of(plan: Plan) -> Evaluator:
@@ -71,7 +39,12 @@ def evaluator_of(plan: Plan) -> Evaluator:
     return BY_NAME[plan.choice.evaluator]
 
 
-def _choose(plan: Plan) -> Choice:
+def with_choice(plan: Plan) -> Plan:
+    """Return a plan that is checked already with the evaluator that computes it.
+
+    Raises:
+        QueryError: The evaluator that was asked for cannot evaluate the query, or none can.
+    """
     count = len(plan.inputs)
     if not any(count in evaluator.takes_inputs for evaluator in EVALUATORS):
         names = ", ".join(given.name for given in plan.inputs)
@@ -86,7 +59,7 @@ def _choose(plan: Plan) -> Choice:
             f"several windows of a query share its slices, and this one has none: {choice.reason}\n"
             "  run a query for each window, and union their results; each then decides by itself which rows are late"
         )
-    return choice
+    return replace(plan, choice=choice)
 
 
 def _asked_for(plan: Plan, name: str) -> Choice:

@@ -1,0 +1,141 @@
+"""Checks of the inputs of a query: whether they belong together, and what each can say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from muntin import LatePolicy
+from muntin.errors import ModuleError, PolicyError, QueryError
+from muntin.named_windows import check_windows
+from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
+from muntin.query_checks import LONGEST_WINDOW
+from muntin.safe_text import safe_cause, safe_message, safe_repr
+from muntin.windows import WindowSpecification
+from muntin_engine.core.lifetimes import Align, LifetimeChange
+from muntin_engine.plan.columns import NamedColumn
+from muntin_engine.plan.inputs import Input
+from muntin_engine.plan.plan import Plan
+from muntin_engine.progress.tracker import implied
+
+_NO_VALUE: Final = (
+    "is no value: {}\n  make it a frozen dataclass: @dataclass(frozen=True), with fields for what it is given"
+)
+"""What is wrong with a policy that cannot be copied."""
+
+
+def check_inputs(plan: Plan) -> None:
+    """Refuse inputs that do not belong together, and what an input cannot say or do.
+
+    Raises:
+        QueryError: The keys or times of inputs are of different types, or their names are not different ones.
+        PolicyError: The policies do not fit an input.
+    """
+    first, *others = plan.inputs
+    names = [given.name for given in plan.inputs]
+    if others and (not all(names) or len(set(names)) < len(names)):
+        raise QueryError(f"each input of several needs a name of its own, got {', '.join(map(repr, names))}")
+    for other in others:
+        keys, own = ([key.type for key in given.columns.keys] for given in (first, other))
+        if keys != own:
+            raise QueryError(
+                f"inputs meet by key, and the keys of {first.name} are of type {', '.join(keys) or 'none'}, those of "
+                f"{other.name} {', '.join(own) or 'none'}\n  cast them to the same types, in the same order"
+            )
+        if first.columns.start.type != other.columns.start.type:
+            raise QueryError(
+                f"the times of {first.name} are {first.columns.start.type}, those of {other.name} "
+                f"{other.columns.start.type}\n  cast them to the same type"
+            )
+    for given in plan.inputs:
+        _check_input(given)
+
+
+def _check_input(given: Input) -> None:
+    for change in (*(change for rule in given.rules for change in rule.lifetime_changes), *given.lifetime_changes):
+        _check_change(change, given)
+    for policy in (given.progress, *(rule.progress for rule in given.rules)):
+        _check_policy(policy)
+    has_rows_of_progress = given.columns.change is not None
+    if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):
+        raise PolicyError(
+            "this input never says what time it is, so no source of it is ever idle\n"
+            "  give it a clock, events(...).with_clock(), or rows whose change is 'clock'"
+        )
+    if given.progress.idle is not None and given.progress.idle.lag is None and not given.sources:
+        raise PolicyError(
+            "the only source of an input cannot be left out while it is idle\n"
+            "  say how far behind the clock it then is: with_idle(..., lag='10 minutes')"
+        )
+    if given.progress.by_key and not has_rows_of_progress:
+        raise PolicyError("keys are punctuated by rows, and no column says what a row does: events needs change=")
+    if given.late.policy is LatePolicy.ADJUST and given.has_samples:
+        raise PolicyError(
+            "samples last from one to the next, so late ones cannot be adjusted\n  use late='side' or correct('1 hour')"
+        )
+
+
+def _check_policy(policy: ProgressPolicy) -> None:
+    """Refuse a progress policy that would fail in the workers, by asking it about one row.
+
+    Raises:
+        PolicyError: It cannot be copied or asked, or answers with what is no time.
+    """
+    name = f"the progress policy {type(policy).__name__}"
+    try:
+        is_value, kept = replace(policy) == policy, policy.starts_kept
+    except Exception as error:
+        raise PolicyError(f"{name} {_NO_VALUE.format(safe_message(error))}") from safe_cause(error)
+    if not is_value:
+        raise PolicyError(f"{name} {_NO_VALUE.format('a copy is not equal to it')}")
+    if type(kept) is not int or not 0 <= kept <= MOST_ROWS + 1:
+        raise PolicyError(
+            f"{name} keeps {safe_repr(kept)} starts\n  expected: a whole number from 0 to {MOST_ROWS + 1}"
+        )
+    try:
+        implied(policy, SourceProgress(newest=0, rows=1, latest=(0,)[:kept]))
+    except ModuleError as error:
+        raise PolicyError(f"{error}\n  test it with muntin.testing.ProgressPolicyLaws") from error.__cause__
+
+
+def _check_change(change: LifetimeChange, given: Input) -> None:
+    if isinstance(change, Align):
+        check_windows(change.windows)
+        change.windows.check_lengths(LONGEST_WINDOW)
+        check_zone(change.windows, given.columns.start)
+    for length in change.identity()[1:]:
+        if isinstance(length, int) and abs(length) > LONGEST_WINDOW:
+            raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {length}")
+
+
+def check_shedding(plan: Plan) -> None:
+    """Refuse a limit to the events of a key that its windows reach by themselves: no event would ever leave then.
+
+    Raises:
+        PolicyError: A window needs more events than that to go on.
+    """
+    window, modules = plan.window, [module.module for module in plan.modules]
+    folds = all(module.is_incremental and not module.is_time_sensitive for module in modules)
+    least = 1 if plan.rows is not None and plan.rows.leaves_at_once and folds else window.least_events
+    for given in plan.inputs:
+        needed = max(least, 2) if given.has_samples else least
+        if given.most_held is not None and given.most_held < needed:
+            what = "a sample, which lasts until the next one," if given.has_samples and least < needed else str(window)
+            raise PolicyError(
+                f"{what} needs room for {needed:,} events of a key, and shedding(most_held={given.most_held:_}) would "
+                f"shed all that come\n  give most_held={needed:_} at least, and better many times that"
+            )
+
+
+def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
+    """Refuse windows by the clock of a time zone over times that are no instants.
+
+    Raises:
+        QueryError: The times are local ones, of no zone.
+    """
+    if window.time_zone not in (None, "UTC") and times.type == "timestamp_ntz":
+        raise QueryError(
+            f"{window} asks what a clock shows at an instant, and the times in {times.name} are timestamp_ntz: "
+            "some clock has shown them already\n"
+            f"  cast them to timestamp; or, if that clock is the one of {window.time_zone}, leave the zone out"
+        )
