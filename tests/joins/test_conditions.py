@@ -13,7 +13,7 @@ from muntin import Function, function
 from muntin.errors import ModuleContractError, ModuleError, ParameterError, QueryError, TypeMismatchError
 from muntin.schemas import Field, describe
 from muntin_engine import condition
-from muntin_engine.plan.pair_condition import PairCondition, plan_condition
+from muntin_engine.plan.join_plan import PairCondition, plan_condition
 
 
 @function("shop.fits", version="1.2.0")

@@ -23,8 +23,7 @@ from muntin_engine.exchange.shuffle import SIDE, shared_name
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
-from muntin_engine.plan.pair_condition import plan_condition
+from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, plan_condition
 from muntin_engine.plan.planner import checked_plan
 from tests.differential.lifetimes import watermark
 from tests.joins.meaning import Condition, Side, final_rows, rows

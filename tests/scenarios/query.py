@@ -36,8 +36,8 @@ from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.input_binding import bind_inputs
+from muntin_engine.plan.module_plan import plan_several
 from muntin_engine.plan.planner import checked_plan
-from muntin_engine.plan.several_inputs import plan_several
 from tests.differential.lifetimes import length_said
 from tests.differential.remembered import remembered
 from tests.differential.schema_versions import columnar_schema_version, schema_version

@@ -19,7 +19,7 @@ from muntin_engine.errors import Difference
 from muntin_engine.plan import ModulePlan
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.plan.several_inputs import plan_several, sources_of_inputs
+from muntin_engine.plan.module_plan import plan_several, sources_of_inputs
 from muntin_engine.state.differences import differences_between
 from muntin_stats import Left as Lefts
 from muntin_stats import MatchedShare

@@ -70,8 +70,8 @@ def columns_of(wanted: Field) -> tuple[Field, ...]:
 
 def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecification, *, has_ends: bool) -> Plan:
     from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
+    from muntin_engine.plan.module_plan import plan_several
     from muntin_engine.plan.planner import checked_plan
-    from muntin_engine.plan.several_inputs import plan_several
 
     cls, output = type(module), "" if module.is_operator else "result"
     several = {part.name: columns_of(part) for part in cls.input_fields()}

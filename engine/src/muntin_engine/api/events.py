@@ -116,16 +116,16 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     check_sources(source, sources)
     condition = None
     if rows is not None:
-        from muntin_engine.spark.planning import condition_of
+        from muntin_engine.spark.columns import condition_of
 
         condition = condition_of(df, rows, "rows({})")
     if keys:
-        from muntin_engine.spark.planning import keys_of
+        from muntin_engine.spark.columns import keys_of
 
         keys_of(df, keys)
     ranges: Mapping[str, ColumnLike] = {}
     if key_ranges:
-        from muntin_engine.spark.key_ranges import ranges_of
+        from muntin_engine.spark.columns import ranges_of
 
         check_ranges(key_ranges, progress)
         ranges = ranges_of(df, keys, key_ranges)

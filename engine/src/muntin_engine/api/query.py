@@ -56,7 +56,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         Example:
             >>> rides.where("km > 2").window(tumbling("1 hour"))  # doctest: +SKIP
         """
-        from muntin_engine.spark.planning import condition_of
+        from muntin_engine.spark.columns import condition_of
 
         return replace(self, conditions=(*self.conditions, condition_of(self.df, condition)))
 

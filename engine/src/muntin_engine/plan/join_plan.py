@@ -1,14 +1,121 @@
-"""A join in a plan: its kind, and the columns of its results."""
+"""A join in a plan: its kind, the columns of its results, and the condition that two events have to meet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from inspect import Parameter, signature
 from typing import Any, NamedTuple, TypeAlias
 
-from muntin import JoinKind
-from muntin.schemas import Field
-from muntin_engine.plan.pair_condition import PairCondition
+from muntin import Function, JoinKind
+from muntin.errors import ModuleContractError, ModuleError, ParameterError
+from muntin.modules.parameters import check_types, spell
+from muntin.safe_text import safe_cause, safe_message, safe_repr
+from muntin.schemas import Field, Struct, describe
+from muntin_engine.core.calls import RUNNING
+from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.plan.input_binding import bind_columns
+
+
+@dataclass(frozen=True)
+class PairCondition:
+    """A condition on the payloads of a left and a right event.
+
+    Attributes:
+        function: The function, with its version.
+        parameters: Its arguments that are no columns.
+        columns: For each of the others, the place of the stream and that of the column in its payload.
+        select: Calls the function with a row of these columns; `SKIPPED` if that holds a null that it does not take.
+        names: The names of the columns.
+    """
+
+    function: Function[..., object]
+    parameters: Mapping[str, object]
+    columns: tuple[tuple[int, int], ...]
+    select: Callable[[tuple[Any, ...]], Any] = field(compare=False)
+    names: tuple[str, ...] = ()
+
+    def __call__(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+        """Return True if two events meet the condition; null counts as false.
+
+        Raises:
+            ModuleError: The function raises an error.
+            ModuleContractError: It returns what is no boolean.
+        """
+        both = (left, right)
+        row = tuple(both[side][place] for side, place in self.columns)
+        if RUNNING.label != self.label:
+            RUNNING.many(self.label)
+        try:
+            met = self.select(row)
+        except Exception as error:
+            told = f"{self.label} failed: {safe_message(error)}\n  arguments: {safe_repr(row)}"
+            raise ModuleError(told) from safe_cause(error)
+        if met is None or met is SKIPPED:
+            return False
+        met = met.item() if hasattr(met, "item") else met
+        if not isinstance(met, bool):
+            raise ModuleContractError(
+                f"{self.label} returned {safe_repr(met)} for {safe_repr(row)}\n"
+                "  expected: True, False, or None if that is not known, as events meet or do not"
+            )
+        return met
+
+    @cached_property
+    def label(self) -> str:
+        """Name and version."""
+        return f"{self.function.name} {self.function.version}"
+
+    def __str__(self) -> str:
+        parameters = (f"{name}={spell(value)}" for name, value in self.parameters.items())
+        return f"{self.function.name}({', '.join([*self.names, *parameters])})"
+
+    def identity(self) -> list[object]:
+        """Return the condition as a checkpoint stores it, as plain data; versions are among those of all functions."""
+        parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
+        return [self.function.name, parameters, *map(list, self.columns)]
+
+
+def plan_condition(
+    function: Function[..., object],
+    parameters: Mapping[str, object],
+    given: Sequence[Field],
+    place: Callable[[int, Field], tuple[int, int]],
+    names: Sequence[str],
+) -> PairCondition:
+    """Return a condition, bound to columns.
+
+    Args:
+        function: The function.
+        parameters: Its arguments that are no columns, by name.
+        given: The types of the columns that the query gives it, those of the left stream first.
+        place: Takes a column into the inputs of the query, given its number and what the function reads of it, and
+            returns the place of its stream and its own.
+        names: The names of the columns.
+
+    Raises:
+        ParameterError: The function does not take the parameters.
+        TypeMismatchError: The columns do not fit.
+    """
+    name, implementation = function.name, function.implementation
+    wanted = signature(implementation, eval_str=True)
+    try:
+        bound = wanted.bind_partial(**parameters)
+        check_types(wanted, parameters)
+    except TypeError as error:
+        raise ParameterError(name, parameters, str(error), str(wanted)) from error
+    free = [part for part in wanted.parameters.values() if part.name not in bound.arguments]
+    needed = [part for part in free if part.default is Parameter.empty]
+    reads = tuple(
+        describe(object if part.annotation is Parameter.empty else part.annotation, part.name)
+        for number, part in enumerate(free)
+        if number < max(len(given), len(needed))
+    )
+    found = bind_columns(name, Field("", Struct(reads, partial(implementation, **parameters))), given, {})
+    columns = tuple(place(number, read) for number, read in enumerate(found.reads))
+    return PairCondition(function, dict(parameters), columns, found.selector(range(len(columns))), tuple(names))
+
 
 Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
 """Whether the payloads of a left and a right event meet."""

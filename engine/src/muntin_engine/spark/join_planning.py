@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from muntin.schemas import Field
-from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
-from muntin_engine.plan.pair_condition import PairCondition, plan_condition
-from muntin_engine.spark.fields import fields_of
-from muntin_engine.spark.read_columns import ReadColumns
+from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, PairCondition, plan_condition
+from muntin_engine.spark.columns import ReadColumns, fields_of
 from muntin_engine.spark.types import field_of, passed_on
 
 if TYPE_CHECKING:

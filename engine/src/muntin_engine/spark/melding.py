@@ -16,7 +16,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis
 from muntin.errors import QueryError
 from muntin_engine.core.source_rules import SourceRules
-from muntin_engine.spark.fields import as_column, fields_of
+from muntin_engine.spark.columns import as_column, fields_of
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import axis_of, places_of
 

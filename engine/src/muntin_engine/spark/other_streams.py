@@ -14,7 +14,7 @@ from muntin.axis import decimal_of
 from muntin.errors import QueryError
 from muntin_engine.api.heartbeats import Heartbeat
 from muntin_engine.plan.lengths import UNITS, AxisScale
-from muntin_engine.spark.fields import as_column
+from muntin_engine.spark.columns import as_column
 from muntin_engine.spark.types import axis_of, places_of
 
 _SECOND: Final = 1_000_000

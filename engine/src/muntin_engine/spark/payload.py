@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.spark.fields import fields_of
+from muntin_engine.spark.columns import fields_of
 from muntin_engine.spark.session.ended import in_session
 
 if TYPE_CHECKING:

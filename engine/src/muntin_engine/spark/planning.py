@@ -10,7 +10,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
@@ -25,14 +25,12 @@ from muntin.windows.specification import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.lengths import AxisScale
+from muntin_engine.plan.module_plan import SOURCE, plan_several, sources_of_inputs
 from muntin_engine.plan.planner import checked_plan
-from muntin_engine.plan.several_inputs import SOURCE, plan_several, sources_of_inputs
 from muntin_engine.spark.code_in_use import code_in_use
-from muntin_engine.spark.fields import as_column, fields_of
+from muntin_engine.spark.columns import ReadColumns, as_column, check_order, check_read, fields_of, keys_of, read_as
 from muntin_engine.spark.join_planning import plan_join
 from muntin_engine.spark.other_streams import marks_of, with_marks
-from muntin_engine.spark.read_columns import ReadColumns
-from muntin_engine.spark.row_columns import check_order, check_read, read_as
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation, field_of, places_of
 
@@ -229,38 +227,6 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     own = (window for window in plan.windows if "." in window.name)  # others are Muntin's
     code = code_in_use(chain(modules, own), (projection.df for projection in projections), called)
     return projections, replace(plan, code=code)
-
-
-@in_session()
-def keys_of(df: DataFrame, keys: Sequence[ColumnLike]) -> list[spark_types.StructField]:
-    """Return the names and types of the keys of an input.
-
-    Raises:
-        QueryError: The input does not have one of them.
-    """
-    given = {f"k{place}": key for place, key in enumerate(keys)}
-    return list(fields_of(df, given, dict.fromkeys(given, "key")).values())
-
-
-def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
-    """Return a condition on the rows of an input.
-
-    Args:
-        df: The input.
-        condition: The condition.
-        call: The call that takes it, for errors.
-
-    Raises:
-        QueryError: It is no condition, or reads columns that the input does not have.
-    """
-    column, reader = F.expr(condition) if isinstance(condition, str) else condition, call.partition("(")[0]
-    if not isinstance(column, Column):
-        raise QueryError(f"{call.format('')} takes a condition on columns, such as 'km > 2', got {condition!r}")
-    found = fields_of(df, {reader: column}, {})[reader]
-    if not isinstance(found.dataType, spark_types.BooleanType):
-        kind = found.dataType.simpleString()
-        raise QueryError(f"{call.format(found.name)} is of type {kind}\n  expected: a condition, such as 'km > 2'")
-    return column
 
 
 def _plan_call(stream: _Stream, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
