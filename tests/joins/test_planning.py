@@ -30,7 +30,7 @@ COLUMNS = Columns(
 )
 WITH_IDS = replace(COLUMNS, id=NamedColumn("id", "string"), change=NamedColumn("change", "string"))
 A, B = JoinedColumn(describe(str, "a"), 0, 0), JoinedColumn(describe(str, "b"), 1, 0)
-LEFT, RIGHT = Input(COLUMNS, bounded_delay(5), name="left"), Input(WITH_IDS, name="right")
+LEFT, RIGHT = Input(COLUMNS, progress=bounded_delay(5), name="left"), Input(WITH_IDS, name="right")
 
 
 def plan(kind: JoinKind = JoinKind.INNER, **changed: Any) -> Plan:

@@ -8,6 +8,7 @@ from typing import Any
 
 from muntin import Axis, ClipPolicy, EmitPolicy, Module, TimestampPolicy, tumbling
 from muntin.errors import QueryError
+from muntin.progress import ProgressPolicy, Punctuated
 from muntin.schemas import describe
 from muntin_engine.evaluators.registry import EVALUATORS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
@@ -23,9 +24,9 @@ def planned(cls: type[Module], output: str = "m", inputs: int = 1, **parameters:
     return plan_module(output, cls, parameters, given, lambda place, _: place)
 
 
-def input_of(*policies: Any, **changed: Any) -> Input:
+def input_of(progress: ProgressPolicy | None = None, sources: tuple[str, ...] = (), **changed: Any) -> Input:
     """Return an input with a time; what is not given is the plainest."""
-    return Input(Columns(AT), *policies, **changed)
+    return Input(Columns(AT), progress=progress or Punctuated(), sources=sources, **changed)
 
 
 def plan_of(

@@ -253,9 +253,9 @@ class Query:
         """The input in the plan."""
         return Input(
             self._columns,
-            Punctuated() if self.sources else self.progress,
-            self._source_names,
-            self.late,
+            progress=Punctuated() if self.sources else self.progress,
+            sources=self._source_names,
+            late=self.late,
             is_edge=self.lifetimes == "samples",
             order=self._order,
             most_held=self.most_held,

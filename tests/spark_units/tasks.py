@@ -93,7 +93,7 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         **columns, keys=tuple(NamedColumn(called["k0"], "string") for _ in keys), payload=payload, conditions=tested
     )
     parts: dict[str, Any] = {
-        "inputs": (Input(named, policy or Punctuated(), tuple(sources), late or Lateness()),),
+        "inputs": (Input(named, progress=policy or Punctuated(), sources=tuple(sources), late=late or Lateness()),),
         "axis": Axis.TICKS,
         "window": tumbling(10),
         "clip": ClipPolicy.NONE,

@@ -9,24 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Function, JoinKind, Lateness, Module, TimestampPolicy
-from muntin.progress import ProgressPolicy, Punctuated
+from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Function, JoinKind, Module, TimestampPolicy
 from muntin.windows import WindowSpecification
 from muntin_engine.core.lifetimes import (
-    LengthColumn,
-    LifetimeChange,
     Lifetimes,
     given_lifetimes,
-    length_columns,
     lifetimes_after,
 )
-from muntin_engine.core.source_rules import SourceRules
+from muntin_engine.plan.inputs import InputPolicies
 from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-    from muntin_engine.api.heartbeats import Heartbeat
 
     ColumnLike: TypeAlias = str | Column
 
@@ -64,7 +58,24 @@ class ModuleCall:
 
 
 @dataclass(frozen=True)
-class InputRequest:
+class Heartbeat:
+    """A stream whose rows are punctuation for another.
+
+    Attributes:
+        df: The stream.
+        at: Its column of times.
+        delay: How far behind them the other is complete.
+        source: Its column with the source that a row speaks for; None to speak for all.
+    """
+
+    df: DataFrame
+    at: ColumnLike
+    delay: int
+    source: ColumnLike | None
+
+
+@dataclass(frozen=True)
+class InputRequest(InputPolicies):
     """The events of a query: the DataFrame that they are in, the columns that make them, and their policies.
 
     `muntin_engine.events` says what each means.
@@ -83,20 +94,11 @@ class InputRequest:
         ranges: The columns that bound the values of keys in rows of punctuation, as `Columns.ranges` names them.
         rows: The condition that rows meet; None if all are of the stream.
         conditions: What new events have to meet.
-        is_edge: True if events are samples.
-        sources: The names of the sources.
-        progress: What says how complete the input is.
-        late: The policy for late rows.
         heartbeats: Other streams that say how complete this one is.
         clock: A stream of readings of a clock.
-        lifetime_changes: What becomes of the lifetimes of events, one change after the other.
-        rules: The rules of each source, where these were streams of their own that were united.
-        most_held: How many events a key may hold before new ones are shed; None if none are.
-        fails_when_full: True if the query fails instead.
         buckets: Over how many buckets keys are spread.
         unit: The unit of integer times.
         inner: The plans of the queries whose results are the events, as `plans_before` orders them.
-        name: The name among the inputs of the query; empty if it is the only one.
     """
 
     df: DataFrame
@@ -112,26 +114,11 @@ class InputRequest:
     ranges: Mapping[str, ColumnLike] = field(default_factory=dict)
     rows: Column | None = None
     conditions: tuple[Column, ...] = ()
-    is_edge: bool = False
-    sources: tuple[str, ...] = ()
-    progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
-    late: Lateness = Lateness()  # noqa: RUF009
-    lifetime_changes: tuple[LifetimeChange, ...] = ()
-    rules: tuple[SourceRules, ...] = ()
-    most_held: int | None = None
-    fails_when_full: bool = False
     heartbeats: tuple[Heartbeat, ...] = ()
     clock: DataFrame | None = None
     buckets: int = 16
     unit: str | None = None
     inner: tuple[Plan, ...] = ()
-    name: str = ""
-
-    @property
-    def length_columns(self) -> tuple[LengthColumn, ...]:
-        """The columns that say by how much lifetimes change."""
-        of_sources = (change for rule in self.rules for change in rule.lifetime_changes)
-        return length_columns((*of_sources, *self.lifetime_changes))
 
     @property
     def lifetimes(self) -> Lifetimes:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 from muntin import Duration
 from muntin.errors import QueryError
+from muntin.progress import bounded_delay
 from muntin_engine.api.arguments import check_dataframe, check_each, check_period
-from muntin_engine.api.heartbeats import heartbeat_of
-from muntin_engine.api.request import InputRequest
+from muntin_engine.api.request import Heartbeat, InputRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,7 +49,17 @@ class TimedInput(InputRequest):
                 "changed these\n  call with_heartbeat() first"
             )
         check_each({"at": at, "source": source})
-        beat = heartbeat_of(self.df, df, at, delay, source, has_sources=bool(self.sources))
+        if self.df.isStreaming != df.isStreaming:
+            kinds = ["a stream" if frame.isStreaming else "static" for frame in (self.df, df)]
+            raise QueryError(
+                f"events and their heartbeat come together; the events are {kinds[0]}, these are {kinds[1]}"
+            )
+        if source is not None and not self.sources:
+            raise QueryError(
+                "the heartbeat names sources, and the events have none\n"
+                "  give events() a source and sources, or leave it out"
+            )
+        beat = Heartbeat(df, at, bounded_delay(delay).delay, source)
         return replace(self, heartbeats=(*self.heartbeats, beat))
 
     def with_clock(self, clock: DataFrame | None = None, *, every: Duration = "10 seconds") -> Self:

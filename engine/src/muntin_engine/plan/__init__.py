@@ -3,7 +3,7 @@
 from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_kind, check_trigger
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.columns import Columns, NamedColumn, check_columns
-from muntin_engine.plan.inputs import Input, check_sources
+from muntin_engine.plan.inputs import Input, InputPolicies, check_sources
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
 from muntin_engine.plan.plan import LATEST, Plan
 
@@ -13,6 +13,7 @@ __all__ = [
     "Choice",
     "Columns",
     "Input",
+    "InputPolicies",
     "ModulePlan",
     "NamedColumn",
     "Plan",

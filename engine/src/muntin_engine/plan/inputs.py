@@ -27,42 +27,59 @@ MOST_SOURCES: Final = 256
 """Sources that an input may have."""
 
 
-@dataclass(frozen=True)
-class Input:
-    """One input: its columns, the lifetimes of its events, the rules for its watermark, and for late rows.
+@dataclass(frozen=True, kw_only=True)
+class InputPolicies:
+    """The policies of an input: how complete it is, which rows are late, and what becomes of its events.
+
+    The query writer's lengths may be in words; those of a plan are ticks.
 
     Attributes:
-        columns: The columns that make events.
         progress: The progress policy: the watermark that rows imply.
         sources: The sources that are waited for; none if the input is one source without a name.
         late: The treatment of late rows.
-        heartbeats: The number of other streams that bring punctuation.
-        has_clock: True if the input has a clock.
         is_edge: True if events come as samples that last until the next one of their key.
         name: The name among the inputs of the query; empty if it is the only one.
-        order: The place in the payload of the order of rows at one time; None if the query names none, or needs none.
         most_held: How many events a key may hold before new ones are shed; None if none are. A checkpoint goes on with
             another limit, as what is held means the same under any.
         fails_when_full: True if the query fails instead.
         lifetime_changes: What becomes of the lifetimes of events, one change after the other.
         rules: The rules of each source, where these were streams of their own that were united; they come before those
             of the input. None otherwise.
-        is_chained: True if it is the results of another query.
     """
 
-    columns: Columns
     progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
     sources: tuple[str, ...] = ()
     late: Lateness = Lateness()  # noqa: RUF009
-    heartbeats: int = 0
-    has_clock: bool = False
     is_edge: bool = False
     name: str = ""
-    order: int | None = None
     most_held: int | None = None
     fails_when_full: bool = False
     lifetime_changes: tuple[LifetimeChange, ...] = ()
     rules: tuple[SourceRules, ...] = ()
+
+    @property
+    def length_columns(self) -> tuple[LengthColumn, ...]:
+        """The columns that say by how much lifetimes change."""
+        of_sources = (change for rule in self.rules for change in rule.lifetime_changes)
+        return length_columns((*of_sources, *self.lifetime_changes))
+
+
+@dataclass(frozen=True)
+class Input(InputPolicies):
+    """One input of a plan: its columns, the lifetimes of its events, and its policies.
+
+    Attributes:
+        columns: The columns that make events.
+        heartbeats: The number of other streams that bring punctuation.
+        has_clock: True if the input has a clock.
+        order: The place in the payload of the order of rows at one time; None if the query names none, or needs none.
+        is_chained: True if it is the results of another query.
+    """
+
+    columns: Columns
+    heartbeats: int = 0
+    has_clock: bool = False
+    order: int | None = None
     is_chained: bool = False
 
     @cached_property
@@ -79,12 +96,6 @@ class Input:
     def changes(self) -> LifetimeChanges:
         """The changes of lifetimes, and what they do to the watermark."""
         return LifetimeChanges(self.lifetime_changes, event_ends_move=self.columns.new_end is not None)
-
-    @property
-    def length_columns(self) -> tuple[LengthColumn, ...]:
-        """The columns that say by how much lifetimes change."""
-        of_sources = (change for rule in self.rules for change in rule.lifetime_changes)
-        return length_columns((*of_sources, *self.lifetime_changes))
 
     @property
     def changes_lifetimes(self) -> bool:

@@ -21,8 +21,7 @@ from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import axis_of, places_of
 
 if TYPE_CHECKING:
-    from muntin_engine.api.heartbeats import Heartbeat
-    from muntin_engine.api.request import InputRequest
+    from muntin_engine.api.request import Heartbeat, InputRequest
 
 _ROLES: Final = ("start", "end", "id", "order", "change", "new_end", "signal", "source")
 

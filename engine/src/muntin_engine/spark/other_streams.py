@@ -12,7 +12,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis
 from muntin.axis import decimal_of
 from muntin.errors import QueryError
-from muntin_engine.api.heartbeats import Heartbeat
+from muntin_engine.api.request import Heartbeat
 from muntin_engine.plan.lengths import UNITS, AxisScale
 from muntin_engine.spark.columns import as_column
 from muntin_engine.spark.types import axis_of, places_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from itertools import chain
 from operator import and_
@@ -23,7 +23,7 @@ from muntin.triggers import Trigger
 from muntin.triggers.elementary import conditions_of
 from muntin.windows.specification import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
-from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
+from muntin_engine.plan import Columns, Input, InputPolicies, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.module_plan import SOURCE, plan_several, sources_of_inputs
 from muntin_engine.plan.planner import checked_plan
@@ -105,19 +105,11 @@ class _Stream:
         )
         return Input(
             columns,
-            scale.resolve(request.progress),
-            request.sources,
-            scale.resolve(request.late, "late"),
             len(request.heartbeats),
             has_clock=request.clock is not None,
-            is_edge=request.is_edge,
-            name=request.name,
             order=order,
-            most_held=request.most_held,
-            fails_when_full=request.fails_when_full,
-            lifetime_changes=scale.resolve(request.lifetime_changes),
-            rules=scale.resolve(request.rules),
             is_chained=bool(request.inner) and not request.rules,
+            **{policy.name: scale.resolve(getattr(request, policy.name)) for policy in fields(InputPolicies)},
         )
 
     def _check_lengths(self) -> None:
