@@ -85,15 +85,6 @@ class WindowGrid:
         """Return the number of the first window that starts at a tick or after it."""
         return (tick - self.offset - 1) // self.hop + 1
 
-    def firsts_ending_after(self, ticks: Iterable[int]) -> list[int]:
-        """Return `first_ending_after` of many ticks, without a call for each."""
-        past = self.offset + self.size
-        return [(tick - past) // self.hop + 1 for tick in ticks]
-
-    def firsts_starting_after(self, ticks: Iterable[int]) -> list[int]:
-        """Return the number of the first window that starts after each of some ticks, without a call for each."""
-        return [(tick - self.offset) // self.hop + 1 for tick in ticks]
-
     def start(self, number: T) -> T:
         """Return the start of a window."""
         return number * self.hop + self.offset

@@ -24,18 +24,26 @@ from muntin.triggers.elementary import conditions_of
 from muntin.windows.specification import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.plan import Columns, Input, InputPolicies, ModulePlan, NamedColumn, Plan, plan_module
+from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, PairCondition, plan_condition
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.module_plan import SOURCE, plan_several, sources_of_inputs
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.spark.code_in_use import code_in_use
 from muntin_engine.spark.columns import ReadColumns, as_column, check_order, check_read, fields_of, keys_of, read_as
-from muntin_engine.spark.join_planning import plan_join
 from muntin_engine.spark.other_streams import marks_of, with_marks
 from muntin_engine.spark.session.ended import in_session
-from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation, field_of, places_of
+from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation, field_of, passed_on, places_of
 
 if TYPE_CHECKING:
-    from muntin_engine.api.request import ColumnLike, InputRequest, ModuleCall, WindowRequest
+    from muntin_engine.api.request import (
+        ColumnLike,
+        InputRequest,
+        JoinCondition,
+        JoinRequest,
+        ModuleCall,
+        WindowRequest,
+    )
+
 
 _ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 _TEXTS: Final = ("change", "signal", "source")
@@ -338,3 +346,40 @@ def _projected_columns(events: InputRequest, inputs: ReadColumns) -> tuple[dict[
     given |= {f"i{place}": name for place, name in inputs.names.items()}
     texts = {name: column for name, column in given.items() if isinstance(column, str)}
     return columns, {name: f"{text} as text" if name in _TEXTS else text for name, text in texts.items()}
+
+
+def plan_join(inputs: Sequence[ReadColumns], join: JoinRequest) -> JoinPlan:
+    """Return a join, whose columns are further inputs of its two sides.
+
+    Raises:
+        QueryError: An input does not have a column.
+        ParameterError, TypeMismatchError: A condition does not fit; see `_plan_condition`.
+    """
+    columns: list[JoinedColumn] = []
+    for side, (given, named) in enumerate(zip(inputs, (join.columns, join.other), strict=True)):
+        parts = fields_of(given.df, named, dict.fromkeys(named, "join()"))
+        for name, part in parts.items():
+            column = passed_on(name, part.dataType)
+            columns.append(JoinedColumn(column, side, given.place(named[name], part, column)))
+    return JoinPlan(join.kind, tuple(columns), None if join.on is None else _plan_condition(inputs, join.on))
+
+
+def _plan_condition(inputs: Sequence[ReadColumns], on: JoinCondition) -> PairCondition:
+    """Return the condition of a join, whose columns are further inputs of its two sides.
+
+    Raises:
+        QueryError: An input does not have a column.
+        ParameterError: The function does not take its parameters.
+        TypeMismatchError: A column is not what it reads.
+    """
+    read = [(side, column) for side, columns in enumerate((on.left, on.right)) for column in columns]
+    parts = [inputs[side].parts([column], on.function.name)[0] for side, column in read]
+
+    def place(number: int, wanted: Field) -> tuple[int, int]:
+        side, column = read[number]
+        return side, inputs[side].place(column, parts[number], wanted)
+
+    names = [f"{('left', 'right')[side]}.{part.name}" for (side, _), part in zip(read, parts, strict=True)]
+    return plan_condition(
+        on.function, on.parameters, [field_of(part.name, part.dataType) for part in parts], place, names
+    )
