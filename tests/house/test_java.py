@@ -12,8 +12,16 @@ from pathlib import Path
 import pytest
 
 from muntin_engine.errors import JavaNotFoundError
-from muntin_engine.spark.session.java import Java, ask_java, bundled_java, find_java, read_java
-from muntin_engine.spark.session.java_home import cache_directory, spark_java_home, wrap_java
+from muntin_engine.spark.session.java import (
+    Java,
+    ask_java,
+    bundled_java,
+    cache_directory,
+    find_java,
+    read_java,
+    spark_java_home,
+    wrap_java,
+)
 from tests import quick_jvm
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]

@@ -7,11 +7,10 @@ import pytest
 from muntin.errors import QueryError
 from muntin.named_windows import from_dict, to_dict
 from muntin.windows.specification import Unwindowed
-from muntin_engine.api.query_text import text_of
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.plan import Plan, planner
-from muntin_engine.plan.explanation import topics_of
+from muntin_engine.plan.explanation import text_of, topics_of
 from tests.plan.queries import query, value_of
 
 

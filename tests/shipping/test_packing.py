@@ -11,9 +11,8 @@ import pytest
 
 from muntin_engine import NotShippableError
 from muntin_engine.shipping import archives
-from muntin_engine.shipping.archives import Archive, is_archive_name, is_what_its_name_says
+from muntin_engine.shipping.archives import Archive, find_fetched_archives, is_archive_name, is_what_its_name_says
 from muntin_engine.shipping.distributions import find_distribution, imports_of, requirements_of
-from muntin_engine.shipping.fetched_archives import find_fetched_archives
 from muntin_engine.shipping.local_code import is_local
 from muntin_engine.shipping.packing import pack
 from tests.installed import VERSION, install

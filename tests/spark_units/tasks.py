@@ -16,8 +16,8 @@ from muntin_engine.exchange.shuffle import Arrived, collect
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload, bucket_ids
 from muntin_engine.plan import Choice, Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.input_binding import bind_inputs
-from muntin_engine.spark.distributor import Distributor
 from muntin_engine.spark.shipping.packed_task import pack_task
+from muntin_engine.spark.tasks import Distributor
 from tests.spark.modules import Members
 
 TICKS = pa.struct([("start", pa.int64()), ("end", pa.int64())])

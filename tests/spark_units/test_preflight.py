@@ -14,8 +14,7 @@ from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 
 from muntin_engine import WorkerEnvironmentError
-from muntin_engine.shipping.packages import Needed, needed_by
-from muntin_engine.shipping.references import Reference, references_of
+from muntin_engine.shipping.packages import Needed, Reference, needed_by, references_of
 from muntin_engine.shipping.worker_report import reporting
 from muntin_engine.spark.shipping.driver_python import trouble_with
 from muntin_engine.spark.shipping.packed_task import pack_task

@@ -14,8 +14,8 @@ import pytest
 
 from muntin import Aggregate, IncrementalAggregate
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
+from muntin_engine.shipping.packages import Reference, references_of
 from muntin_engine.shipping.packing import pack
-from muntin_engine.shipping.references import Reference, references_of
 from muntin_engine.spark.shipping.packed_task import open_task, pack_task
 from tests.installed import install
 from tests.spark.modules import Members

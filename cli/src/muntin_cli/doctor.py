@@ -77,8 +77,7 @@ def java_home_for_spark() -> str:
     """
     if not can_evaluate():
         raise EnvironmentLacksError(_NO_ENGINE)
-    from muntin_engine.spark.session.java import find_java
-    from muntin_engine.spark.session.java_home import spark_java_home
+    from muntin_engine.spark.session.java import find_java, spark_java_home
 
     return str(spark_java_home(find_java()))
 

@@ -10,8 +10,7 @@ from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name, check_path
 from muntin_engine.api.planned_query import PlannedQuery
-from muntin_engine.api.query_text import html_of, text_of
-from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.explanation import explain_plan, html_of, text_of
 from muntin_engine.plan.planner import keeping_late_rows
 
 if TYPE_CHECKING:

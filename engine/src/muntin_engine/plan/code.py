@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from muntin_engine.state.query_identity import QueryIdentity
+from muntin_engine.state.differences import QueryIdentity
 
 _HASH: Final = 0
 

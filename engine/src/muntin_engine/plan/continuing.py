@@ -11,7 +11,7 @@ from muntin_engine.plan.code import describe_other_code, other_code
 from muntin_engine.plan.identity import plan_compatibility, plan_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import with_choice
-from muntin_engine.state.query_identity import QueryIdentity
+from muntin_engine.state.differences import QueryIdentity
 
 
 def check_plans(

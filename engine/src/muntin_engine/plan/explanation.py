@@ -1,8 +1,9 @@
-"""Saying how a query is evaluated."""
+"""A query in words: what it computes, as one sees it where it is typed, and how it is evaluated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from html import escape
 from typing import Final
 
 from muntin import EarlyEmission, JoinKind, LatePolicy, OutputContract, Refinement, ResultRefinement, TimestampPolicy
@@ -295,3 +296,35 @@ def _explain_lag(plan: Plan) -> str:
         return f"as long as a window, as results start where their windows do{corrected}"
     length = plan.spell_length(max(known) + allowed)
     return f"less than {length}, as results start where their windows do{corrected}"
+
+
+def text_of(plan: Plan) -> str:
+    """Return a query in three lines: its windows and keys, its modules, and the columns of its results."""
+    keys = [key.name for key in plan.keys]
+    modules = [f"{module.output} = {module.label}" if module.output else module.label for module in plan.modules]
+    over = f"over {plan.spelled_window}" if plan.is_windowed else "without windows,"
+    grouped = f"by {', '.join(keys)}" if keys else "of all rows"
+    return "\n".join(
+        [
+            f"Query {over} {grouped}, emit {plan.written_emit or plan.emit}",
+            *(
+                [f"  join: {plan.join.kind}, of {' and '.join(given.name for given in plan.inputs)}"]
+                if plan.join
+                else []
+            ),
+            *([f"  modules: {', '.join(modules)}"] if modules else []),
+            f"  results: {', '.join([*keys, *plan.added, *(part.name for part in plan.outputs)])}",
+        ]
+    )
+
+
+def html_of(plan: Plan, inner: Sequence[Plan] = ()) -> str:
+    """Return the explanation of a query, and of those before it, as tables for a notebook."""
+    tables = [_table(topics_of(one)) for one in (*inner, plan)]
+    return f"<div><pre>{escape(text_of(plan))}</pre>{''.join(tables)}</div>"
+
+
+def _table(topics: Sequence[tuple[str, str]]) -> str:
+    left = 'style="text-align: left"'
+    rows = "".join(f"<tr><th {left}>{escape(topic)}</th><td {left}>{escape(text)}</td></tr>" for topic, text in topics)
+    return f"<table>{rows}</table>"

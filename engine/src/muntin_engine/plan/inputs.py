@@ -21,7 +21,7 @@ from muntin_engine.core.lifetimes import (
 )
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.columns import Columns
-from muntin_engine.state.query_identity import QueryIdentity
+from muntin_engine.state.differences import QueryIdentity
 
 MOST_SOURCES: Final = 256
 """Sources that an input may have."""

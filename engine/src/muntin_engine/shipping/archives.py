@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import invalidate_caches
 from pathlib import Path
 from typing import Final
 
@@ -125,3 +127,23 @@ def _folders(files: Mapping[str, bytes]) -> list[str]:
     """Return all folders, which a package without an `__init__.py` is found by."""
     parents = {str(parent) for name in files for parent in Path(name).parents if parent.parts}
     return sorted(f"{parent}/" for parent in parents)
+
+
+def find_fetched_archives() -> bool:
+    """Have Python import from archives that are in a folder below the one where it looks; return whether there are any.
+
+    On Spark Connect the tasks of a stream look for shipped packages in the folder of all files, and they lie in that of
+    their session, which is inside it (Spark 4.3). The name of an archive ends with a hash of what is in it. A file of
+    that name with other contents is passed over.
+    """
+    found = {place: path for place, entry in enumerate(sys.path) if (path := _fetched(Path(entry))) is not None}
+    for place, path in found.items():
+        sys.path[place] = str(path)
+    invalidate_caches()
+    return bool(found)
+
+
+def _fetched(wanted: Path) -> Path | None:
+    if not is_archive_name(wanted.name) or wanted.exists():
+        return None
+    return next(filter(is_what_its_name_says, sorted(wanted.parent.glob(f"*/{wanted.name}"))), None)

@@ -32,7 +32,6 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
-from muntin_engine.spark.distributor import Distributor, SharedDistributor
 from muntin_engine.spark.rejections import teller_of
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.preconditions import check_session
@@ -40,12 +39,11 @@ from muntin_engine.spark.session.worker_settings import settings_of
 from muntin_engine.spark.shipping.packed_task import pack_task, pack_tasks
 from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
-from muntin_engine.spark.stateless import StatelessTask
+from muntin_engine.spark.tasks import Distributor, SharedDistributor, StatelessTask, closing_bucket, static_bucket
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of, time_type_of
 from muntin_engine.spark.uniting import shared, united
 from muntin_engine.spark.unread_rows import warn_of_unread_rows
 from muntin_engine.spark.watermark import with_watermark
-from muntin_engine.spark.whole_buckets import closing_bucket, static_bucket
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery

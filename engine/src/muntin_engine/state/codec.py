@@ -247,10 +247,10 @@ def _refuse_buffers(value: object, is_record: Callable[[type], bool]) -> None:
             inside = part.values
         elif isinstance(part, Mapping):
             inside = [*part.keys(), *part.values()]
-        elif is_record(cls):
-            inside = [getattr(part, name) for name in field_names(cls)]
         elif isinstance(part, list | tuple | set | frozenset | deque):
             inside = part
+        elif is_record(cls):
+            inside = [getattr(part, name) for name in field_names(cls)]
         rest = set(map(type, inside)) - _SCALARS
         pending += [one for one in inside if type(one) in rest] if rest else ()
 

@@ -15,8 +15,7 @@ from muntin.named_windows import continues_windows
 from muntin.versions import continues, is_newer, is_same_version
 from muntin.windows import WindowSpecification
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.state.differences import differences_between
-from muntin_engine.state.query_identity import QueryIdentity
+from muntin_engine.state.differences import QueryIdentity, differences_between
 
 
 class SchemaVersion(NamedTuple):

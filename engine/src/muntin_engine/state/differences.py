@@ -1,4 +1,4 @@
-"""Saying in a query writer's words where two queries differ."""
+"""The identity of a query, the properties that its state depends on; and in words, where two of them differ."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from muntin import Axis
 from muntin.axis import DecimalLength, spell_ticks
 from muntin.errors import WindowError
 from muntin.named_windows import from_dict
 from muntin_engine.errors import Difference
-from muntin_engine.state.query_identity import QueryIdentity
+
+QueryIdentity: TypeAlias = Mapping[str, Any]
+"""By name, each as plain data of a kind of its own: keys, windows, modules and so on."""
+
 
 _NOTHING: Final = "none"
 _DECIMALS: Final = re.compile(r"decimals of (\d+) places")

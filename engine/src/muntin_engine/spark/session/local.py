@@ -17,8 +17,7 @@ from pyspark.sql import SparkSession
 
 from muntin_engine.errors import SessionConflictError, SparkStartError
 from muntin_engine.spark.failures import root_cause
-from muntin_engine.spark.session.java import find_java
-from muntin_engine.spark.session.java_home import spark_java_home
+from muntin_engine.spark.session.java import find_java, spark_java_home
 from muntin_engine.spark.session.jvm import LOOPBACK, end_jvm, jvm_is_dead, log_tail, start_context
 from muntin_engine.spark.session.preconditions import QUERY_SETTINGS, prepare_session
 

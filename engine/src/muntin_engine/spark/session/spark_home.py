@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from muntin_engine.spark.session.java_home import cache_directory
+from muntin_engine.spark.session.java import cache_directory
 
 _PARTS: Final = ("bin", "conf", "jars", "sbin")
 """What Spark reads in its home, but for Python."""

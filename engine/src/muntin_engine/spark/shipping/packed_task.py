@@ -16,7 +16,7 @@ from pyspark import cloudpickle
 from muntin.errors import MuntinError
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.shipping.fetched_archives import find_fetched_archives
+from muntin_engine.shipping.archives import find_fetched_archives
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.shipping.by_value import pickled
 

@@ -12,9 +12,8 @@ from pyspark.errors import PySparkException
 from muntin_engine.errors import WorkerEnvironmentError
 from muntin_engine.shipping import worker_report
 from muntin_engine.shipping.local_code import is_local
-from muntin_engine.shipping.packages import THEIRS, Needed, needed_by
+from muntin_engine.shipping.packages import THEIRS, Needed, Reference, needed_by, references_of
 from muntin_engine.shipping.packing import is_shippable
-from muntin_engine.shipping.references import Reference, references_of
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session.kinds import AnySession, name_of
 from muntin_engine.spark.shipping.by_value import by_value

@@ -1,0 +1,121 @@
+"""The functions that Spark calls with rows: maps where the rows are, and grouped maps around a whole bucket.
+
+A bucket is evaluated whole where its input is static, and where its stream is closed; `stateful` has the other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob, run_bucket, skipped_rows, with_totals
+from muntin_engine.exchange.distribute import distribute
+from muntin_engine.exchange.one_pass import OwnColumns, distribute_to_all
+from muntin_engine.exchange.shuffle import collect
+from muntin_engine.exchange.stateless_task import run_task
+from muntin_engine.metrics import skipped_metric
+from muntin_engine.spark.rejections import Teller
+from muntin_engine.spark.settling import settle
+from muntin_engine.spark.shipping.packed_task import open_task
+from muntin_engine.spark.stateful import OUTPUT
+from muntin_engine.spark.types import arrow_schema_of
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.workers.watchdog import overseen
+
+
+class Distributor:
+    """Sends the rows of one task to their buckets; for `mapInArrow`. It holds bytes, which are opened on the worker."""
+
+    def __init__(self, task: bytes) -> None:
+        self._task = task
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield blobs of rows, then the progress of all of them."""
+        task = open_task(self._task)
+        settle()
+        with overseen(task.worker, task.plan.axis):
+            yield from distribute(task, batches)
+
+
+class SharedDistributor:
+    """Sends the rows that several queries share to the buckets of each; for `mapInArrow`."""
+
+    def __init__(self, tasks: Sequence[bytes], owned: Sequence[OwnColumns]) -> None:
+        self._tasks = tuple(tasks)
+        self._owned = tuple(owned)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of all queries, then the progress of each."""
+        tasks = list(map(open_task, self._tasks))
+        settle()
+        yield from distribute_to_all(tasks, self._owned, batches)
+
+
+class StatelessTask:
+    """Turns the rows of a task into blobs, as `BucketProcessor` does behind a shuffle; for `mapInArrow`."""
+
+    def __init__(self, task: bytes, teller: Teller | None = None) -> None:
+        self._task = task
+        self._teller = teller
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield blobs of results and of rejected rows, then one row with all metrics."""
+        task, schema, told = open_task(self._task), arrow_schema_of(OUTPUT), list[OutputBlob]()
+        settle()
+
+        def noted() -> Iterator[OutputBlob]:
+            for blob in run_task(task, batches):
+                told.extend([] if blob.stream == RESULTS else [blob])
+                yield blob
+
+        with overseen(task.worker, task.plan.axis):
+            for blob in with_totals(noted()):
+                row = {"bucket": task.buckets[0], "place": task.place, **asdict(blob)}
+                yield pa.RecordBatch.from_pylist([row], schema)
+        context = TaskContext.get()
+        if self._teller is not None and context is not None:
+            skipped = {
+                label: blob.rows
+                for label in task.choosy_labels
+                for blob in told
+                if blob.stream == skipped_metric(label)
+            }
+            self._teller.tell(context.partitionId(), told, skipped)
+
+
+def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Return a function that evaluates one bucket of a static input, whole. Spark wants it to have annotations."""
+
+    def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        bucket, opened = key[0].as_py(), open_task(task)
+        arrived = collect(table.to_pylist(), len(opened.inputs))
+        output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
+        if teller is not None:
+            teller.tell(bucket, output, skipped_rows(opened, arrived))
+        return _table_of(bucket, opened.place, output)
+
+    return evaluate
+
+
+def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Return a function that closes the stream of one bucket, whose cells are a table; given each bucket's task."""
+
+    def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        cells = MemoryCells()
+        for cell in table.to_pylist():
+            if cell["name"] is not None:
+                cells.put(cell["name"], cell["data"])
+        bucket = key[0].as_py()
+        opened = open_task(tasks[bucket])
+        return _table_of(bucket, opened.place, list(run_bucket(opened, bucket, cells, collect((), len(opened.inputs)))))
+
+    return evaluate
+
+
+def _table_of(bucket: int, place: int, found: Sequence[OutputBlob]) -> pa.Table:
+    output = [{"bucket": bucket, "place": place, **asdict(blob)} for blob in with_totals(found)]
+    return pa.Table.from_pylist(output, arrow_schema_of(OUTPUT))
