@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Final
 
 from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, OutputContract, TimestampPolicy, Window
 from muntin_engine.core.changes import Key, OutputChange, Progress
@@ -10,18 +11,28 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import Closing, Emission, FinalEmission
-from muntin_engine.evaluators.general.fast_assigners import assigner_of
-from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of
+from muntin_engine.evaluators.general.key_state import KeyState, waiting_rows
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.evaluators.keyed.admission import NetChanges
-from muntin_engine.evaluators.keyed.bucket import KeyedBucket, KeyedRun, Start, Work
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket, OneInputRun, Start, Work
 from muntin_engine.evaluators.keyed.computation import WindowResults
+from muntin_engine.evaluators.keyed.event_index import by_start
 from muntin_engine.evaluators.keyed.key_store import KeyStore
 from muntin_engine.state.bucket_state import Due, KeyTimer
 
+MOST_ROWS: Final = 16
+"""A key that a batch brings more rows of is evaluated: its state is soon large, and then decoded anyway."""
 
-class GeneralRun(KeyedRun):
+
+def takes_waiting_rows(query: EvaluatorQuery) -> bool:
+    """Return True if rows may wait in records: only insertions come, for final output, none is filtered or shed."""
+    others = query.keeps, query.most_held, query.forget_keys_after
+    return query.emit is EmitPolicy.FINAL and not query.event_ends_move and others == (None, None, None)
+
+
+class GeneralRun(OneInputRun):
     """A micro-batch of windows that cut the axis.
 
     Attributes:
@@ -50,7 +61,9 @@ class GeneralRun(KeyedRun):
         self.is_signalled = self.emission.is_signalled
         self._affected = AffectedWindows(query, results.computations) if self.emission.follows_windows else None
         self._extent = results.extent
-        (now,) = self.now
+        now, new = self.now, self._future_keys
+        self._appends = isinstance(new, GridAssigner) and not new.has_gaps and takes_waiting_rows(query)
+        self._is_at_end = query.timestamps is TimestampPolicy.POINT_AT_END
         max_event_time = now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
         visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else now.horizon
@@ -58,7 +71,7 @@ class GeneralRun(KeyedRun):
 
     def output_watermark(self, earliest: int) -> int:
         """Return the output watermark, before which no output changes any more (StreamInsight paper, section V.F)."""
-        query, (now,) = self.query, self.now
+        query, now = self.query, self.now
         if now.watermark in (EARLIEST, INFINITY) or query.is_time_bound:
             return now.watermark
         assigner = self._future_keys
@@ -74,36 +87,57 @@ class GeneralRun(KeyedRun):
         super().run(store, work)
         self.result.windows_closed += self.emission.windows_closed
 
-    def timer_of(self, state: KeyState, now: Sequence[Progress]) -> KeyTimer:
-        """Return the timer of a key, given the progress with the key's own watermark."""
-        return self.closing.timer(state, now[0])
+    def timer_of(self, state: KeyState) -> KeyTimer:
+        """Return the timer of the key whose rows were taken in."""
+        return self.closing.timer(state, self.key_now)
 
     def process_key(self, store: KeyStore[KeyState], name: bytes, work: Work) -> list[OutputChange]:
-        """Evaluate a key, and say of each window where it begins for those who read results."""
+        """Evaluate a key, unless its rows may wait, and say where each window begins for those who read results."""
+        if self._appends and self._append(store, name, work):
+            return []
         output = super().process_key(store, name, work)
         if output and (extent := self._extent) is not None:
             output = [change._replace(window=extent(change.window)) for change in output]
         return output
 
+    def _append(self, store: KeyStore[KeyState], name: bytes, work: Work) -> bool:
+        """Append a few rows of a key to its records, which are not read; return False if a window may close.
+
+        An insertion that no other row can be about matters to nothing before a window of a grid closes. So the rows of
+        most batches are not evaluated, and a key of few events is read when a window of it closes.
+        """
+        rows, known, limit = work.rows, store.find(name), self.now.watermark
+        if not 0 < len(rows) <= MOST_ROWS or work.key_watermark > EARLIEST or self._patterns is not None:
+            return False
+        if known is not None and not known.takes_rows(limit):
+            return False
+        least, width = self._intake.before.watermark, len(rows[0][3])
+        for id, start, end, payload, new_end, *_ in rows:
+            is_plain = id is None and new_end is None and end is not None and least <= start < end
+            if not is_plain or len(payload) != width:
+                return False
+        first = self._future_keys.first_open(min(map(by_start, rows)))
+        if first is None or first.end <= limit:
+            return False
+        timer = KeyTimer(first.end, INFINITY, first.end if self._is_at_end else first.start)
+        self.hold(known is None, len(rows))
+        self._intake.accepted += len(rows)
+        store.append(name, timer, len(rows), self.codec.pack(waiting_rows(self.metadata.serial, rows)))
+        return True
+
     def evaluate(
-        self,
-        key: Key,
-        state: KeyState,
-        nets: Sequence[NetChanges],
-        before: Sequence[Progress],
-        now: Sequence[Progress],
+        self, key: Key, state: KeyState, net: NetChanges, before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Take the net changes of a key in, emit windows, and forget what is closed then."""
-        (net,), (since,), (until,) = nets, before, now
         affected: dict[Window, Affected] = {}
         if self._affected is None:
             net.apply()
         else:
-            affected = self._affected.apply(state, net, since, until)
+            affected = self._affected.apply(state, net, before, now)
             if state.closes_out_of_order:
-                self.closing.leave_out(state, affected, since.watermark)
-        output = self.emission.emit(key, state, affected, since, until)
-        self.result.windows_closed += self.closing.close(state, until.watermark)
+                self.closing.leave_out(state, affected, before.watermark)
+        output = self.emission.emit(key, state, affected, before, now)
+        self.result.windows_closed += self.closing.close(state, now.watermark)
         return output
 
     def why_unstorable(self, key: Key, state: KeyState) -> StateError | None:

@@ -43,10 +43,11 @@ class Closing:
         """
         is_in_order, assigner = not state.closes_out_of_order, state.assigner
         limit = self._limit(state, now.watermark) if is_in_order else self._boundary(now.watermark)
-        first = assigner.first_open(state.events.earliest(assigner.frontier))
+        frontier = assigner.frontier
+        first = assigner.first_open(state.events.earliest(frontier))
         if first is None or first.end > limit:
             return ()
-        events = state.events.overlapping(assigner.frontier, limit)
+        events = state.events.overlapping(frontier, limit)
         steps = sweep(assigner.ending(events, EARLIEST, limit, now.horizon), events)
         if is_in_order:
             return steps
@@ -223,9 +224,13 @@ class FinalEmission(Emission):
         if not (steps := self._closing.steps(state, before, now)):
             return []
         output: list[OutputChange] = []
-        for step, rows in self._results.rows(key, steps):
+        stamp, serial = self._results.stamper.rows, state.serial
+        for (window, *_), values in self._results.values(key, steps):
             self.windows_closed += 1
-            output += [OutputChange(OutputKind.INSERT, state.next_serial(), step.window, *row) for row in rows]
+            for row in stamp(key, window, values):
+                serial += 1
+                output.append(OutputChange(OutputKind.INSERT, serial, window, *row))
+        state.serial = serial
         return output
 
 

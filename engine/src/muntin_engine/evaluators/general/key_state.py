@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, Self
 
-from muntin import EarlyEmission, EmitPolicy, Window
+from muntin import EARLIEST, EarlyEmission, EmitPolicy, Window
+from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assigner import Assigner
 from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of
@@ -93,7 +95,7 @@ class KeyState(KeyEvents):
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         """Remove some events, and add others except those that are never a member of any window."""
-        kept = new if self._event_ends_move else [event for event in new if event.since < event.until]
+        kept = new if self.query.event_ends_move else [event for event in new if event.since < event.until]
         if gone:
             self.assigner.remove(gone)
         if kept:
@@ -129,10 +131,12 @@ class KeyState(KeyEvents):
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
-        """Return the state that `to_data` wrote, with the differences after it."""
-        state = cls(query)
+        """Return the state that `to_data` wrote, with the differences and the `waiting_rows` after it."""
+        state, is_ordered = cls(query), len(stored) == 1
+        if _WAITING_PARTS in (len(stored[0]), len(stored[-1])):  # they begin a key, or come last
+            stored, is_ordered = _with_waiting(stored, serializer.schema_version), False
         state.assigner.restore(stored[-1][3])
-        state.restore(query, [record[4] for record in stored], is_ordered=len(stored) == 1)
+        state.restore([record[4] for record in stored], is_ordered=is_ordered)
         state.assigner.add(state.events)
         for windows, packed, schema_version, *_ in stored:
             if not windows:
@@ -145,6 +149,45 @@ class KeyState(KeyEvents):
                     window, WindowEntry(size, states, rows, TriggerState(*trigger_state) if trigger_state else None)
                 )
         return state
+
+
+_WAITING_PARTS: Final = 4
+"""The number of parts of a record of waiting rows; other records have more."""
+
+
+def waiting_rows(serial: int, rows: Sequence[InputChange]) -> list[object]:
+    """Return insertions without ids as the data of a record, which needs nothing of the state that it is appended to.
+
+    Args:
+        serial: The largest serial number that may be in use already, by this key or another.
+        rows: The insertions.
+    """
+    _, starts, ends, payloads, *_ = zip(*rows, strict=True)
+    return [serial, list(starts), list(ends), list(chain.from_iterable(payloads))]
+
+
+def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list[Any]]:
+    """Return records in the form of `to_data`: waiting rows join the record before, and get serial numbers.
+
+    The numbers are the same whenever the records are read.
+    """
+    found: list[list[Any]] = []
+    for record in stored:
+        if len(record) != _WAITING_PARTS:
+            found.append(record)
+            continue
+        serial, starts, ends, values = record
+        if not found:
+            events = [serial, [[]], [], [], [], [], len(values) // len(starts), [], [], EARLIEST]
+            found.append([[], [], schema_version, [EARLIEST], events])
+        events = found[-1][-1]
+        serial = max(serial, events[0])
+        events[0] = serial + len(starts)
+        events[2] += range(serial + 1, events[0] + 1)
+        events[4] += starts
+        events[5] += ends
+        events[7] += values
+    return found
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:

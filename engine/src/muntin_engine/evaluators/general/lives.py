@@ -83,14 +83,12 @@ class KeyLives(KeyState):
 
     Attributes:
         lives: The lives that are not over, and of which something matters.
-        query: The query.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         """Start it, with the largest serial number that may be in use already, by this key or another."""
         super().__init__(query, serial)
         self.lives: list[LifeState] = []
-        self.query = query
 
     @property
     def plain_count(self) -> int:
@@ -171,6 +169,7 @@ class LifeChanges(NetChanges):
         self.life = life
         self.was_over_at = life.over_at
         self.is_absorbed = False
+        self.replaced: list[Window] = []
         self.renamed: dict[Window, Window] = {}
 
 
@@ -345,32 +344,26 @@ class LivesRun(GeneralRun):
     state_class = KeyLives
 
     def evaluate(
-        self,
-        key: Key,
-        state: KeyState,
-        nets: Sequence[NetChanges],
-        before: Sequence[Progress],
-        now: Sequence[Progress],
+        self, key: Key, state: KeyState, net: NetChanges, before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Take the net changes of a key in, life by life, and forget the lives that are over."""
         assert isinstance(state, KeyLives)
-        (net,), (until,) = nets, now
         has_triggers = isinstance(self.emission, TriggeredEmission)
         output: list[OutputChange] = []
         for net_of_life in Division(state, net, has_triggers=has_triggers).changes:
             life = net_of_life.life
             life.serial = state.serial
-            is_over = life.over_at <= until.watermark or net_of_life.is_absorbed
+            is_over = life.over_at <= now.watermark or net_of_life.is_absorbed
             if isinstance(self.emission, TriggeredEmission):
                 output += self.emission.rename(life, net_of_life.renamed)
-            at = replace(until, watermark=INFINITY) if is_over else until
-            output += super().evaluate(key, life, [net_of_life], before, [at])
+            at = replace(now, watermark=INFINITY) if is_over else now
+            output += super().evaluate(key, life, net_of_life, before, at)
             state.serial = life.serial
             # where windows are cut depends on the last end alone, and a later event ends after those of this life
-            if not net_of_life.is_absorbed and (is_over or (life.is_empty and life.span.end <= until.watermark)):
+            if not net_of_life.is_absorbed and (is_over or (life.is_empty and life.span.end <= now.watermark)):
                 state.lives = [other for other in state.lives if other is not life]
                 self.result.keys_forgotten += 1
-        self.closing.close(state, until.watermark)
+        self.closing.close(state, now.watermark)
         return output
 
     def output_watermark(self, earliest: int) -> int:
@@ -378,17 +371,17 @@ class LivesRun(GeneralRun):
 
         A life that is not over ends after the watermark, and so does one that a later event begins.
         """
-        found, watermark = super().output_watermark(earliest), self.now[0].watermark
+        found, watermark = super().output_watermark(earliest), self.now.watermark
         if self.query.timestamps is not TimestampPolicy.POINT_AT_END or watermark in (EARLIEST, INFINITY):
             return found
         return min(found, watermark + 1)
 
-    def timer_of(self, state: KeyState, now: Sequence[Progress]) -> KeyTimer:
+    def timer_of(self, state: KeyState) -> KeyTimer:
         """Return the timer of a key: the soonest of its lives, and of what waits."""
         assert isinstance(state, KeyLives)
-        timers = [self.closing.timer(state, now[0])]
+        timers = [super().timer_of(state)]
         for life in state.lives:
-            found = self.closing.timer(life, now[0])
+            found = super().timer_of(life)
             over_at = life.span.end if life.is_empty else life.over_at
             timers.append(found._replace(closing=min(found.closing, over_at)))
         return soonest(timers)

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from muntin import EARLIEST, INFINITY, JoinKind, Window
-from muntin_engine.core.changes import Key, OutputChange, OutputKind, Progress
+from muntin_engine.core.changes import Key, OutputChange, OutputKind
 from muntin_engine.evaluators.joins.matching import (
     LEFT,
     RIGHT,
@@ -19,7 +19,7 @@ from muntin_engine.evaluators.joins.matching import (
     neighbours,
 )
 from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
-from muntin_engine.evaluators.keyed.bucket import KeyedBucket, KeyedRun, Start
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket, KeyedRun, Start, Work
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
@@ -355,21 +355,18 @@ class JoinRun(KeyedRun):
         left, right = left - (left == INFINITY == left_before), right - (right == INFINITY == right_before)
         self.due_at = Due(left, right_closing=right)
 
-    def evaluate(
-        self,
-        key: Key,
-        state: JoinState,
-        nets: Sequence[NetChanges],
-        before: Sequence[Progress],
-        now: Sequence[Progress],
-    ) -> list[OutputChange]:
-        """Take the net changes of both inputs in, and return the rows that change, or are final now."""
+    def take_rows(self, key: Key, state: JoinState, work: Work) -> list[OutputChange]:
+        """Take the rows of both inputs in, and return the rows that change, or are final now."""
+        told, nets = self.told(key), list[NetChanges]()
+        for side, (intake, of_side) in enumerate(zip(self.intakes, state.sides, strict=True)):
+            rows = [row for row in work.rows if row.side == side]
+            nets.append(intake.take(key, of_side, rows, told, work.key_watermark)[0])
         self._of_key = self._emission(self.query, state, self._finality)
         output = self._of_key.emit(nets)
         self._of_key.forget()
         return output
 
-    def timer_of(self, state: JoinState, now: Sequence[Progress]) -> KeyTimer:
+    def timer_of(self, state: JoinState) -> KeyTimer:
         """Return when the key has work, by the watermark of each input."""
         return self._of_key.timer()
 

@@ -37,18 +37,22 @@ class NetChanges:
         recut: The stretch of the axis in which windows are cut elsewhere than before; None if they are not.
     """
 
+    replaced: Sequence[Window] = ()
+    recut: tuple[int, int] | None = None
+
     def __init__(self, state: KeyEvents) -> None:
         self.inserted: list[StoredEvent] = []
         self.touched: dict[Hashable, Versions] = {}
-        self.replaced: list[Window] = []
-        self.recut: tuple[int, int] | None = None
         self._state = state
 
     def apply(self) -> None:
         """Bring the index and the windows up to date."""
-        gone = [before for before, _ in self.touched.values() if before is not None]
-        new = [after for _, after in self.touched.values() if after is not None]
-        self._state.replace(gone, self.inserted + new if new else self.inserted)
+        gone, new = list[StoredEvent](), self.inserted
+        if touched := self.touched.values():
+            gone = [before for before, _ in touched if before is not None]
+            new = new + [after for _, after in touched if after is not None]
+        if gone or new:
+            self._state.replace(gone, new)
 
 
 class Admission(NetChanges):
@@ -73,7 +77,6 @@ class Admission(NetChanges):
         super().__init__(state)
         self.rejections: list[Rejection] = []
         self._watermark = watermark
-        self._is_closed = watermark == INFINITY
         self._adjusts = adjusts
         self._axis = axis
 
@@ -85,9 +88,12 @@ class Admission(NetChanges):
             now: The watermark after the batch, by which rows stop waiting.
         """
         samples, known = self._state.samples, self._state.pending
+        rest = self._insert_plain(changes) if samples is None else _samples_in_order(changes)
+        if not rest and not known:
+            return
         fresh: dict[Identity, InputChange] = {}
         others: dict[Identity, list[InputChange]] = {}
-        for change in _samples_in_order(changes) if samples is not None else self._insert_plain(changes):
+        for change in rest:
             if samples is not None:
                 self._take_sample(change, samples)
             elif change.new_end is not None:
@@ -113,9 +119,10 @@ class Admission(NetChanges):
             if change[4] is None and change[2] is not None and least <= change[1] < change[2]
         ]
         ids: Sequence[Hashable] = [(change[0], change[1]) for change in plain if change[0] is not None]
-        are_new = len(ids) == len(changes) == len(set(ids)) and not any(map(state.event, ids))
-        if ids and not (are_new and state.pending.keys().isdisjoint(ids)):
-            ids, plain = (), [change for change in plain if change[0] is None]
+        if ids:
+            are_new = len(ids) == len(changes) == len(set(ids)) and not any(map(state.event, ids))
+            if not (are_new and state.pending.keys().isdisjoint(ids)):
+                ids, plain = (), [change for change in plain if change[0] is None]
         if not plain:
             return changes
         _, starts, ends, payloads, *_ = zip(*plain, strict=True)

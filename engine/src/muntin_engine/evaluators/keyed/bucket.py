@@ -102,7 +102,6 @@ class KeyedRun(ABC):
         state_class: The class of a key's state.
         result: The result of the batch so far.
         intakes: Take the rows of each input in.
-        now: The progress of each input after the batch, with the watermark after allowed lateness.
         due_at: The progress by which timers are due.
         is_signalled: True if every key has work, whatever its timer says.
     """
@@ -122,34 +121,18 @@ class KeyedRun(ABC):
         self.query, self.metadata = query, start.metadata
         self.codec, self._serial = start.codec, start.metadata.serial
         _, self._keys_held, self._events_held, self._windows_held = start.metadata.held
-        self._patterns, self._is_single = start.patterns, len(query.sides) == 1
+        self._patterns = start.patterns
         progress = zip(query.sides, start.before, start.now.inputs, strict=True)
         self.intakes = [KeyIntake(*of_side, self.result.rejections) for of_side in progress]
-        self.now = [intake.now for intake in self.intakes]
         self._decode = partial(self.state_class.from_data, query)
 
     @abstractmethod
-    def evaluate(
-        self,
-        key: Key,
-        state: Any,
-        nets: Sequence[NetChanges],
-        before: Sequence[Progress],
-        now: Sequence[Progress],
-    ) -> list[OutputChange]:
-        """Take the net changes of a key in, drop what nothing needs then, and return the changes of its output.
-
-        Args:
-            key: The key.
-            state: Its state, without the changes.
-            nets: The changes of each input.
-            before: The progress of each input before the batch, as it counts for the key.
-            now: The progress after it.
-        """
+    def take_rows(self, key: Key, state: Any, work: Work) -> list[OutputChange]:
+        """Take the rows of a key in, drop what nothing needs then, and return the changes of its output."""
 
     @abstractmethod
-    def timer_of(self, state: Any, now: Sequence[Progress]) -> KeyTimer:
-        """Return the timer of a key, given the progress as it counts for it."""
+    def timer_of(self, state: Any) -> KeyTimer:
+        """Return the timer of the key whose rows were taken in."""
 
     @abstractmethod
     def output_watermark(self, earliest: int) -> int:
@@ -190,17 +173,7 @@ class KeyedRun(ABC):
             self._keys_held -= 1
             self._events_held -= state.held_count
             self._windows_held -= state.held_windows
-        told = NOT_TOLD if self._patterns is None else self._by_patterns(key)
-        nets: list[NetChanges] = []
-        before: list[Progress] = []
-        now: list[Progress] = []
-        for side, (intake, of_side) in enumerate(zip(self.intakes, state.sides, strict=True)):
-            rows = work.rows if self._is_single else [row for row in work.rows if row.side == side]
-            since, until = intake.progress_of(of_side, told, work.key_watermark)
-            nets.append(intake.admit(key, of_side, rows, since.watermark, until.watermark))
-            before.append(since)
-            now.append(until)
-        output = self.evaluate(key, state, nets, before, now)
+        output = self.take_rows(key, state, work)
         if state.is_empty:  # nothing is left of the key but its last serial number
             self.metadata.serial = max(self.metadata.serial, state.serial)
             store.remove(name)
@@ -209,13 +182,18 @@ class KeyedRun(ABC):
         self._events_held += state.held_count
         self._windows_held += state.held_windows
         try:
-            store.put(name, self.timer_of(state, now), state, serializer, key)
+            store.put(name, self.timer_of(state), state, serializer, key)
         except StateError as error:
             named = self.why_unstorable(key, state)
             if named is None:
                 raise
             raise named from error
         return output
+
+    def hold(self, is_new: bool, events: int) -> None:
+        """Count further events of a key that is held, and the key if it is new."""
+        self._keys_held += is_new
+        self._events_held += events
 
     def _keys_ahead(self, store: KeyStore[Any]) -> list[bytes]:
         """Return the encoded keys whose watermark the patterns of the batch advance."""
@@ -225,11 +203,47 @@ class KeyedRun(ABC):
         named = ((name, tuple(self.codec.unpack(name))) for name, _ in store.items())
         return [name for name, key in named if now.watermark_of(key) > before.watermark_of(key)]
 
-    def _by_patterns(self, key: Key) -> tuple[int, int]:
+    def told(self, key: Key) -> tuple[int, int]:
         """Return the watermark that patterns gave a key before the batch, and the one that they give it after it."""
-        assert self._patterns is not None, "patterns have been told"
+        if self._patterns is None:
+            return NOT_TOLD
         before, now = self._patterns
         return before.watermark_of(key), now.watermark_of(key)
+
+
+class OneInputRun(KeyedRun):
+    """A micro-batch of one input.
+
+    Attributes:
+        now: The progress of the input after the batch, with the watermark after allowed lateness.
+        key_now: The same as it counts for the key whose rows were taken in.
+    """
+
+    key_now: Progress
+
+    def __init__(self, query: Any, start: Start) -> None:
+        """Begin; see `KeyedRun`."""
+        super().__init__(query, start)
+        (self._intake,) = self.intakes
+        self.now = self._intake.now
+
+    def take_rows(self, key: Key, state: Any, work: Work) -> list[OutputChange]:
+        """Admit the rows of a key, and evaluate it."""
+        net, before, now = self._intake.take(key, state, work.rows, self.told(key), work.key_watermark)
+        self.key_now = now
+        return self.evaluate(key, state, net, before, now)
+
+    @abstractmethod
+    def evaluate(self, key: Key, state: Any, net: NetChanges, before: Progress, now: Progress) -> list[OutputChange]:
+        """Take the net changes of a key in, drop what nothing needs then, and return the changes of its output.
+
+        Args:
+            key: The key.
+            state: Its state, without the changes.
+            net: The changes.
+            before: The progress before the batch, as it counts for the key.
+            now: The progress after it.
+        """
 
 
 class BeginsRun(Protocol):

@@ -293,6 +293,8 @@ class Slide:
     is rebuilt from the members where more events left than stayed, or where the module cannot remove those that left.
     """
 
+    __slots__ = ("_computation", "_is_at_step", "_key", "_state")
+
     def __init__(self, computation: ModuleComputation, key: object) -> None:
         self._computation = computation
         self._key = key
@@ -301,20 +303,21 @@ class Slide:
 
     def result(self, step: SweptWindow) -> Any:
         """Return the module's result for a step that has members."""
-        if not self._computation.can_slide:
-            return self._computation.result_of_members(step.members.values(), self._key, step.window)
-        must_forget = bool(step.left) and not (
-            self._computation.can_remove and (not self._computation.module.reads_order or _are_oldest(step))
-        )
-        if not self._is_at_step or must_forget or len(step.left) > len(step.members):
-            self._state = self._computation.build(step.members.values(), self._key, step.window)
+        computation, key, (window, members, entered, left) = self._computation, self._key, step
+        if not computation.can_slide:
+            return computation.result_of_members(members.values(), key, window)
+        if not self._is_at_step or len(left) > len(members) or (left and not self._can_remove(step)):
+            state = computation.build(members.values(), key, window)
         else:
-            kept = self._state
-            if step.left:
-                kept = self._computation.remove(kept, step.left, self._key, step.window)
-            self._state = self._computation.add(kept, step.entered, self._key, step.window)
-        self._is_at_step = True
-        return self._computation.result_of_state(self._state, self._key, step.window)
+            state = computation.remove(self._state, left, key, window) if left else self._state
+            state = computation.add(state, entered, key, window)
+        self._state, self._is_at_step = state, True
+        return computation.result_of_state(state, key, window)
+
+    def _can_remove(self, step: SweptWindow) -> bool:
+        """True if those that left can be taken out of the state; where it has an order, the oldest alone can."""
+        computation = self._computation
+        return computation.can_remove and (not computation.module.reads_order or _are_oldest(step))
 
     def skip(self) -> None:
         """Skip a step; the state is rebuilt at the next one."""
@@ -349,8 +352,9 @@ class WindowResults:
 
     def rows(self, key: object, steps: Iterable[SweptWindow]) -> Iterator[tuple[SweptWindow, list[OutputRow]]]:
         """Yield the steps of a sweep that have members, with their rows."""
+        stamped = self.stamper.rows
         for step, values in self.values(key, steps):
-            yield step, self.stamper.rows(key, step.window, values)
+            yield step, stamped(key, step.window, values)
 
     def values(self, key: object, steps: Iterable[SweptWindow]) -> Iterator[tuple[SweptWindow, list[Any]]]:
         """Yield the steps of a sweep that have members, with the result of each module."""

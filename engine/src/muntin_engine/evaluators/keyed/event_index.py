@@ -94,17 +94,18 @@ class EventIndex:
         new: The events that are not stored, by id.
     """
 
-    def __init__(self, events: Iterable[StoredEvent] = ()) -> None:
-        """Make an index of events that are in its order already."""
-        self._ordered = list(events)
-        self.size = len(self._ordered)
+    gone: dict[Hashable, None] | None = None
+    _unordered_until = INFINITY  # no membership of those that the order does not have yet ends before it
+    _by_id: dict[Hashable, StoredEvent] | None = None
+    _first: tuple[int, StoredEvent] | None = None  # of the memberships that end after a tick, one starts first
+    _longest: int | None = None  # no membership that has an end is longer
+
+    def __init__(self, events: list[StoredEvent]) -> None:
+        """Make an index of events that are in its order already, and are its own from now on."""
+        self._ordered = events
+        self.size = len(events)
         self._unordered: list[StoredEvent] = []  # those that the order does not have yet
-        self._unordered_until = INFINITY  # no membership of theirs ends before it
-        self._by_id: dict[Hashable, StoredEvent] | None = None
-        self.gone: dict[Hashable, None] | None = None
         self.new: dict[Hashable, StoredEvent] = {}
-        self._first: tuple[int, StoredEvent] | None = None  # of the memberships that end after a tick, one starts first
-        self._longest: int | None = None  # no membership that has an end is longer
 
     def __len__(self) -> int:
         return self.size
@@ -156,18 +157,15 @@ class EventIndex:
 
     def forget(self, until: int, is_needed: Callable[[StoredEvent], bool] | None = None) -> list[StoredEvent]:
         """Remove the events whose membership ends at a tick or before, except those needed; return the removed."""
-        candidates = self.until_at_most(until)
-        if not candidates:
-            return []
-        kept = [] if is_needed is None else [event for event in candidates if is_needed(event)]
-        if len(kept) == len(candidates):
-            return []
-        self._ordered[: len(candidates)] = kept
-        self.size -= len(candidates) - len(kept)
-        forgotten = candidates
-        if is_needed is not None and kept:
-            forgotten = [event for event in candidates if not is_needed(event)]
-        self._note(forgotten, ())
+        past = self.until_at_most(until)
+        count, kept, forgotten = len(past), list[StoredEvent](), past
+        if is_needed is not None and past:
+            kept = [event for event in past if is_needed(event)]
+            forgotten = [event for event in past if not is_needed(event)] if kept else past
+        if forgotten:
+            self._ordered[:count] = kept
+            self.size -= len(forgotten)
+            self._note(forgotten, ())
         return forgotten
 
     def track(self) -> None:
@@ -195,9 +193,11 @@ class EventIndex:
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""
         ordered = self.ordered
+        first = bisect_right(ordered, start, key=by_until)
+        if len(ordered) - first <= MANY:
+            return [event for event in ordered[first:] if event.since < end and event.since < event.until]
         if self._longest is None:
             self._longest = _longest_of(ordered, 0)
-        first = bisect_right(ordered, start, key=by_until)
         last = bisect_left(ordered, min(end + self._longest, INFINITY), first, key=by_until)
         endless = bisect_left(ordered, INFINITY, last, key=by_until)
         candidates = chain(ordered[first:last], ordered[endless:])

@@ -12,7 +12,7 @@ from muntin.safe_text import safe_repr
 from muntin_engine.core.changes import InputChange, Key, Progress, Reason, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.keyed.admission import Admission
+from muntin_engine.evaluators.keyed.admission import Admission, NetChanges
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.progress.tracker import effective, for_key
@@ -42,47 +42,44 @@ class KeyIntake:
         self.before, self.now = effective(query, before), effective(query, now)
         self.accepted = 0
         self._query, self._reported, self._rejections = query, (before, now), rejections
-        self._axis, self._adjusts = query.axis, query.late.policy is LatePolicy.ADJUST
-        self._filter = None if query.keeps is None else Filter(query.keeps)
+        self._adjusts = query.late.policy is LatePolicy.ADJUST
+        self._filter = Filter(query.keeps)
         self._shedding = None if query.most_held is None else Shedding(query)
 
-    def progress_of(self, state: KeyEvents, told: tuple[int, int], key_watermark: int) -> tuple[Progress, Progress]:
-        """Return the progress before the batch and after it as it counts for a key, which keeps its own watermark.
+    def take(
+        self, key: Key, state: KeyEvents, rows: Sequence[InputChange], told: tuple[int, int], key_watermark: int
+    ) -> tuple[NetChanges, Progress, Progress]:
+        """Admit the rows of a key; return its net changes, and the progress as it counts for it, before and after.
 
         Args:
-            state: The key.
+            key: The key.
+            state: Its state, which keeps its own watermark.
+            rows: The rows.
             told: The watermark that patterns gave the key before the batch, and the one that they give it after it.
             key_watermark: The watermark that the batch brings of the key alone.
         """
         before, now = self.before, self.now
         own = max(state.key_watermark, key_watermark)
-        if own == EARLIEST and told == NOT_TOLD:
-            return before, now
-        known = max(state.key_watermark, told[0])
-        if known > EARLIEST:
-            before = effective(self._query, for_key(self._reported[0], known))
-        if (furthest := max(known, own, told[1])) > EARLIEST:
-            now = effective(self._query, for_key(self._reported[1], furthest))
-        state.key_watermark = own if own > self.now.watermark else EARLIEST
-        return before, now
-
-    def admit(self, key: Key, state: KeyEvents, rows: Sequence[InputChange], watermark: int, now: int) -> Admission:
-        """Admit the rows of a key, by its watermark before the batch and after it."""
+        if own > EARLIEST or told is not NOT_TOLD:
+            known = max(state.key_watermark, told[0])
+            if known > EARLIEST:
+                before = effective(self._query, for_key(self._reported[0], known))
+            if (furthest := max(known, own, told[1])) > EARLIEST:
+                now = effective(self._query, for_key(self._reported[1], furthest))
+            state.key_watermark = own if own > self.now.watermark else EARLIEST
+        if not rows and not state.pending:
+            return NetChanges(state), before, now
         filter, shed = self._filter, list[Rejection]()
-        waiting = state.waiting
-        self.accepted += len(waiting) + len(rows) if filter is None else filter.count(waiting) + filter.count(rows)
+        self.accepted += filter.count(rows) + filter.count(state.waiting)
         if self._shedding is not None:
-            rows, shed = self._shedding.take(key, state, rows, watermark)
-        admission = Admission(state, watermark, axis=self._axis, adjusts=self._adjusts)
-        admission.admit(rows, now)
-        rejections, waiting = admission.rejections + shed, state.waiting
-        if filter is not None:
-            filter.leave_out(state, admission)
-            rejections = filter.visible(rejections)
-        if rejections:
+            rows, shed = self._shedding.take(key, state, rows, before.watermark)
+        admission = Admission(state, before.watermark, axis=self._query.axis, adjusts=self._adjusts)
+        admission.admit(rows, now.watermark)
+        filter.leave_out(state, admission)
+        if rejections := filter.visible(admission.rejections + shed):
             self._rejections += [(key, rejection) for rejection in rejections]
-        self.accepted -= len(rejections) + (len(waiting) if filter is None else filter.count(waiting))
-        return admission
+        self.accepted -= len(rejections) + filter.count(state.waiting)
+        return admission, before, now
 
 
 class Filter:

@@ -61,6 +61,7 @@ class KeyEvents:
     Subclasses say for how long an event is needed, its membership, and add what they keep besides events.
 
     Attributes:
+        query: How events come.
         events: The events.
         pending: The rows that wait for others of their event.
         key_watermark: The key's own watermark, if it is beyond that of the input.
@@ -70,19 +71,12 @@ class KeyEvents:
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         """Start a key, with the largest serial number that may be in use already, by this key or another."""
-        self.events = EventIndex()
+        self.query = query
+        self.events = EventIndex([])
         self.pending: dict[Identity, PendingRows] = {}
         self.samples = Samples() if query.is_edge else None
         self.serial = serial
         self.key_watermark = EARLIEST
-        self._has_ids = query.has_ids and not query.is_edge
-        self._event_ends_move = query.event_ends_move
-        self._adjusts = query.late.policy is LatePolicy.ADJUST
-
-    @property
-    def sides(self) -> tuple[KeyEvents, ...]:
-        """The events of each input: of the only one."""
-        return (self,)
 
     @property
     def is_empty(self) -> bool:
@@ -131,6 +125,10 @@ class KeyEvents:
             return serials
         return [(("anonymous", serial), start) for serial, start in zip(serials, starts, strict=True)]
 
+    @property
+    def _has_ids(self) -> bool:
+        return self.query.has_ids and not self.query.is_edge
+
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch for which an event with a lifetime is needed: here the lifetime itself."""
         return start, end
@@ -141,7 +139,7 @@ class KeyEvents:
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         """Remove some events, and add others except those that nothing needs and nothing revises."""
-        kept = new if self._event_ends_move else [event for event in new if event.since < event.until]
+        kept = new if self.query.event_ends_move else [event for event in new if event.since < event.until]
         self.events.replace(gone, kept)
 
     def forgot(self, events: Iterable[StoredEvent]) -> None:
@@ -192,7 +190,7 @@ class KeyEvents:
             self.serial,
             [list(column) for column in zip(*gone, strict=True)] if self._has_ids else [list(gone)],
             [id for id, _ in ids] if self._has_ids else list(ids),
-            [start for _, start in ids] if self._has_ids and self._adjusts else [],
+            [start for _, start in ids] if self._has_ids and self.query.late.policy is LatePolicy.ADJUST else [],
             list(starts),
             list(ends),
             max(widths, default=0),
@@ -212,22 +210,20 @@ class KeyEvents:
         """
         del serializer, key
         state = cls(query)
-        state.restore(query, stored)
+        state.restore(stored)
         return state
 
-    def restore(self, query: EvaluatorQuery, stored: Sequence[list[Any]], *, is_ordered: bool = False) -> None:
+    def restore(self, stored: Sequence[list[Any]], *, is_ordered: bool = False) -> None:
         """Take in the events and the waiting rows of records.
 
         Args:
-            query: The query.
             stored: As for `from_data`. What the memberships of events depend on is restored already.
             is_ordered: True if the events are in the order of an index.
         """
         self.serial, *_, pending, self.key_watermark = stored[-1]
         ids, starts, ends, payloads = _events_of(stored, has_ids=self._has_ids)
-        memberships = self.memberships(starts, ends)
-        events = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
-        if (keeps := query.keeps) is not None:
+        events = list(map(stored_event, zip(ids, starts, ends, payloads, *self.memberships(starts, ends), strict=True)))
+        if (keeps := self.query.keeps) is not None:
             events = [event if keeps(event.payload) else event.filtered() for event in events]
         if not is_ordered:
             events.sort(key=in_order)

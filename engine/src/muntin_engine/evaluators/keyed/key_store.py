@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from muntin import INFINITY
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.state.bucket_state import NEVER, BucketState, Due, KeyTimer
+from muntin_engine.state.bucket_state import NEVER, BucketState, Due, KeyTimer, soonest
 from muntin_engine.state.cells import damaged
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
@@ -105,6 +105,9 @@ LARGE: Final = 1024
 """The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
 allows; a smaller key is written whole each time."""
 
+MOST_RECORDS: Final = 8
+"""Rows are appended to a key that has fewer records; one that has more is written whole, with a window that closes."""
+
 _HEAD: Final = 16
 """The size of a record besides its data, roughly."""
 
@@ -188,6 +191,11 @@ class StoredKey(Generic[StateT]):
     def memory(self) -> int:
         """Its memory in bytes, roughly."""
         return self.size + _OBJECTS + _RECORD * (len(self.records) - 1) + self.decoded
+
+    def takes_rows(self, watermark: int) -> bool:
+        """True if rows may be appended as they came: it is small, keeps events alone, and closes nothing now."""
+        is_small = self.size < LARGE and len(self.records) < MOST_RECORDS
+        return is_small and bool(self.records[0].events) and self.timer.closing > watermark
 
     def appendable(self, events: int) -> int:
         """Return the bytes of changes that may still be appended, until the state is written whole again.
@@ -275,6 +283,34 @@ class KeyStore(Generic[StateT]):
         if stored.size >= LARGE:
             state.track()
         return state
+
+    def find(self, name: bytes) -> StoredKey[StateT] | None:
+        """Return a key as it is stored; None if it has no state."""
+        return self._keys.get(name)
+
+    def append(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> None:
+        """Append a record of rows to a key that `takes_rows`, or begin a key with them.
+
+        Args:
+            name: The key, encoded.
+            timer: The timer that it would have if it kept these rows alone.
+            events: The number of rows.
+            data: The rows.
+        """
+        key, size = self._keys.get(name), len(data) + _HEAD
+        record = Record(self.number, events if key is None else None, data)
+        if key is None:
+            key = self._keys[name] = StoredKey(self._alike.setdefault(timer, timer), [record], size)
+            self.memory += key.memory
+        else:
+            if key.timer != timer:
+                timer = soonest((key.timer, timer))
+                key.timer = self._alike.setdefault(timer, timer)
+            key.records.append(record)
+            key.size += size
+            self.memory += size + _RECORD
+        self.size += size
+        self._written[name] = record
 
     def put(self, name: bytes, timer: KeyTimer, state: StateT, serializer: StateSerializer, key: object) -> None:
         """Append changes to a key's records if there is room, or else replace them all. A large key stays decoded.

@@ -13,7 +13,7 @@ from muntin_engine.core.changes import Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.sequence import in_sequence
 from muntin_engine.evaluators.keyed.admission import NetChanges
-from muntin_engine.evaluators.keyed.bucket import KeyedRun, Start
+from muntin_engine.evaluators.keyed.bucket import OneInputRun, Start
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_payload
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
@@ -56,7 +56,6 @@ class DelayBuffer(KeyEvents, ABC):
         """Start a key; see `KeyEvents`."""
         super().__init__(query, serial)
         self.passed = EARLIEST
-        self._place, self._is_filtered = query.place, query.keeps is not None
 
     @property
     def plain_count(self) -> int:
@@ -78,10 +77,10 @@ class DelayBuffer(KeyEvents, ABC):
         Events that a filter left out are released to nobody.
         """
         since, self.passed = self.passed, watermark
-        gone = self.events.forget(watermark, self._is_awaited if self._is_filtered else None)
+        gone = self.events.forget(watermark, self._is_awaited if self.query.keeps is not None else None)
         if not gone:
             return []
-        ordered = in_sequence([event for event in gone if event.is_member], self._place, by_payload)
+        ordered = in_sequence([event for event in gone if event.is_member], self.query.place, by_payload)
         starts = [Edge(event.start, True, event) for event in ordered if event.start >= since]
         if not self.releases_ends:
             self.forgot(gone)
@@ -131,12 +130,12 @@ class DelayBuffer(KeyEvents, ABC):
         """Return the state that `to_data` wrote, with the differences after it."""
         state = cls(query)
         state.passed = stored[-1][1]
-        state.restore(query, [buffer for _, _, buffer in stored])
+        state.restore([buffer for _, _, buffer in stored])
         state.restore_own([(own, passed) for own, passed, _ in stored], serializer, key)
         return state
 
 
-class OrderedRun(KeyedRun):
+class OrderedRun(OneInputRun):
     """A micro-batch of events that wait in the delay buffers of their keys, and of what follows those released.
 
     Attributes:
@@ -152,20 +151,15 @@ class OrderedRun(KeyedRun):
     def __init__(self, query: EvaluatorQuery, start: Start) -> None:
         """Begin; see `KeyedRun`."""
         super().__init__(query, start)
-        self.due_at = Due(self.now[0].watermark)
+        self.due_at = Due(self.now.watermark)
 
     def evaluate(
-        self,
-        key: Key,
-        state: DelayBuffer,
-        nets: Sequence[NetChanges],
-        before: Sequence[Progress],
-        now: Sequence[Progress],
+        self, key: Key, state: DelayBuffer, net: NetChanges, before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Take the net changes of a key in, and follow the events that are released."""
-        nets[0].apply()
+        net.apply()
         self.key, self.state, self.output = key, state, []
-        self.follow(state.release(now[0].watermark), before[0], now[0])
+        self.follow(state.release(now.watermark), before, now)
         return self.output
 
     @abstractmethod

@@ -240,7 +240,7 @@ class RowsRun(OrderedRun):
         if now.watermark < INFINITY:
             self.advance(now.watermark)
         else:
-            end = state.end(before, now, self.now[0])
+            end = state.end(before, now, self.now)
             self.advance(end)
             self.do(self.windows.close(state.rows, end), end)
         if now.watermark == INFINITY or self.is_new():
@@ -267,15 +267,15 @@ class RowsRun(OrderedRun):
 
     def output_watermark(self, earliest: int) -> int:
         """Return the least start of a window that a row may yet be in; of points, what time has come to."""
-        watermark = self.now[0].watermark
+        watermark = self.now.watermark
         if watermark in (EARLIEST, INFINITY) or not self._is_aligned:
             return watermark
         unborn = self.windows.earliest_start(self.windows.create_state(), watermark)
         return min(watermark, unborn, earliest)
 
-    def timer_of(self, state: RowsState, now: Sequence[Progress]) -> KeyTimer:
+    def timer_of(self, state: RowsState) -> KeyTimer:
         """Return when the next row is released, or time does something."""
-        watermark = now[0].watermark
+        watermark = self.key_now.watermark
         bound = state.earliest_start(watermark, self._start_of_new) if self._is_aligned else INFINITY
         return KeyTimer(min(state.due(watermark), state.next_tick()), INFINITY, bound)
 

@@ -146,11 +146,11 @@ class StreamRun(OrderedRun):
     def output_watermark(self, earliest: int) -> int:
         """Return the watermark: what is handed over later lies at it or after it, and no row before its cause."""
         del earliest
-        return self.now[0].watermark
+        return self.now.watermark
 
-    def timer_of(self, state: OperatorState, now: Sequence[Progress]) -> KeyTimer:
+    def timer_of(self, state: OperatorState) -> KeyTimer:
         """Return when the next event is released, or the operator is woken."""
-        return KeyTimer(min(state.due(now[0].watermark), state.wake_up), INFINITY, INFINITY)
+        return KeyTimer(min(state.due(self.key_now.watermark), state.wake_up), INFINITY, INFINITY)
 
     def follow(self, released: Sequence[Edge], before: Progress, now: Progress) -> None:
         """Call the operator with each event, and wake it at the times between."""
