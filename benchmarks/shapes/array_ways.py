@@ -12,7 +12,7 @@ from benchmarks.shapes.ways import Answers, Outcome
 from muntin import tumbling
 from muntin.schemas import describe
 from muntin.windows import HoppingWindows
-from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.coding import expanded
@@ -44,14 +44,14 @@ def sliced_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
 
 
 def tagged_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
-    """Keep a partial state per range of windows: what the engine does with events that have lifetimes."""
-    return _run(RangeGrid.of(windows), rows, _whole)
+    """Keep a partial state per run of slices: what the engine does with events that have lifetimes."""
+    return _run(SliceGrid.of(windows), rows, _whole, are_runs=True)
 
 
 def unsliced_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
     """Keep a partial state per window, and add each row to all of its windows: WID without slices.
 
-    A window is tagged as a range of its own that ends where the window does, so it is complete when it should be.
+    A window is tagged as a run of its own that ends where the window does, so it is complete when it should be.
     """
     lead = windows.size - windows.hop
     of = WindowGrid.of(windows)
@@ -65,14 +65,14 @@ def unsliced_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
             ticks = windows.offset + lead + (first[places] + within) * windows.hop
             yield Arrival(ticks, some.keys[places], some.payloads[places], some.progress)
 
-    return _run(RangeGrid.of(tumbling(windows.hop, windows.offset + lead)), rows, copies, lead)
+    return _run(SliceGrid.of(tumbling(windows.hop, windows.offset + lead)), rows, copies, lead, are_runs=True)
 
 
 def _whole(arrival: Arrival) -> Iterator[Arrival]:
     yield arrival
 
 
-def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outcome:
+def _run(grid: SliceGrid, rows: NumberedRows, pieces: _Pieces, lead: int = 0, *, are_runs: bool = False) -> Outcome:
     """Run a stream through a bucket.
 
     Args:
@@ -80,6 +80,7 @@ def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outc
         rows: The stream.
         pieces: What to lift of a micro-batch.
         lead: How far the ticks of these lie ahead of the rows.
+        are_runs: True if each row is a run of slices, as if it had a lifetime.
     """
     outcome = Outcome({}, Touched())
     form = BoundForm(LargestOnArrays(outcome.touched), "shapes.largest 1.0.0", (0,), (describe(float, "payload"),))
@@ -90,7 +91,7 @@ def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outc
         blobs = [
             blob.blob
             for piece in pieces(arrival)
-            for blob in lift_rows(grid, [form], rows_of(piece, are_ranges=isinstance(grid, RangeGrid)))
+            for blob in lift_rows(grid, [form], rows_of(piece, are_ranges=are_runs))
         ]
         progress = replace(arrival.progress, horizon=arrival.progress.horizon + lead)
         for closed in bucket.process(blobs, [InputReport(progress)]).outcome.output:
@@ -98,7 +99,7 @@ def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outc
     return outcome
 
 
-def _answers(grid: Grid, form: BoundForm, closed: Closed) -> Answers:
+def _answers(grid: SliceGrid, form: BoundForm, closed: Closed) -> Answers:
     counted = grid.windows.counted
     keys = closed.keys.column("k0").to_pylist()
     windows = ((closed.windows.low - counted.offset) // counted.hop).tolist()

@@ -14,7 +14,7 @@ from muntin import IncrementalAggregate
 from muntin.windows import HoppingWindows
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.entries import Entries
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
@@ -71,7 +71,7 @@ def run_states(
     windows: HoppingWindows,
     module: IncrementalAggregate[Any, Any, Any],
     arrivals: Iterable[Arrival],
-    make_store: Callable[[Sequence[Grid], Entries], GridStore] = GridStore,
+    make_store: Callable[[Sequence[SliceGrid], Entries], GridStore] = GridStore,
 ) -> Answers:
     """Return the results of a module whose states are kept per slice.
 

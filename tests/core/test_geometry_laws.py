@@ -1,4 +1,4 @@
-"""Laws of the ways to number rows along the axis: slices and ranges of windows, over ticks and over periods.
+"""Laws of the numbering of rows along the axis: slices, and runs of them, over ticks and over periods.
 
 Windows are listed one by one, and looked at tick by tick.
 """
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from muntin import EARLIEST, INFINITY, Window, hopping, tumbling
 from muntin.windows import CalendarWindows, HoppingWindows, PeriodWindows, Stretches
 from muntin.windows.regular import RegularWindows
-from muntin_engine.core.slice_grid import RangeGrid, SliceGrid, output_watermark, share_slices
+from muntin_engine.core.slice_grid import SliceGrid, output_watermark, share_slices
 from muntin_engine.core.window_grid import NEVER, grid_of, open_windows, settled
 from tests.hostile.muntin_hostile.windows import Squares
 
@@ -41,13 +41,18 @@ def over(windows: RegularWindows, start: int, end: int) -> list[int]:
     return [number for number, window in listed(windows).items() if window.start < end and window.end > start]
 
 
+def numbers_of(grid: SliceGrid, first: int, last: int) -> list[int]:
+    """Return the windows that a run of slices has a part in."""
+    return list(range(grid.first_window(first), grid.last_window(last) + 1))
+
+
 def check_slices(grid: SliceGrid, windows: RegularWindows, tick: int) -> None:
     """A slice is in the windows over each of its ticks, and a window is its slices."""
     number = grid.slice_at(tick)
     extent = grid.extent(number)
     assert extent.start <= tick < extent.end == grid.extent(number + 1).start
     for other in (extent.start, tick, extent.end - 1):
-        assert list(grid.windows_of(number)) == over(windows, other, other + 1)
+        assert numbers_of(grid, number, number) == over(windows, other, other + 1)
     counted = tick if windows.periods is None else windows.periods.number_at(tick)
     assert grid.slices_at(np.array([counted])).tolist() == [number]
     for place in over(windows, tick, tick + 1):
@@ -56,16 +61,14 @@ def check_slices(grid: SliceGrid, windows: RegularWindows, tick: int) -> None:
         assert Window(grid.extent(first).start, grid.extent(first + grid.slices - 1).end) == listed(windows)[place]
 
 
-def check_bounds(grid: SliceGrid | RangeGrid, windows: RegularWindows, watermark: int, start: int, end: int) -> None:
+def check_bounds(grid: SliceGrid, windows: RegularWindows, watermark: int, start: int, end: int) -> None:
     """A row is late if a window of it is complete, and dead if all are; output changes at the ends of windows."""
     known, rows = listed(windows), over(windows, start, end)
     first_open = grid.windows.first_open(watermark)
     assert first_open == min(number for number, window in known.items() if window.end > watermark)
     numbers = [tick if windows.periods is None else windows.periods.number_at(tick) for tick in (start, end - 1)]
-    low = high = grid.slices_at(numbers[0])
-    if isinstance(grid, RangeGrid):
-        high = grid.last_windows(numbers[1] + 1)
-        assert list(range(low, high + 1)) == rows
+    low, high = map(grid.slices_at, numbers)
+    assert numbers_of(grid, low, high) == rows
     if rows:
         assert (low < grid.first_legal(first_open)) == any(known[number].end <= watermark for number in rows)
         assert (high >= grid.first_live(first_open)) == (rows[-1] >= first_open)
@@ -92,8 +95,7 @@ def test_specifications_share_their_slices(specifications: Sequence[RegularWindo
 def test_rows_are_late_and_forgotten_by_their_windows(
     windows: RegularWindows, watermark: int, start: int, length: int
 ) -> None:
-    check_bounds(SliceGrid.of(windows), windows, watermark, start, start + 1)
-    check_bounds(RangeGrid.of(windows), windows, watermark, start, start + length)
+    check_bounds(SliceGrid.of(windows), windows, watermark, start, start + length)
 
 
 @given(WINDOWS, TICKS, TICKS)
@@ -111,16 +113,18 @@ class EagerlyLate(SliceGrid):
         return super().first_legal(first_open) + 1
 
 
-class Forgetful(RangeGrid):
+@dataclass(frozen=True)
+class Forgetful(SliceGrid):
     def first_live(self, first_open: int) -> int:
-        """Forget a window too many."""
-        return first_open + 1
+        """Forget a slice too many."""
+        return super().first_live(first_open) + 1
 
 
-class Long(RangeGrid):
-    def last_windows(self, ends: Any) -> Any:
+@dataclass(frozen=True)
+class Long(SliceGrid):
+    def last_window(self, slices: Any) -> Any:
         """Let an event belong to the window that starts where it ends."""
-        return super().last_windows(ends + 1)
+        return super().last_window(slices + 1)
 
 
 @pytest.mark.parametrize("broken", [EagerlyLate, Forgetful, Long])
@@ -174,5 +178,6 @@ def test_years_far_away_have_the_windows_that_are_cut_one_by_one(
     windows = kind.grid()
     assert windows is not None
     grid = SliceGrid.of(windows)
+    number = grid.slice_at(tick)
     wanted = list(islice(kind.cut(Stretches(), tick, tick + 1), 9))
-    assert [grid.windows.window(number) for number in grid.windows_of(grid.slice_at(tick))] == wanted
+    assert [grid.windows.window(window) for window in numbers_of(grid, number, number)] == wanted

@@ -247,7 +247,7 @@ query(Statistics, window=calendar('week', zone='Asia/Tokyo'))
 query(Statistics, window=SAMOA)
     evaluator   columnar: all modules have a columnar form
 query(Statistics, window=SAMOA, **LASTING)
-    evaluator   general: events have lifetimes, and a range of calendar windows cannot leave out the empty ones
+    evaluator   columnar: all modules have a columnar form
 query(Statistics, window=calendar('week', zone='Pacific/Apia'), **LASTING)
     row         merged once into the range of windows that it overlaps…
 query(Statistics, window=calendar('2 days', 'day', zone='Pacific/Apia'))

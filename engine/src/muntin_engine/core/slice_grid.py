@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import Periods
@@ -40,8 +40,8 @@ class SliceGrid:
     Example:
         >>> from muntin.windows import HoppingWindows
         >>> grid = SliceGrid.of(HoppingWindows(size=9, hop=6))
-        >>> grid.cycle, grid.stride, grid.slices, grid.slice_at(7), grid.windows_of(2)
-        (3, 2, 3, 2, range(0, 2))
+        >>> grid.cycle, grid.stride, grid.slices, grid.slice_at(7), grid.first_window(2), grid.last_window(2)
+        (3, 2, 3, 2, 0, 1)
         >>> grid = SliceGrid.of(HoppingWindows(size=4000, hop=1999))
         >>> grid.cycle, grid.cuts, grid.stride, grid.slices
         (1999, (0, 2), 2, 5)
@@ -97,6 +97,11 @@ class SliceGrid:
         return -NEVER
 
     @property
+    def has_gaps(self) -> bool:
+        """True if some slices are in no window."""
+        return self.stride > self.slices or self.first > -NEVER
+
+    @property
     def periods(self) -> Periods | None:
         """The periods that are counted; None if ticks are."""
         return self.windows.periods
@@ -120,14 +125,13 @@ class SliceGrid:
         bounds = [cycle * self.cycle + self.cuts[place] for cycle, place in places]
         return Window(*(bounds if self.periods is None else map(self.periods.begins, bounds)))
 
-    def windows_between(self, slices: T) -> tuple[T, T]:
-        """Return the first and the last window that a slice is part of; the last is less where it lies in a gap."""
-        return self.runs.first_ending_after(slices), self.runs.last_starting_before(slices + 1)
+    def first_window(self, slices: T) -> T:
+        """Return the first window that a slice, or one after it, is part of."""
+        return self.runs.first_ending_after(slices)
 
-    def windows_of(self, number: int) -> range:
-        """Return the windows that a slice is part of; none if it lies in a gap between windows."""
-        first, last = self.windows_between(number)
-        return range(first, last + 1)
+    def last_window(self, slices: T) -> T:
+        """Return the last window that a slice, or one before it, is part of."""
+        return self.runs.last_starting_before(slices + 1)
 
     def start_of(self, window: int) -> int:
         """Return the slice that a window starts with."""
@@ -155,8 +159,8 @@ class GrowingSlices(SliceGrid):
     Example:
         >>> from muntin import cumulate, landmark
         >>> day, ever = (GrowingSlices.of(some.growing()) for some in (cumulate(24, 6), landmark(6)))
-        >>> day.slices_at(13), day.windows_of(2), day.first_live(6), ever.first_live(6)
-        (2, range(2, 4), 4, 0)
+        >>> day.slices_at(13), day.first_window(2), day.last_window(2), day.first_live(6), ever.first_live(6)
+        (2, 2, 3, 4, 0)
     """
 
     windows: GrowingGrid
@@ -187,9 +191,13 @@ class GrowingSlices(SliceGrid):
         start = self.windows.start(number)
         return Window(start, start + self.windows.size)
 
-    def windows_between(self, slices: T) -> tuple[T, T]:
-        """Return the first and the last window that a slice is part of."""
-        return slices, self.windows.last_of(slices)
+    def first_window(self, slices: T) -> T:
+        """Return the first window that a slice is part of."""
+        return slices
+
+    def last_window(self, slices: T) -> T:
+        """Return the last window that a slice is part of."""
+        return self.windows.last_of(slices)
 
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window."""
@@ -205,59 +213,6 @@ def _cuts_up_to(ticks: T, cuts: Sequence[int], cycle: int) -> T:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class RangeGrid:
-    """Windows as the ranges of their numbers that events with lifetimes belong to (thesis, range tags).
-
-    An event is a member of the windows from the first one that ends after it starts to the last one that starts before
-    it ends. What is a slice to `SliceGrid` is the number of that first window here.
-
-    Attributes:
-        windows: The windows, in ticks.
-
-    Example:
-        >>> from muntin.windows import HoppingWindows
-        >>> grid = RangeGrid.of(HoppingWindows(size=9, hop=6))
-        >>> grid.slices_at(8), grid.last_windows(13)
-        (0, 2)
-    """
-
-    windows: TickGrid
-
-    @classmethod
-    def of(cls, windows: RegularWindows) -> RangeGrid:
-        """Return the ranges of some windows."""
-        return cls(grid_of(windows))
-
-    @property
-    def periods(self) -> Periods | None:
-        """The periods that are counted; None if ticks are."""
-        return self.windows.periods
-
-    def slices_at(self, starts: T) -> T:
-        """Return the first windows of events that start at some ticks, or in periods of some numbers."""
-        return self.windows.counted.first_ending_after(starts)
-
-    def last_windows(self, ends: T) -> T:
-        """Return the last windows of events that end at some ticks; large numbers for events that never end.
-
-        Where periods are counted: of events whose last tick lies in the period before one of these numbers.
-        """
-        return self.windows.counted.last_starting_before(ends)
-
-    def first_legal(self, first_open: int) -> int:
-        """Return the least first window of an event that is not late."""
-        return first_open
-
-    def first_live(self, first_open: int) -> int:
-        """Return the least last window of an event that cannot be forgotten."""
-        return first_open
-
-
-Grid: TypeAlias = SliceGrid | RangeGrid
-"""The numbering of rows along the axis."""
-
-
 def share_slices(specifications: Sequence[RegularWindows]) -> bool:
     """Return True if windows may be made of the same slices: if all count ticks, or the same periods.
 
@@ -270,7 +225,7 @@ def share_slices(specifications: Sequence[RegularWindows]) -> bool:
     return len({some.periods for some in specifications}) <= 1
 
 
-def output_watermark(grids: Sequence[Grid], watermark: int, *, at_end: bool) -> int:
+def output_watermark(grids: Sequence[SliceGrid], watermark: int, *, at_end: bool) -> int:
     """Return the output watermark: no result of a window that is still open has a sync time below it.
 
     Points at the ends of windows lie past the input's watermark, so theirs may too; so may that of windows with gaps.
@@ -281,7 +236,8 @@ def output_watermark(grids: Sequence[Grid], watermark: int, *, at_end: bool) -> 
         at_end: True if results are points at the ends of their windows, not as long as these.
 
     Example:
-        >>> [output_watermark([RangeGrid(WindowGrid(size=10, hop=2))], 23, at_end=at_end) for at_end in (False, True)]
+        >>> from muntin.windows import HoppingWindows
+        >>> [output_watermark([SliceGrid.of(HoppingWindows(10, 2))], 23, at_end=at_end) for at_end in (False, True)]
         [14, 24]
     """
     if not EARLIEST < watermark < INFINITY:

@@ -15,7 +15,7 @@ from muntin.schemas import Field
 from muntin_engine.core.calls import Meter, clock
 from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.core.skipping import forbids_null
-from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import TickGrid, grid_of
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.plan import MOST_BUCKETS, Input, Plan
@@ -221,8 +221,8 @@ class TaskPayload(MakesOnce):
         return bucket_ids(self.plan.buckets, self.place)
 
     @cached_property
-    def grids(self) -> tuple[Grid, ...]:
-        """The slices of the query, or its ranges of windows; none if windows close elsewhere than at their ends."""
+    def grids(self) -> tuple[SliceGrid, ...]:
+        """The slices of the query; none if windows close elsewhere than at their ends."""
         return grids_of(self.plan)
 
     @cached_property
@@ -267,11 +267,9 @@ class TaskPayload(MakesOnce):
         return self.results.field(self.plan.lifetime_column).type.field("start").type
 
 
-def grids_of(plan: Plan) -> tuple[Grid, ...]:
-    """Return the slices of a query, or its ranges of windows; several specifications have slices in common alone."""
-    steps = plan.steps
-    has_slices = steps and (plan.input.is_point or plan.named_windows)
-    return SliceGrid.shared(steps) if has_slices else tuple(map(RangeGrid.of, steps))
+def grids_of(plan: Plan) -> tuple[SliceGrid, ...]:
+    """Return the slices of each specification of a query, which are the same for all."""
+    return SliceGrid.shared(plan.steps) if plan.steps else ()
 
 
 _MASK: Final = 0xFFFFFFFF

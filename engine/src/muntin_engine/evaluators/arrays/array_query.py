@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.slice_grid import Grid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
 from muntin_engine.evaluators.arrays.contract import states_slide
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
@@ -39,7 +39,7 @@ class ArrayWork:
         plan: The plan, whose `arrays` are the parts.
         query: The same in the terms of evaluators.
         forms: The forms of its modules, if it computes with them.
-        grids: Its slices, or ranges of windows; none of sessions and snapshots.
+        grids: Its slices; none of sessions and snapshots.
         codec: Writes states.
         results_of: Returns the results of windows as columns that can be stored.
         values_of: Returns the values of an input column.
@@ -48,7 +48,7 @@ class ArrayWork:
     plan: Plan
     query: EvaluatorQuery
     forms: Sequence[BoundForm]
-    grids: Sequence[Grid]
+    grids: Sequence[SliceGrid]
     codec: Codec
     results_of: ResultsOf
     values_of: Callable[[pa.ChunkedArray], list[Any]] = python_values

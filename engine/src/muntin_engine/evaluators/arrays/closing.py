@@ -16,7 +16,7 @@ import numpy as np
 
 from muntin import Component
 from muntin.columnar.arrays import Array, IntArray
-from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import (
     compress,
     distinct,
@@ -48,12 +48,12 @@ class _Runs(NamedTuple):
     Attributes:
         batch: The stretches, from the first window to the last one.
         slices: The slice of each; None where they are no points, or windows grow.
-        grid: What they lie on.
+        grid: The slices that they lie on.
     """
 
     batch: StretchTable
     slices: IntArray | None
-    grid: Grid
+    grid: SliceGrid
 
     def take(self, places: IntArray) -> _Runs:
         """Return some of them."""
@@ -61,25 +61,19 @@ class _Runs(NamedTuple):
         return _Runs(self.batch.take(places), slices, self.grid)
 
 
-def close_windows(grid: Grid, held: StretchTable, first: int, last: int) -> Iterator[StretchTable]:
+def close_windows(grid: SliceGrid, held: StretchTable, first: int, last: int) -> Iterator[StretchTable]:
     """Yield the windows from `first` up to but not including `last` that have rows, by number.
 
     Stretches of the axis without rows cost nothing.
 
     Args:
-        grid: The slices, or the ranges of windows.
-        held: Stretches of slices, or of windows, in any order; all end before the last window unless `last` is finite.
+        grid: The slices.
+        held: Stretches of slices, in any order; all end before the last window unless `last` is finite.
         first: A window, or `-NEVER`.
         last: A window, or `NEVER`.
     """
-    low, high, slices = held.low, held.high, None
-    if isinstance(grid, SliceGrid):
-        low, high = grid.windows_between(held.low)
-        if held.are_points:
-            slices = None if grid.grows else held.low
-        else:
-            _, high = grid.windows_between(held.high)
-    low, high = np.maximum(low, first), np.minimum(high, last - 1)
+    low, high = np.maximum(grid.first_window(held.low), first), np.minimum(grid.last_window(held.high), last - 1)
+    slices = held.low if held.are_points and not grid.grows else None
     runs, is_in = _Runs(held.moved(low, high), slices, grid), low <= high
     if not is_in.all():
         runs = runs.take(np.flatnonzero(is_in))
@@ -100,7 +94,7 @@ def _close(runs: _Runs) -> Iterator[StretchTable]:
     places = np.cumsum(lengths) - lengths
     moved = (starts - places)[np.searchsorted(starts, low, "right") - 1] if len(cuts) else starts[0]
     low, high = low - moved, high - moved
-    if isinstance(runs.grid, SliceGrid) and runs.slices is not None:
+    if runs.slices is not None:
         runs = runs._replace(slices=runs.slices - runs.grid.runs.start(moved))
     count = int(lengths.sum())
     for begin in range(0, count, MOST_WINDOWS):
@@ -110,7 +104,7 @@ def _close(runs: _Runs) -> Iterator[StretchTable]:
         part = runs if len(some) == len(low) else runs.take(some)
         clipped = np.maximum(low[some], begin) - begin, np.minimum(high[some], end - 1) - begin
         part = part._replace(batch=part.batch.moved(*clipped))
-        if begin and isinstance(runs.grid, SliceGrid) and part.slices is not None:
+        if begin and part.slices is not None:
             part = part._replace(slices=part.slices - begin * runs.grid.stride)
         for found in _of_keys(part, end - begin):
             at = found.low + begin
@@ -125,7 +119,7 @@ def _of_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
     shares = int((batch.high - batch.low + 1).sum())
     rows = count
     is_scanned = runs.slices is not None and not all(values.is_summed for values in batch.parts.values())
-    if is_scanned and isinstance(runs.grid, SliceGrid):
+    if is_scanned:
         rows = (count - 1) * runs.grid.stride + runs.grid.slices
     cells = rows * len(keys)
     expands = shares == len(batch) or cells > _EXPANDING * shares
@@ -195,7 +189,7 @@ class _Table:
     def merged(self, component: Component, values: Array) -> Array:
         """Return for each wanted cell the merge of the values whose stretches hold it; nothing is subtracted."""
         (batch, slices, grid), keys, count = self._runs, self._keys, self._count
-        if slices is None or not isinstance(grid, SliceGrid):
+        if slices is None:
             table = cover(component, batch.low, batch.high, batch.keys, values, (count, keys))
         else:
             rows = (count - 1) * grid.stride + grid.slices

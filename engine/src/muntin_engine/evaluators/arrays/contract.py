@@ -97,15 +97,6 @@ def slides(plan: Plan) -> str | None:
     return None
 
 
-def has_empty_periods(plan: Plan) -> str | None:
-    """No calendar has empty periods."""
-    grids = [window.grid() for window in plan.windows]
-    periods = [grid.periods for grid in grids if grid is not None and grid.size == 1]
-    if any(some is not None and some.some_are_empty for some in periods):
-        return f"events have lifetimes, and a range of {plan.window.title} cannot leave out the empty ones"
-    return None
-
-
 _MERGED: Final[tuple[Demand, ...]] = (sees_times, reads_order)
 _FORMS: Final[tuple[Demand, ...]] = (*_MERGED, without_form)
 _SUMS: Final[tuple[Demand, ...]] = (sees_other_times, reads_order, without_form, without_inverse)
@@ -115,9 +106,9 @@ COMBINATIONS: Final[Mapping[tuple[Geometry, Arrivals, Held], Combination]] = {
     (Geometry.SLICES, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
     (Geometry.SLICES, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
     (Geometry.SLICES, Arrivals.INSERTIONS, Held.ROWS): Combination(()),
-    (Geometry.RANGES, Arrivals.INSERTIONS, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS)),
-    (Geometry.RANGES, Arrivals.INSERTIONS, Held.ROWS): Combination((has_empty_periods, slides)),
-    (Geometry.RANGES, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination((has_empty_periods, *_FORMS), _ANY_EMISSION),
+    (Geometry.RANGES, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
+    (Geometry.RANGES, Arrivals.INSERTIONS, Held.ROWS): Combination((slides,)),
+    (Geometry.RANGES, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination(_FORMS, _ANY_EMISSION),
     (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
     (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
     (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.ROWS): Combination(()),

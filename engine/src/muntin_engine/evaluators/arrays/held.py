@@ -10,7 +10,7 @@ import numpy as np
 
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER, TickGrid
 from muntin_engine.evaluators.arrays.closing import close_windows
 from muntin_engine.evaluators.arrays.edges import sessions_of, snapshots_of
@@ -45,7 +45,7 @@ class HeldStretches:
 
 
 class HeldPartials(HeldStretches):
-    """The partial states of a bucket, each piece in the order of its slices, or of the first windows of its ranges.
+    """The partial states of a bucket, each piece in the order of its slices, or of the first slices of its runs.
 
     Cost: adding a piece costs, amortised, a few times its length and the logarithm of the number of batches; there is
     no cost per slice.
@@ -53,13 +53,13 @@ class HeldPartials(HeldStretches):
 
     def __init__(
         self,
-        grids: Sequence[Grid],
+        grids: Sequence[SliceGrid],
         merge: Callable[[Sequence[StretchTable]], StretchTable] = lambda some: merge_alike(concat(some)),
     ) -> None:
         """Hold nothing.
 
         Args:
-            grids: The slices, or ranges, of the specifications of a query.
+            grids: The slices of the specifications of a query.
             merge: Returns one partial state per stretch and key; those of the first pieces may be changed.
         """
         super().__init__()
@@ -81,18 +81,18 @@ class HeldPartials(HeldStretches):
             place: Which of the grids they are of.
             first: A window, or `-NEVER`.
             last: A window, or `NEVER`.
-            more: Ranges that overlap these windows and that are not held, in any order.
-            of_keys: For each code of a key whether its windows are wanted; None if all are. Not for slices.
+            more: Runs of slices that overlap these windows and that are not held, in any order.
+            of_keys: For each code of a key whether its windows are wanted; None if all are.
         """
         grid = self._grids[place]
-        start, stop = (grid.start_of(first), grid.first_legal(last)) if isinstance(grid, SliceGrid) else (first, last)
-        some = [*(_between(piece, start, stop) for piece in self._pieces), *more]
+        some = [*(_between(piece, grid.start_of(first), grid.first_legal(last)) for piece in self._pieces), *more]
         if of_keys is not None:
             some = [piece.where(of_keys[piece.keys]) for piece in some]
         if not (present := [piece for piece in some if len(piece)]):
             return
         for found in close_windows(grid, concat(present), first, last):
-            yield found.moved(*in_ticks(grid.windows, found.low))
+            closed = found.moved(*in_ticks(grid.windows, found.low))
+            yield closed if grid.periods is None else closed.where(closed.low < closed.high)  # some periods are empty
 
     def settle(self, start: int, stop: int) -> StretchTable | None:
         """Return the slices from one up to another, one partial state per key and slice; None if nothing is held.
@@ -112,7 +112,7 @@ class HeldPartials(HeldStretches):
         return parts[0] if parts else self._pieces[0].take(slice(0, 0))
 
     def forget(self, first_live: int) -> None:
-        """Drop what lies before a first slice, and ranges that end before a window."""
+        """Drop what lies before a first slice."""
         alive = [_alive(piece, first_live) for piece in self._pieces]
         self._pieces = [piece for piece in alive if len(piece)]
 
@@ -149,18 +149,11 @@ def in_ticks(windows: TickGrid, numbers: IntArray) -> tuple[IntArray, IntArray]:
     return ticks_of(windows.periods, windows.counted.extent_start(starts)), ticks_of(windows.periods, ends)
 
 
-def in_windows(grids: Sequence[Grid], slices: IntArray, lasts: IntArray | None = None) -> BoolArray:
-    """Return for each slice, or run of slices up to a last one, whether it is in a window.
-
-    Where stretches are ranges of windows, that is known before.
-    """
-    is_in: BoolArray = np.full(len(slices), not all(isinstance(grid, SliceGrid) for grid in grids))
-    for grid in grids:
-        if isinstance(grid, SliceGrid):
-            if lasts is None or lasts is slices:
-                is_in |= ((slices - grid.shift) % grid.stride < grid.slices) & (slices >= grid.first)
-            else:
-                is_in |= grid.windows_between(slices)[0] <= grid.windows_between(lasts)[1]
+def in_windows(grids: Sequence[SliceGrid], firsts: IntArray, lasts: IntArray) -> BoolArray:
+    """Return for each run of slices whether it is in a window."""
+    is_in: BoolArray = np.full(len(firsts), not all(grid.has_gaps for grid in grids))
+    for grid in () if is_in.all() else grids:
+        is_in |= (grid.first_window(firsts) <= grid.last_window(lasts)) & (lasts >= grid.first)
     return is_in
 
 

@@ -13,7 +13,7 @@ from muntin import Window
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key
-from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.coding import Codes, compress, encode, first_places, number, product
 from muntin_engine.evaluators.arrays.results import failing_row
@@ -89,8 +89,8 @@ class RowGroups:
         codes: For each row the number of its group. Groups are in the order of buckets, then slices, then keys.
         size: How many groups there are.
         buckets: The bucket of each group.
-        low: The slice of each group, or the first window of its range.
-        high: The same slice, or the last window of its range.
+        low: The slice of each group, or the first one of its run.
+        high: The same slice, or the last one of its run.
         keys: The key of each group: its place among the keys of its bucket.
         first: For each key a row that has it, bucket by bucket.
         ends: For each bucket where its keys start in `first`, and at last where all end.
@@ -110,7 +110,7 @@ class RowGroups:
         return self.first[self.ends[bucket] : self.ends[bucket + 1]]
 
 
-def group_rows(grid: Grid, rows: Rows) -> RowGroups:
+def group_rows(grid: SliceGrid, rows: Rows) -> RowGroups:
     """Return the groups of rows.
 
     Cost: a few passes over the rows, and no sorting of them.
@@ -123,10 +123,7 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     place = np.empty(keyed.size, np.int64)
     place[order] = np.arange(keyed.size)
     place -= ends[bucket_of_key]
-    if rows.ends is not None:
-        low, high = ranges_of(grid, rows.starts, rows.ends)
-    else:
-        low = high = grid.slices_at(numbers_at(grid.periods, rows.starts))
+    low, high = slices_of(grid, rows.starts, rows.ends)
     relative, span = number(low)
     if high is not low:
         more, lengths = number(high)
@@ -148,13 +145,13 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     )
 
 
-def lift_rows(grid: Grid, forms: Sequence[BoundForm] | None, rows: Rows) -> Iterator[BucketBlob]:
+def lift_rows(grid: SliceGrid, forms: Sequence[BoundForm] | None, rows: Rows) -> Iterator[BucketBlob]:
     """Yield the partial states of a batch of rows for each bucket that has any.
 
     Cost: a few passes over the rows, whatever the windows are.
 
     Args:
-        grid: The slices, or the ranges of windows.
+        grid: The slices.
         forms: The forms of the query; None to keep the rows themselves.
         rows: The rows.
 
@@ -179,19 +176,15 @@ def lift_rows(grid: Grid, forms: Sequence[BoundForm] | None, rows: Rows) -> Iter
         yield BucketBlob(int(bucket), to_blob(keys, batch.take(slice(start, stop))))
 
 
-def ranges_of(grid: Grid, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the first and the last windows, or slices, of events; the last lies before the first where there are none.
+def slices_of(grid: SliceGrid, starts: IntArray, ends: IntArray | None) -> tuple[IntArray, IntArray]:
+    """Return the first and the last slices of events, the very same array where all are points.
 
     Of events that never end the last one lies after all others.
     """
-    counted = np.minimum(ends, NEVER)
-    if isinstance(grid, SliceGrid):
-        first, last = (grid.slices_at(numbers_at(grid.periods, ticks)) for ticks in (starts, counted - 1))
-        return first, last
-    if grid.periods is not None:
-        counted = numbers_at(grid.periods, counted - 1) + 1
-    lasts: IntArray = np.minimum(grid.last_windows(counted), NEVER - 1)
-    return grid.slices_at(numbers_at(grid.periods, starts)), lasts
+    first = grid.slices_at(numbers_at(grid.periods, starts))
+    if ends is None:
+        return first, first
+    return first, grid.slices_at(numbers_at(grid.periods, np.minimum(ends, NEVER) - 1))
 
 
 def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
@@ -200,11 +193,11 @@ def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
     return pa.table(named or {NO_KEYS: pa.nulls(length)})
 
 
-def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:
-    """Return the key of a row, and its slice; over ranges the first window that it is in."""
+def _whereabouts(grid: SliceGrid, rows: Rows, row: int) -> tuple[Key, Window]:
+    """Return the key of a row, and the slice that it starts in."""
     key = tuple(column[row].as_py() for column in rows.keys)
     number = int(grid.slices_at(numbers_at(grid.periods, rows.starts[row : row + 1]))[0])
-    return key, grid.windows.window(number) if isinstance(grid, RangeGrid) else grid.extent(number)
+    return key, grid.extent(number)
 
 
 def lift_form(
@@ -237,7 +230,7 @@ def row_lists(rows: Rows) -> RowLists:
     return RowLists.of(table, np.ones(len(rows), np.int64))
 
 
-def _merged(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: RowGroups) -> dict[Part, Values]:
+def _merged(grid: SliceGrid, forms: Sequence[BoundForm], rows: Rows, groups: RowGroups) -> dict[Part, Values]:
     parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
         values, present = lift_form(place, form, rows, lambda row: _whereabouts(grid, rows, row))

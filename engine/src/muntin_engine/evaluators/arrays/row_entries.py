@@ -15,7 +15,7 @@ from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import InputChange, Key, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED
-from muntin_engine.core.slice_grid import Grid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
@@ -45,7 +45,7 @@ class RowEntries(FormEntries):
     def __init__(
         self,
         query: EvaluatorQuery,
-        sliding: Sequence[Grid] = (),
+        sliding: Sequence[SliceGrid] = (),
         values_of: Callable[[pa.ChunkedArray], list[Any]] = python_values,
         *,
         keeps_late_rows: bool = False,

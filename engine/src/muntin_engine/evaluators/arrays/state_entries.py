@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Window
-from muntin_engine.core.slice_grid import Grid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries, entry_of
 from muntin_engine.evaluators.arrays.held import HeldPartials
@@ -35,7 +35,7 @@ class StateEntries(Entries):
     `StateWindows`, and a few passes over arrays.
     """
 
-    def __init__(self, modules: StateModules, grids: Sequence[Grid] = ()) -> None:
+    def __init__(self, modules: StateModules, grids: Sequence[SliceGrid] = ()) -> None:
         """Read and write for the modules of a query.
 
         Args:

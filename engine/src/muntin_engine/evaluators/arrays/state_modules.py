@@ -15,7 +15,7 @@ from muntin.columnar.arrays import IntArray
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.arrays.coding import stable_order
 from muntin_engine.evaluators.arrays.held import in_windows
@@ -188,7 +188,7 @@ def whereabouts(keys: Keys, codes: IntArray, window: Callable[[int], Window]) ->
     return at
 
 
-def lift_states(modules: StateModules, grids: Sequence[Grid], rows: Rows) -> Iterator[BucketBlob]:
+def lift_states(modules: StateModules, grids: Sequence[SliceGrid], rows: Rows) -> Iterator[BucketBlob]:
     """Yield the states of a batch of rows for each bucket that has any; of rows in no window only their number.
 
     Cost: that of `StateModules`, and a few passes over the rows.
@@ -197,11 +197,11 @@ def lift_states(modules: StateModules, grids: Sequence[Grid], rows: Rows) -> Ite
         ModuleFailedError: A module raised an exception; its window is the extent of the slice.
         StateError: A state cannot be stored.
     """
-    (grid, *_) = (grid for grid in grids if isinstance(grid, SliceGrid))
-    is_in = in_windows(grids, grid.slices_at(numbers_at(grid.periods, rows.starts)))
+    slices = grids[0].slices_at(numbers_at(grids[0].periods, rows.starts))
+    is_in = in_windows(grids, slices, slices)
     for are_lifted, some in ((True, rows if is_in.all() else rows.where(is_in)), (False, rows.where(~is_in))):
         if len(some):
-            yield from _lifted(modules if are_lifted else None, grid, some)
+            yield from _lifted(modules if are_lifted else None, grids[0], some)
 
 
 def _lifted(modules: StateModules | None, grid: SliceGrid, rows: Rows) -> Iterator[BucketBlob]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.calls import RUNNING
-from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
@@ -98,15 +98,14 @@ class StateWindows:
         if coming is None:
             states = {Part(place, STATE): States.of(module, (), 0) for place, module in enumerate(self._modules)}
             coming = replace(EMPTY, parts=states)
-        coming = coming.where(in_windows([self.grid], coming.low))
+        coming = coming.where(in_windows([self.grid], coming.low, coming.low))
         if self.grid.slices == 1 and not self.grid.grows:
             firsts = runs.first_ending_after(coming.low)
             at = whereabouts(self._table, coming.keys, lambda place: extent(int(firsts[place])))
             return WindowRuns(coming.keys, firsts, firsts + 1, results_of(self._modules, coming, at))
         present = len(self._keys)
         keys, slices = (np.concatenate(some) for some in ((self._keys, coming.keys), (self._slices, coming.low)))
-        comes, at_last = self.grid.windows_between(slices)
-        leaves = at_last + 1
+        comes, leaves = self.grid.first_window(slices), self.grid.last_window(slices) + 1
         steps = steps_of(keys, np.maximum(comes, first), leaves, present, first, last)
         order = by_key_and_start(coming.keys, coming.low)
         at = whereabouts(self._table, steps.keys, lambda place: extent(int(steps.firsts[place])))
@@ -158,12 +157,12 @@ class StateWindows:
 
 def sliding_windows(
     modules: Sequence[StateModule],
-    grids: Sequence[Grid],
+    grids: Sequence[SliceGrid],
     keys: KeyTable,
     queue_of: Callable[[StateModule, SliceGrid], Queue],
 ) -> list[StateWindows]:
     """Return what makes the windows of each specification; nothing of windows without slices."""
-    return [StateWindows(modules, grid, keys, queue_of) for grid in grids if isinstance(grid, SliceGrid)]
+    return [StateWindows(modules, grid, keys, queue_of) for grid in grids]
 
 
 def closed_runs(place: int, runs: WindowRuns, grid: SliceGrid, keys: KeyTable) -> Iterator[Closed]:

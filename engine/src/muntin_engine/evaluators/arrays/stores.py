@@ -9,7 +9,7 @@ import numpy as np
 
 from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.slice_grid import Grid, SliceGrid, output_watermark
+from muntin_engine.core.slice_grid import SliceGrid, output_watermark
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome, BucketResult
 from muntin_engine.evaluators.arrays.edges import sessions_of
@@ -31,11 +31,11 @@ from muntin_engine.state.cells import Cells
 from muntin_engine.state.log import MOST_DEAD, Entry, StoredEntry
 
 
-def grid_query(grids: Sequence[Grid], make_entries: Callable[[], Entries], *, at_end: bool) -> ArrayQuery:
+def grid_query(grids: Sequence[SliceGrid], make_entries: Callable[[], Entries], *, at_end: bool) -> ArrayQuery:
     """Return windows on grids as their buckets see them.
 
     Args:
-        grids: The slices, or ranges of windows, of each specification; slices are the same for all.
+        grids: The slices of each specification; they are the same for all.
         make_entries: Makes what reads and writes partial states, for an empty store.
         at_end: True if results are points at the ends of their windows.
     """
@@ -116,17 +116,17 @@ class StretchStore(ArrayStore):
 
 
 class GridStore(StretchStore):
-    """The partial states of the open windows, by key and by slice or range of windows.
+    """The partial states of the open windows, by key and by slice, or run of slices.
 
     Cost: taking and writing a batch costs what the batch brings; closing windows, what they hold. Slices that a batch
     does not touch are neither read nor written.
     """
 
-    def __init__(self, grids: Sequence[Grid], entries: Entries) -> None:
-        """Make an empty store for the slices, or ranges, of a query."""
+    def __init__(self, grids: Sequence[SliceGrid], entries: Entries) -> None:
+        """Make an empty store for the slices of a query."""
         self._grids, self._held = grids, HeldPartials(grids, entries.merge_alike)
         super().__init__(entries, self._held)
-        self._grows = any(isinstance(grid, SliceGrid) and grid.grows for grid in grids)
+        self._grows = any(grid.grows for grid in grids)
         self._opened: Sequence[int] = [-NEVER]
         self._live_bytes = 0
 
@@ -192,7 +192,7 @@ class GridStore(StretchStore):
         return min(grid.first_live(first) for grid, first in zip(self._grids, opened, strict=True))
 
 
-def _first_open(grids: Sequence[Grid], progress: InputsProgress) -> tuple[int, ...]:
+def _first_open(grids: Sequence[SliceGrid], progress: InputsProgress) -> tuple[int, ...]:
     """Return the first open window of each specification, which tells open windows from complete ones."""
     return tuple(grid.windows.first_open(progress.least.watermark) for grid in grids)
 

@@ -14,7 +14,7 @@ from muntin import INFINITY, EmitPolicy, TimestampPolicy
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.slice_grid import RangeGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.coding import encode
 from muntin_engine.evaluators.arrays.entries import FormEntries
@@ -95,7 +95,7 @@ def windows_of(query: EvaluatorQuery) -> RevisedGrid | RevisedSnapshots:
     at_end, grid = query.timestamps is TimestampPolicy.POINT_AT_END, query.window.grid()
     if grid is None:
         return RevisedSnapshots((), at_end=at_end)
-    return RevisedGrid(RangeGrid.of(grid), at_end=at_end, is_eager=query.emit is EmitPolicy.EAGER)
+    return RevisedGrid(SliceGrid.of(grid), at_end=at_end, is_eager=query.emit is EmitPolicy.EAGER)
 
 
 class RevisedStore(ArrayStore):

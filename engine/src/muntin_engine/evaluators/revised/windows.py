@@ -15,10 +15,10 @@ import numpy as np
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.slice_grid import RangeGrid
+from muntin_engine.core.slice_grid import SliceGrid, output_watermark
 from muntin_engine.evaluators.arrays.edges import snapshots_of
 from muntin_engine.evaluators.arrays.held import HeldPartials, opened_since
-from muntin_engine.evaluators.arrays.lifting import ranges_of
+from muntin_engine.evaluators.arrays.lifting import slices_of
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, ends_before, merge_alike
 from muntin_engine.evaluators.revised.events import LiveEvents
 
@@ -30,7 +30,7 @@ class RevisedWindows(ABC):
         ended: The events that have ended, and are members of open windows.
     """
 
-    def __init__(self, grids: Sequence[RangeGrid], *, at_end: bool) -> None:
+    def __init__(self, grids: Sequence[SliceGrid], *, at_end: bool) -> None:
         """Make windows on grids, or none; `at_end` says that results are points at the ends of windows."""
         self._at_end = at_end
         self.ended = HeldPartials(grids)
@@ -73,16 +73,16 @@ class RevisedWindows(ABC):
 
 
 class RevisedGrid(RevisedWindows):
-    """Hopping and tumbling windows, and those of a calendar: each event is merged into the range of those it overlaps.
+    """Windows on a grid, of ticks or of a calendar: each event is merged into the run of slices that it overlaps.
 
     What a legal row may still change is kept event by event; once an event has ended for good, it is merged with the
-    others of its key and range, as events are that are never revised.
+    others of its key and run, as events are that are never revised.
 
-    Cost: a live event costs a few steps for each batch that completes windows, and so does a range of a key of which
+    Cost: a live event costs a few steps for each batch that completes windows, and so does a run of a key of which
     all events have ended; never one for each window that it overlaps.
     """
 
-    def __init__(self, grid: RangeGrid, *, at_end: bool, is_eager: bool = False) -> None:
+    def __init__(self, grid: SliceGrid, *, at_end: bool, is_eager: bool = False) -> None:
         """Make them; `is_eager` says that a window is emitted as soon as it has begun."""
         super().__init__([grid], at_end=at_end)
         self._grid, self._is_eager = grid, is_eager
@@ -112,15 +112,15 @@ class RevisedGrid(RevisedWindows):
         if is_over.any():
             ended = self._ranged(live.members(is_over), first, INFINITY)
             if len(ended):
-                self.ended.add(merge_alike(replace(ended, low=np.maximum(ended.low, first))))
+                self.ended.add(merge_alike(replace(ended, low=np.maximum(ended.low, self._grid.first_live(first)))))
             live.keep(~is_over)
-        self.ended.forget(first)
+        self.ended.forget(self._grid.first_live(first))
 
     def are_over(self, events: StretchTable, live: LiveEvents, watermark: int) -> BoolArray:
         """Return for each event whether it has ended, and is a member of no open window."""
         del live
-        firsts, lasts = ranges_of(self._grid, events.low, events.high)
-        is_in_open = lasts >= np.maximum(firsts, self._grid.windows.first_open(watermark))
+        first_open = self._grid.windows.first_open(watermark)
+        is_in_open = self._are_in(*slices_of(self._grid, events.low, events.high), first_open, INFINITY)
         found: BoolArray = ends_before(events.high, watermark) & ~(is_in_open & (events.weight > 0))
         return found
 
@@ -132,10 +132,7 @@ class RevisedGrid(RevisedWindows):
     def output_watermark(self, watermark: int, first_start: int) -> int:
         """Return the start of the first open window, or its end if results are points there."""
         del first_start
-        if watermark in (EARLIEST, INFINITY):
-            return watermark
-        window = self._grid.windows.window(self._grid.windows.first_open(watermark))
-        return window.end if self._at_end else window.start
+        return output_watermark([self._grid], watermark, at_end=self._at_end)
 
     def _unshown(self, at: Progress) -> int:
         """Return the first window that is not emitted yet."""
@@ -150,10 +147,15 @@ class RevisedGrid(RevisedWindows):
             yield from self.ended.close(0, first, last, [self._ranged(live.members(), first, last)], of_keys)
 
     def _ranged(self, events: StretchTable, first: int, last: int) -> StretchTable:
-        """Return events as ranges of windows, without those that overlap none from `first` up to but not `last`."""
-        firsts, lasts = ranges_of(self._grid, events.low, events.high)
-        is_in = (lasts >= np.maximum(firsts, first)) & (firsts < last)
-        return events.moved(firsts, lasts).where(is_in)
+        """Return events as runs of slices, without those that are in no window from `first` up to but not `last`."""
+        ranged = events.moved(*slices_of(self._grid, events.low, events.high))
+        return ranged.where(self._are_in(ranged.low, ranged.high, first, last))
+
+    def _are_in(self, low: IntArray, high: IntArray, first: int, last: int) -> BoolArray:
+        """Return for each run of slices whether it is in a window from `first` up to but not including `last`."""
+        firsts, lasts = self._grid.first_window(low), self._grid.last_window(high)
+        found: BoolArray = (lasts >= np.maximum(firsts, first)) & (firsts < last)
+        return found
 
 
 class RevisedSnapshots(RevisedWindows):
