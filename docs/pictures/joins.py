@@ -9,7 +9,6 @@ from docs.pictures.picture import Picture
 from docs.pictures.runs import by_kind, output_bar
 from muntin import EARLIEST, Event, JoinKind, Lifetime, tumbling
 from muntin.drawings import Bar, Look
-from muntin.testing import join
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.batch import InputReport
@@ -17,6 +16,7 @@ from muntin_engine.evaluators.joins.bucket import JoinBucket
 from muntin_engine.evaluators.joins.matching import JoinQuery
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
+from muntin_engine.testing import join
 
 LEFT: Final = (Event(1, 12, "x"), Event(15, 18, "y"))
 RIGHT: Final = (Event(0, 4, "1"), Event(7, 16, "2"))

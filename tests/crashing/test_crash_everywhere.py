@@ -32,19 +32,11 @@ from muntin import (
 from muntin.changes import Insertion
 from muntin.errors import ModuleContractError, PolicyError, StreamError
 from muntin.events import Event
-from muntin.testing import (
-    Computation,
-    IncrementalAggregateLaws,
-    LawError,
-    Script,
-    WindowedQuery,
-    equal,
-    random_stream,
-)
+from muntin.testing import Computation, IncrementalAggregateLaws, LawError, Script, WindowedQuery, equal
 from muntin.triggers import every, every_count, when
 from muntin.windows import WindowKind
 from muntin_engine import StateError
-from muntin_engine.testing import RestartError, crash_everywhere
+from muntin_engine.testing import RestartError, crash_everywhere, random_stream
 from tests.crashing.modules import (
     Buffer,
     Cache,

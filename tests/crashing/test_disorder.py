@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from muntin import INFINITY
 from muntin.changes import Punctuation
 from muntin.errors import StreamError
-from muntin.testing import KeyedChange, Script, random_stream
-from muntin_engine.testing import band_disorder, block_disorder, disordered, source_skew
+from muntin.testing import KeyedChange, Script
+from muntin_engine.testing import band_disorder, block_disorder, disordered, random_stream, source_skew
 
 SEEDS = range(20)
 

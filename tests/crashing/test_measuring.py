@@ -6,8 +6,8 @@ import pytest
 
 from muntin import hopping, session, tumbling
 from muntin.errors import QueryError
-from muntin.testing import Computation, Script, WindowedQuery, random_stream
-from muntin_engine.testing import band_disorder, block_disorder, mean_error, measure, wrong_share
+from muntin.testing import Computation, Script, WindowedQuery
+from muntin_engine.testing import band_disorder, block_disorder, mean_error, measure, random_stream, wrong_share
 from muntin_stats import Count
 
 COUNT = [Computation(Count())]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from muntin import ClipPolicy, snapshot
-from muntin.testing import Computation, WindowedQuery, random_stream
-from muntin_engine.testing import crash_everywhere
+from muntin.testing import Computation, WindowedQuery
+from muntin_engine.testing import crash_everywhere, random_stream
 from muntin_stats import TimeWeightedAverage
 from tests.differential.cases import until_closed
 

@@ -16,8 +16,8 @@ import pytest
 
 from muntin import INFINITY, Event
 from muntin.changes import Insertion, Punctuation
-from muntin.testing import KeyedChange, Script, split
-from muntin_engine.testing import band_disorder
+from muntin.testing import KeyedChange, Script
+from muntin_engine.testing import band_disorder, split
 from tests.nexmark.answers import (
     bids_for_some,
     local_items,

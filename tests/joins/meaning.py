@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, Final, TypeAlias
 
 from muntin import INFINITY, Event, JoinKind
-from muntin.testing import join
+from muntin_engine.testing import join
 
 
 @dataclass(frozen=True)

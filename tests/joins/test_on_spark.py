@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import INFINITY, Event, JoinKind, tumbling
 from muntin.errors import QueryError
-from muntin.testing import join
 from muntin_engine import Query, condition, events, module
+from muntin_engine.testing import join
 from tests.joins.meaning import lasting
 from tests.spark.running import collect, read_stream, run_together, write_batches
 

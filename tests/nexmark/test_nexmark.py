@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from muntin import EarlyEmission, Refinement, hopping, session, tumbling
-from muntin.testing import Computation, Script, WindowedQuery, split
+from muntin.testing import Computation, Script, WindowedQuery
 from muntin.triggers import after, every_count, repeat
 from muntin_engine import events, module
-from muntin_engine.testing import crash_everywhere
+from muntin_engine.testing import crash_everywhere, split
 from muntin_stats import Count
 from tests.nexmark.answers import (
     USD_TO_EURO,

@@ -25,7 +25,7 @@ from muntin import (
 )
 from muntin.progress import Punctuated, bounded_delay, bounded_disorder, ordered, punctuate_every
 from muntin.rows import last
-from muntin.testing import Script, shuffle, split
+from muntin.testing import Script
 from muntin.windows import CalendarWindows, HoppingWindows, WindowKind
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.lifetimes import (
@@ -40,6 +40,7 @@ from muntin_engine.core.lifetimes import (
     Shift,
     Shorten,
 )
+from muntin_engine.testing import shuffle, split
 from tests.core.progress.own_policies import Outvoted
 from tests.core.refinements import EverySecond, OtherThanBefore
 from tests.differential.calendars import CALENDARS

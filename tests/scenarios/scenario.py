@@ -27,10 +27,11 @@ from typing import Any, Final
 import pytest
 
 from muntin import EARLIEST, INFINITY
-from muntin.testing import Batch, Script, shuffle, smallest_failing, split
+from muntin.testing import Batch, Script
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.plan import planner
+from muntin_engine.testing import shuffle, smallest_failing, split
 from tests.differential.cases import until_closed
 from tests.scenarios import query as queries
 from tests.scenarios.join import Join, Joined

@@ -10,9 +10,10 @@ from typing import Final
 
 from muntin import EARLIEST, INFINITY, Event
 from muntin.changes import Insertion, Punctuation, Revision
-from muntin.testing import KeyedChange, KeyPunctuation, KeyRange, Script, random_stream, shuffle, split
+from muntin.testing import KeyedChange, KeyPunctuation, KeyRange, Script
 from muntin.testing.batches import Step, matches
 from muntin.windows import CumulateWindows, LandmarkWindows
+from muntin_engine.testing import random_stream, shuffle, split
 from tests.differential.cases import until_closed
 from tests.scenarios.join import Join
 from tests.scenarios.query import Query

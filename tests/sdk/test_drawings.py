@@ -10,7 +10,8 @@ import pytest
 
 from muntin import INFINITY, Event, Lifetime, Window
 from muntin.drawings import Bar, Drawing, Look, draw_windows, timeline
-from muntin.testing import Script, random_stream
+from muntin.testing import Script
+from muntin_engine.testing import random_stream
 
 WIDTH = 400
 

@@ -10,8 +10,9 @@ import pytest
 from muntin import INFINITY, tumbling
 from muntin.errors import StreamError
 from muntin.rows import elapsed, last
-from muntin.testing import Batch, Computation, KeyPunctuation, KeyRange, Script, WindowedQuery, shuffle, split
+from muntin.testing import Batch, Computation, KeyPunctuation, KeyRange, Script, WindowedQuery
 from muntin.testing.batches import matches
+from muntin_engine.testing import shuffle, split
 from tests.sdk.query_modules import Names
 
 EU: Hashable = ("eu", ...)

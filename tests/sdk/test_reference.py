@@ -19,9 +19,10 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin.testing import Computation, WindowedQuery, evaluate, horizon_of, random_stream
+from muntin.testing import Computation, WindowedQuery, evaluate, horizon_of
 from muntin.testing.reference import belongs, windows, windows_with_members
 from muntin.windows import WindowKind
+from muntin_engine.testing import random_stream
 from tests.sdk.query_modules import Echo, Names, Stamps
 
 Rows = list[tuple[int, int, str]]

@@ -24,9 +24,10 @@ from muntin import (
     tumbling,
 )
 from muntin.changes import fold
-from muntin.testing import Computation, OutputEvent, WindowedQuery, evaluate, random_stream
+from muntin.testing import Computation, OutputEvent, WindowedQuery, evaluate
 from muntin.testing.reference import clip
 from muntin.windows import WindowKind
+from muntin_engine.testing import random_stream
 from tests.sdk.query_modules import Count, Echo, Names, Seen, TimeWeightedAverage
 
 WINDOW = Window(0, 10)

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from muntin import count_by_end, cumulate, global_windows, hopping, landmark, session, snapshot, tumbling
-from muntin.testing import random_stream, shuffle, split
+from muntin_engine.testing import random_stream, shuffle, split
 from muntin_stats import Sum
 from tests.differential.forms import Everything, Statistics
 from tests.spark.modules import Count, Echo, Lifetimes, Members, Total

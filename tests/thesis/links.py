@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from muntin import EARLIEST, INFINITY, Event, JoinKind
 from muntin.changes import Insertion, Punctuation
-from muntin.testing import Batch, KeyedChange, Script, split
+from muntin.testing import Batch, KeyedChange, Script
 from muntin.windows import WindowKind
 from muntin_engine.core.lifetimes import LifetimeChange
-from muntin_engine.testing import band_disorder, block_disorder
+from muntin_engine.testing import band_disorder, block_disorder, split
 from muntin_stats import Count
 from tests.scenarios.join import Join
 from tests.scenarios.known import Arrival

@@ -31,9 +31,9 @@ from muntin.schemas import DataType, Field, ListOf, OneOf, Scalar, ScalarKind, S
 from muntin.testing import Computation, WindowedQuery
 from muntin.testing.batches import KeyedChange
 from muntin.testing.scripts import Script
-from muntin.testing.streams import random_stream
 from muntin.triggers import every_count
 from muntin_engine.testing import crash_everywhere
+from muntin_engine.testing.random_streams import random_stream
 from tests.differential.cases import until_closed
 from tests.scenarios.streams import lasting
 from tests.torture.kind import Figures

@@ -16,7 +16,7 @@ import psutil
 import pyarrow.parquet as pq
 
 from muntin.testing.scripts import Script
-from muntin.testing.streams import random_stream, shuffle, split
+from muntin_engine.testing.random_streams import random_stream, shuffle, split
 from tests import quick_jvm
 from tests.differential.cases import until_closed
 from tests.spark.running import plain, write_batches

@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 
 from muntin import count_by_end, count_by_start, hopping, snapshot, tumbling
-from muntin.testing.streams import random_stream, shuffle, split
 from muntin.windows import SessionWindows, WindowKind
+from muntin_engine.testing.random_streams import random_stream, shuffle, split
 from tests.differential.cases import until_closed
 from tests.spark.modules import Count, Echo, Lifetimes, Members, Total
 from tests.spark.running import collect_together, run_together, stream_of

@@ -20,7 +20,7 @@ from muntin.changes import Punctuation
 from muntin.errors import StreamError
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
-from muntin.testing.streams import arriving, chains
+from muntin_engine.testing.random_streams import arriving, chains
 
 
 def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> Script:

@@ -39,13 +39,11 @@ and `test_average.py`:
         output = script.run(WindowedQuery(tumbling(10), [Computation(Average())]))
         assert [row.value for row in output[None]] == [(2.5,), (7.0,)]
 
-An engine is tested with the same scripts: `random_stream` makes them, `shuffle` and `split` change how they arrive
-but not what they mean, and `Script.run` says what the output must fold to.
+An engine is tested with the same scripts: `Script.run` says what the output must fold to.
 """
 
 from muntin.testing.batches import Batch, Boundary, KeyedChange, KeyPunctuation, KeyRange
 from muntin.testing.equality import equal, same_bag
-from muntin.testing.joining import JoinedEvent, join
 from muntin.testing.laws.aggregate_laws import (
     AggregateLaws,
     ColumnarAggregateLaws,
@@ -66,7 +64,6 @@ from muntin.testing.laws.verdicts import Outcome, Verdict, laws_applying_to, law
 from muntin.testing.laws.window_kind_laws import WindowKindLaws
 from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, evaluate_evicted, horizon_of
 from muntin.testing.scripts import Script
-from muntin.testing.streams import random_stream, shuffle, smallest_failing, split
 from muntin.testing.timeline import draw_steps
 
 __all__ = [
@@ -78,7 +75,6 @@ __all__ = [
     "FunctionLaws",
     "IncrementalAggregateLaws",
     "IncrementalOperatorLaws",
-    "JoinedEvent",
     "KeyPunctuation",
     "KeyRange",
     "KeyedChange",
@@ -102,14 +98,9 @@ __all__ = [
     "evaluate",
     "evaluate_evicted",
     "horizon_of",
-    "join",
     "laws_applying_to",
     "laws_for",
     "laws_of",
-    "random_stream",
     "same_bag",
-    "shuffle",
-    "smallest_failing",
-    "split",
     "try_laws",
 ]

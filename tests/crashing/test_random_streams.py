@@ -10,7 +10,8 @@ import pytest
 from muntin import INFINITY, Event
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.errors import StreamError
-from muntin.testing import Boundary, KeyedChange, Script, random_stream, shuffle, smallest_failing, split
+from muntin.testing import Boundary, KeyedChange, Script
+from muntin_engine.testing import random_stream, shuffle, smallest_failing, split
 
 SEEDS = range(60)
 
