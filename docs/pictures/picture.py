@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muntin.drawings import Bar, Drawing
+from muntin_cli import pictures
 
 
 @dataclass(frozen=True)
@@ -29,4 +30,4 @@ class Picture:
 
     def svg(self) -> str:
         """Return it as SVG."""
-        return Drawing(self.rows, self.title).svg()
+        return pictures.Picture(Drawing(self.rows, self.title)).svg()

@@ -26,6 +26,7 @@ PACKAGES = (
     "muntin_adapters",
     "muntin_adapters.combinators",
     "muntin_cli",
+    "muntin_cli.pictures",
     "muntin_engine",
     "muntin_engine.testing",
 )

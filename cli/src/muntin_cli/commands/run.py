@@ -37,6 +37,7 @@ def run(
     parameters: With = None,
 ) -> ExitCode:
     """Draw what a module makes of a stream, without Spark."""
+    from muntin_cli.pictures import Picture
     from muntin_cli.restarting import restarted
     from muntin_cli.running import query_of, read_script
 
@@ -49,7 +50,7 @@ def run(
     drawing = file.script.drawing(query)
     show(str(drawing))
     if svg is not None:
-        _write(svg, drawing.svg())
+        _write(svg, Picture(drawing).svg())
     if crash_everywhere:
         show("\n".join(["", *restarted(file.script, query)]))
     return ExitCode.OK

@@ -31,8 +31,7 @@ class Script:
     has the stream that its writer means; `allow_illegal` admits it, to test an engine with it.
 
     Steps: `insert`, `point`, `edge`, `revise`, `retract`, `add`, `punctuate`, `close`, `batch`, `restart`.
-    Meaning: `history`, `last_watermark`, `horizon`, `run`. Input of an engine: `batches`. Text or picture: `drawing`;
-    a notebook shows the picture.
+    Meaning: `history`, `last_watermark`, `horizon`, `run`. Input of an engine: `batches`. Text: `drawing`.
 
     Attributes:
         steps: In order of arrival; may be given as a list of their own.
@@ -66,9 +65,6 @@ class Script:
 
     def __str__(self) -> str:
         return draw_steps(self.steps)
-
-    def _repr_svg_(self) -> str:
-        return self.drawing().svg()
 
     def insert(self, id: Hashable, start: int, end: int, payload: object = None, *, key: Hashable = None) -> Script:
         """Add an interval event `[start, end)`.
@@ -225,13 +221,10 @@ class Script:
         """Return the stream as a drawing in order of arrival; given a query, with the rows of its output below.
 
         Example:
-            >>> drawing = Script().insert("a", 1, 7).point("b", 3).drawing()
-            >>> print(drawing)
+            >>> print(Script().insert("a", 1, 7).point("b", 3).drawing())
                    1
             + 'a'  [-----)   None
             + 'b'    [)      None
-            >>> drawing.svg().count("<circle")
-            3
         """
         steps = tuple(row_of(step) for step in self.steps)
         if query is None:

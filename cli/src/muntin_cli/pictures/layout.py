@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Final
 
 from muntin.axis import EARLIEST, INFINITY
-from muntin.drawings.bar import Bar, Look, span
-from muntin.drawings.canvas import LETTERS, WIDTH, width_of
+from muntin.drawings import Bar, Look, span
+from muntin_cli.pictures.canvas import LETTERS, WIDTH, width_of
 
 MARGIN: Final = 12
 """Margin at the left and at the right."""
@@ -118,6 +118,17 @@ def has_note_outside(bar: Bar, scale: Scale) -> bool:
 def fits(bar: Bar, scale: Scale) -> bool:
     """True if there is room for its note inside a bar."""
     return width_of(bar.note, LETTERS) + 6 <= scale.end_of(bar) - scale.at(bar.start)
+
+
+def extent_of(bar: Bar) -> str:
+    """Return the start and end of a bar, as text.
+
+    Example:
+        >>> extent_of(Bar("a", 2, 5)), extent_of(Bar("b", 2, INFINITY)), extent_of(Bar("c", 2, 2))
+        ('[2, 5)', '[2, ∞)', '2')
+    """
+    start = "(-∞" if bar.has_no_start else f"[{bar.start}"
+    return str(bar.start) if bar.is_mark else f"{start}, {'∞' if bar.is_open else bar.end})"
 
 
 HEADING: Final = 28

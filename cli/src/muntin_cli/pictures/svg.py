@@ -8,9 +8,22 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from muntin.axis import EARLIEST, INFINITY
-from muntin.drawings.bar import Bar, Look
-from muntin.drawings.canvas import LETTERS, STYLE, WIDTH, Canvas, shortened, width_of
-from muntin.drawings.layout import HEADING, LABEL, LAST, MARGIN, ROUND, Block, Lane, Scale, blocks, fits, right_of
+from muntin.drawings import Bar, Look
+from muntin_cli.pictures.canvas import LETTERS, STYLE, WIDTH, Canvas, shortened, width_of
+from muntin_cli.pictures.layout import (
+    HEADING,
+    LABEL,
+    LAST,
+    MARGIN,
+    ROUND,
+    Block,
+    Lane,
+    Scale,
+    blocks,
+    extent_of,
+    fits,
+    right_of,
+)
 
 
 def draw_bar(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float, height: float) -> None:
@@ -84,12 +97,12 @@ def _window(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float, 
     look = "other" if number % 2 else "pane"
     left, right, top, bottom = scale.at(bar.start), scale.end_of(bar), middle - height / 2 + 2, middle + height / 2 - 2
     canvas.rect(left + 0.5, top, right - left - 1, bottom - top, look, 3)
-    has_room = width_of(bar.extent, LETTERS) + 3 <= right - left
+    has_room = width_of(extent_of(bar), LETTERS) + 3 <= right - left
     if bar.note:
         canvas.rect(left + 2, bottom - 3, right - left - 4, 3, "base", 1.5)
         canvas.text((left + right) / 2, bottom - 13 if has_room else middle - 1, bar.note, "mid bold")
     if has_room:
-        canvas.text((left + right) / 2, top + 11 if bar.note else middle, bar.extent, "mid soft")
+        canvas.text((left + right) / 2, top + 11 if bar.note else middle, extent_of(bar), "mid soft")
 
 
 _FOOT: Final = 34

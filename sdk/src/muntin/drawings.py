@@ -1,0 +1,161 @@
+"""Drawings of lifetimes, windows and streams as text; `muntin_cli.pictures` makes pictures of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from muntin.axis import EARLIEST, INFINITY
+from muntin.events import Event, Lifetime
+from muntin.windows.extent import Window
+
+__all__ = ["Bar", "Drawing", "Look", "draw_windows", "timeline"]
+
+_COLUMNS: Final = 60
+_GAP: Final = 10
+
+
+class Look(StrEnum):
+    """The meaning of a bar, which pictures show."""
+
+    EVENT = "event"
+    """An event: round at its start, open at its end; a dot if it lasts one tick."""
+    WINDOW = "window"
+    """A window: a box with its extent in it, and its results below."""
+    RESULT = "result"
+    """An event of the output: a box with its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One line of a drawing.
+
+    Attributes:
+        label: The text before it.
+        start: First tick.
+        end: First tick after it; `INFINITY` draws an arrow, an end equal to the start a mark.
+        note: The text after it.
+        look: Its meaning.
+        whole: The lifetime that it is a part of, or had before; pictures draw the rest of it pale.
+        is_struck: True for a retracted row; pictures strike it through.
+    """
+
+    label: str
+    start: int
+    end: int
+    note: str = ""
+    look: Look = Look.EVENT
+    whole: Lifetime | None = None
+    is_struck: bool = False
+
+    @property
+    def is_mark(self) -> bool:
+        """True for a place on the axis that lasts no time, such as a punctuation."""
+        return self.start == self.end
+
+    @property
+    def is_open(self) -> bool:
+        """True if it has no end."""
+        return self.end == INFINITY
+
+    @property
+    def has_no_start(self) -> bool:
+        """True for the global window, which starts before every event."""
+        return self.start == EARLIEST
+
+
+def span(bars: Sequence[Bar]) -> tuple[int, int]:
+    """Return the first and the last tick of a ruler above bars."""
+    ends = [bar.end for bar in bars if not bar.is_open]
+    starts = [bar.start for bar in bars if not bar.has_no_start] or [0]
+    return min(starts), max([*ends, *(start + 1 for start in starts)])
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Bars and lines of text along one axis, from top to bottom; as text it is a `timeline`.
+
+    Attributes:
+        rows: Bars, and text between them. An empty text is a gap.
+        title: The subject, in a few words.
+    """
+
+    rows: Sequence[Bar | str]
+    title: str = "a time line"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(self.rows))
+
+    def __str__(self) -> str:
+        return timeline(self.rows)
+
+
+def timeline(rows: Iterable[Bar | str]) -> str:
+    """Return lifetimes drawn below a ruler of ticks, `[` at each start and `)` at each end; text stays as it is.
+
+    A column is one tick, or several if the drawing would get too wide.
+
+    Example:
+        >>> from muntin import INFINITY
+        >>> print(timeline([Bar("window", 0, 10), Bar("a", 2, 5, "1.5"), Bar("b", 4, INFINITY), Bar("now", 7, 7)]))
+                0         10
+        window  [---------)
+        a         [--)        1.5
+        b           [----->
+        now            !
+    """
+    lines = list(rows)
+    bars = [row for row in lines if isinstance(row, Bar)]
+    if not bars:
+        return "\n".join(map(str, lines))
+    ruler = _Ruler.over(bars)
+    indent = max(len(bar.label) for bar in bars) + 2
+    drawn = [ruler.draw(row, indent) if isinstance(row, Bar) else row for row in lines]
+    return "\n".join([(" " * indent + ruler.labels()).rstrip(), *drawn])
+
+
+@dataclass(frozen=True, slots=True)
+class _Ruler:
+    low: int
+    high: int
+    scale: int
+
+    @classmethod
+    def over(cls, bars: Sequence[Bar]) -> _Ruler:
+        low, high = span(bars)
+        return cls(low, high, max(1, -(-(high - low) // _COLUMNS)))
+
+    def column(self, tick: int) -> int:
+        return (max(tick, self.low) - self.low) // self.scale
+
+    def labels(self) -> str:
+        gap = max(_GAP, len(str(self.high)) + 2)
+        ticks = range(self.low, self.high + 1, gap * self.scale)
+        return "".join(str(tick).ljust(gap) for tick in ticks)
+
+    def draw(self, bar: Bar, indent: int) -> str:
+        width = self.column(self.high) + 2
+        body = " " * self.column(bar.start) + self._shape(bar)
+        return f"{bar.label.ljust(indent)}{body.ljust(width)}  {bar.note}".rstrip()
+
+    def _shape(self, bar: Bar) -> str:
+        if bar.is_mark:
+            return "!"
+        length = self.column(self.high if bar.is_open else bar.end) - self.column(bar.start) - 1
+        return "[" + "-" * max(0, length) + (">" if bar.is_open else ")")
+
+
+def draw_windows(windows: Iterable[Window], events: Iterable[Event[object]] = ()) -> str:
+    """Return windows as a drawing, with the events they were cut from above them.
+
+    Example:
+        >>> print(draw_windows([Window(0, 4), Window(4, 8)], [Event(1, 6, "a")]))
+                0
+        event    [----)     'a'
+        window  [---)
+        window      [---)
+    """
+    above = [Bar("event", event.start, event.end, repr(event.payload)) for event in events]
+    return timeline([*above, *(Bar("window", window.start, window.end, look=Look.WINDOW) for window in windows)])
