@@ -32,9 +32,8 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
 from muntin_engine.evaluators.arrays.entries import FormEntries
-from muntin_engine.evaluators.arrays.lifting import Rows
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_each
 from muntin_engine.evaluators.arrays.results import Closed, form_results
-from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.arrays.stores import session_query
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.revised.store import revised_query

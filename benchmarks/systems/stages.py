@@ -23,9 +23,8 @@ from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket
 from muntin_engine.evaluators.arrays.entries import FormEntries
-from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.results import form_results
-from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.arrays.stores import grid_query
 from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.bucket import Bucket

@@ -140,11 +140,13 @@ def _values(table: pa.Table, name: str) -> Iterable[object]:
     """Return a column as Python values; endless nulls if the table has no such column."""
     if name not in table.column_names:
         return repeat(None)
-    column = table.column(name)
-    if (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) and not column.null_count:
-        column = column.to_numpy()  # whose numbers become Python's ten times as fast
-        return column.tolist()  # type: ignore[no-any-return]
-    values: list[Any] = column.to_pylist()
+    return values_in(table.column(name))
+
+
+def values_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Return a column as Python values; numbers without nulls by way of NumPy, which is ten times as fast."""
+    is_plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    values: list[Any] = column.to_numpy().tolist() if is_plain and not column.null_count else column.to_pylist()
     return values
 
 

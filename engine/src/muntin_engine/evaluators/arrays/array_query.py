@@ -15,16 +15,16 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
 from muntin_engine.evaluators.arrays.contract import states_slide
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
-from muntin_engine.evaluators.arrays.lifting import Rows, lift_rows, python_values
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.result_tables import form_table
 from muntin_engine.evaluators.arrays.row_entries import RowEntries
-from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.evaluators.arrays.state_modules import StateModules, lift_states
 from muntin_engine.evaluators.arrays.stores import grid_query, session_query
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.revised.store import ResultsOf, revised_query
 from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.exchange.intake import values_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.plan import Plan
@@ -51,7 +51,7 @@ class ArrayWork:
     grids: Sequence[SliceGrid]
     codec: Codec
     results_of: ResultsOf
-    values_of: Callable[[pa.ChunkedArray], list[Any]] = python_values
+    values_of: Callable[[pa.ChunkedArray], list[Any]] = values_in
 
     @cached_property
     def state_modules(self) -> StateModules:

@@ -19,9 +19,8 @@ from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKin
 from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
 from muntin_engine.evaluators.arrays.array_query import ArrayWork
-from muntin_engine.evaluators.arrays.lifting import Rows
+from muntin_engine.evaluators.arrays.lifting import Rows, lift_each
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
-from muntin_engine.evaluators.arrays.row_lifting import lift_each
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBlob, InputReport
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query

@@ -1,21 +1,45 @@
-"""The keys of a bucket, numbered."""
+"""The keys of a bucket, numbered; and keys as tables of columns, and as Python values for messages."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import repeat
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin import Window
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.changes import canonical
+from muntin_engine.core.changes import Key, canonical
 from muntin_engine.core.frozen_values import freeze
+from muntin_engine.exchange.intake import tuples_of
 
 FEW_KEYS: Final = 1024
 """With up to so many keys none is forgotten."""
+
+NO_KEYS: Final = "none"
+"""The column that counts the keys of a query without key columns."""
+
+At: TypeAlias = Callable[[int], tuple[Key, Window]]
+"""Returns the key and the window of one of many calls, or results, by its place; for messages."""
+
+
+def named_keys(columns: Sequence[pa.Array], length: int) -> pa.Table:
+    """Return keys as a table of `k0`, `k1` and so on; a query without keys has one of no meaning, to count rows by."""
+    named = {f"k{place}": column for place, column in enumerate(columns)}
+    return pa.table(named or {NO_KEYS: pa.nulls(length)})
+
+
+def key_columns(keys: pa.Table) -> list[pa.Array]:
+    """Undo `named_keys`."""
+    return [keys.column(name).combine_chunks() for name in keys.column_names if name != NO_KEYS]
+
+
+def keys_in(keys: pa.Table) -> list[Key]:
+    """Return the keys of a table as Python values."""
+    return tuples_of(keys, [name for name in keys.column_names if name != NO_KEYS])
 
 
 class HoldsKeys(Protocol):

@@ -1,34 +1,36 @@
-"""The map side: rows to partial states, where the rows are."""
+"""The map side: rows to stretches of keys, where the rows are.
+
+On a grid, points and events that last are merged here into what their slices, or runs of slices, hold. Rows of sessions
+and snapshots stay one by one, since which of them are late is known only where the state is: merged with a late row, a
+row that is in time would be lost with it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from muntin import Window
+from muntin import INFINITY, Window
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.arrays.coding import Codes, compress, encode, first_places, number, product
+from muntin_engine.evaluators.arrays.coding import compress, encode, first_places, number, product, stable_order
+from muntin_engine.evaluators.arrays.key_table import At, named_keys
 from muntin_engine.evaluators.arrays.results import failing_row
-from muntin_engine.evaluators.arrays.rows import RowLists
-from muntin_engine.evaluators.arrays.stretch_table import LISTS, Part, StretchTable
-from muntin_engine.evaluators.arrays.values import COUNTED, ComponentValues, Dense, Values, lifted
+from muntin_engine.evaluators.arrays.rows import RowLists, RowValues
+from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Groups, Part, StretchTable
+from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values, lifted
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 from muntin_engine.exchange.counting import numbers_at
 from muntin_engine.exchange.spreading import buckets_of
 from muntin_engine.exchange.task_payload import TaskPayload
-
-NO_KEYS: Final = "none"
-"""The column that counts the keys of a query without key columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,9 @@ class Rows:
         ends = None if self.ends is None else self.ends[is_wanted]
         return Rows(self.buckets, self.starts[is_wanted], ends, keys, inputs)
 
-    def buckets_of(self, keyed: Codes) -> IntArray:
-        """Return the bucket of each distinct key, given the codes of the rows' keys."""
-        first = pa.array(keyed.first)
-        return buckets_of([key.take(first) for key in self.keys], keyed.size, self.buckets)
+    def key(self, row: int) -> Key:
+        """Return the key of a row, for messages."""
+        return tuple(column[row].as_py() for column in self.keys)
 
 
 def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:
@@ -82,67 +83,78 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class RowGroups:
-    """Rows by bucket, slice and key.
+class SpreadKeys:
+    """The keys of rows, bucket by bucket.
 
     Attributes:
-        codes: For each row the number of its group. Groups are in the order of buckets, then slices, then keys.
-        size: How many groups there are.
-        buckets: The bucket of each group.
-        low: The slice of each group, or the first one of its run.
-        high: The same slice, or the last one of its run.
-        keys: The key of each group: its place among the keys of its bucket.
-        first: For each key a row that has it, bucket by bucket.
-        ends: For each bucket where its keys start in `first`, and at last where all end.
+        codes: For each row the place of its key.
+        table: The keys.
+        buckets: For each key its bucket.
+        ends: For each bucket where its keys start, and at last where all end.
     """
 
     codes: IntArray
-    size: int
+    table: pa.Table
     buckets: IntArray
-    low: IntArray
-    high: IntArray
-    keys: IntArray
-    first: IntArray
     ends: IntArray
 
-    def keys_of(self, bucket: int) -> IntArray:
-        """Return for each key of a bucket a row that has it."""
-        return self.first[self.ends[bucket] : self.ends[bucket + 1]]
+    @classmethod
+    def of(cls, rows: Rows) -> SpreadKeys:
+        """Return the keys of rows."""
+        keyed = encode(rows.keys, len(rows))
+        columns = [key.take(pa.array(keyed.first)) for key in rows.keys]
+        buckets = buckets_of(columns, keyed.size, rows.buckets)
+        order = stable_order(buckets, rows.buckets)
+        places = np.empty(keyed.size, np.int64)
+        places[order] = np.arange(keyed.size)
+        keys = named_keys([column.take(pa.array(order)) for column in columns], keyed.size)
+        return cls(places[keyed.codes], keys, buckets[order], np.cumsum([0, *np.bincount(buckets)]))
+
+    def blobs(
+        self, stretches: StretchTable, written: Callable[[pa.Table, StretchTable, int], bytes]
+    ) -> Iterator[BucketBlob]:
+        """Yield stretches for each bucket that has any.
+
+        Args:
+            stretches: The stretches, bucket by bucket.
+            written: Returns a bucket's keys and stretches, and how many stretches others have before it, as bytes.
+        """
+        buckets, starts = np.unique(self.buckets[stretches.keys], return_index=True)
+        for bucket, start, stop in zip(buckets.tolist(), starts, [*starts[1:], len(stretches)], strict=True):
+            first, last = self.ends[bucket : bucket + 2]
+            some = stretches.take(slice(start, stop))
+            blob = written(self.table.slice(first, last - first), some.with_keys(some.keys - first), int(start))
+            yield BucketBlob(bucket, blob)
 
 
-def group_rows(grid: SliceGrid, rows: Rows) -> RowGroups:
-    """Return the groups of rows.
+def group_rows(grid: SliceGrid, rows: Rows, keys: SpreadKeys) -> Groups:
+    """Return the groups of rows of the same key and slices, in the order of buckets, then slices, then keys.
 
     Cost: a few passes over the rows, and no sorting of them.
     """
-    keyed = encode(rows.keys, len(rows))
-    bucket_of_key = rows.buckets_of(keyed)
-    order = np.argsort(bucket_of_key, kind="stable")
-    sizes = np.bincount(bucket_of_key)
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    place = np.empty(keyed.size, np.int64)
-    place[order] = np.arange(keyed.size)
-    place -= ends[bucket_of_key]
     low, high = slices_of(grid, rows.starts, rows.ends)
     relative, span = number(low)
     if high is not low:
         more, lengths = number(high)
         relative, span = compress(relative * lengths + more, product(span, lengths))
-    base = ends[bucket_of_key] * span + place
-    codes = base[keyed.codes] + relative * sizes[bucket_of_key][keyed.codes]
-    codes, size = compress(codes, product(keyed.size, span))
-    rows_of = first_places(codes, size)
-    at = low[rows_of]
-    return RowGroups(
-        codes,
-        size,
-        bucket_of_key[keyed.codes[rows_of]],
-        at,
-        at if high is low else high[rows_of],
-        place[keyed.codes[rows_of]],
-        keyed.first[order],
-        ends,
-    )
+    firsts, sizes = keys.ends[keys.buckets], np.diff(keys.ends)[keys.buckets]
+    base = firsts * (span - 1) + np.arange(len(firsts))
+    codes = base[keys.codes] + relative * sizes[keys.codes]
+    codes, size = compress(codes, product(len(firsts), span))
+    of = first_places(codes, size)
+    at = low[of]
+    return Groups(codes, keys.codes[of], at, at if high is low else high[of])
+
+
+def slices_of(grid: SliceGrid, starts: IntArray, ends: IntArray | None) -> tuple[IntArray, IntArray]:
+    """Return the first and the last slices of events, the very same array where all are points.
+
+    Of events that never end the last one lies after all others.
+    """
+    first = grid.slices_at(numbers_at(grid.periods, starts))
+    if ends is None:
+        return first, first
+    return first, grid.slices_at(numbers_at(grid.periods, np.minimum(ends, NEVER) - 1))
 
 
 def lift_rows(grid: SliceGrid, forms: Sequence[BoundForm] | None, rows: Rows) -> Iterator[BucketBlob]:
@@ -161,66 +173,125 @@ def lift_rows(grid: SliceGrid, forms: Sequence[BoundForm] | None, rows: Rows) ->
     """
     if not len(rows):
         return
-    groups = group_rows(grid, rows)
-    counts = np.bincount(groups.codes, minlength=groups.size)
+    keys = SpreadKeys.of(rows)
+    groups = group_rows(grid, rows, keys)
+    codes, size = groups.codes, len(groups.keys)
+
+    def at(row: int) -> tuple[Key, Window]:
+        return rows.key(row), grid.extent(int(groups.low[codes[row]]))
+
+    counts = np.bincount(codes, minlength=size)
     parts: Mapping[Part, Values]
-    if forms is None:
-        parts = {LISTS: row_lists(rows).reduce(groups.codes, groups.size)}
-    else:
-        parts = _merged(grid, forms, rows, groups)
+    parts = {LISTS: row_lists(rows).reduce(codes, size)} if forms is None else lift_parts(forms, rows, at, codes, size)
     batch = StretchTable(groups.keys, groups.low, groups.high, counts, parts)
-    buckets, starts = np.unique(groups.buckets, return_index=True)
-    for bucket, start, stop in zip(buckets, starts, [*starts[1:], len(batch)], strict=True):
-        places = pa.array(groups.keys_of(bucket))
-        keys = key_rows([key.take(places) for key in rows.keys], len(places))
-        yield BucketBlob(int(bucket), to_blob(keys, batch.take(slice(start, stop))))
+    yield from keys.blobs(batch, lambda names, some, _: to_blob(names, some))
 
 
-def slices_of(grid: SliceGrid, starts: IntArray, ends: IntArray | None) -> tuple[IntArray, IntArray]:
-    """Return the first and the last slices of events, the very same array where all are points.
-
-    Of events that never end the last one lies after all others.
-    """
-    first = grid.slices_at(numbers_at(grid.periods, starts))
+def counted_until(starts: IntArray, ends: IntArray | None, gap: int = 1) -> IntArray:
+    """Return the ends of the stretches of events that count for so long after their last tick; None of points."""
     if ends is None:
-        return first, first
-    return first, grid.slices_at(numbers_at(grid.periods, np.minimum(ends, NEVER) - 1))
+        return starts + gap
+    until: IntArray = np.where(ends == INFINITY, INFINITY, np.minimum(ends, INFINITY - gap) - 1 + gap)
+    return until
 
 
-def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
-    """Return keys as a table of `k0`, `k1` and so on; a query without keys has one of no meaning, to count rows by."""
-    named = {f"k{place}": column for place, column in enumerate(columns)}
-    return pa.table(named or {NO_KEYS: pa.nulls(length)})
+def lift_each(
+    gap: int,
+    rows: Rows,
+    forms: Sequence[BoundForm] | None = None,
+    packed: Sequence[bytes] = (),
+    *,
+    holds_rows: bool = False,
+) -> Iterator[BucketBlob]:
+    """Yield the rows of a batch for each bucket that has any: each as a partial state, or as it is.
 
-
-def _whereabouts(grid: SliceGrid, rows: Rows, row: int) -> tuple[Key, Window]:
-    """Return the key of a row, and the slice that it starts in."""
-    key = tuple(column[row].as_py() for column in rows.keys)
-    number = int(grid.slices_at(numbers_at(grid.periods, rows.starts[row : row + 1]))[0])
-    return key, grid.extent(number)
-
-
-def lift_form(
-    place: int, form: BoundForm, rows: Rows, where: Callable[[int], tuple[Key, Window]]
-) -> tuple[dict[Part, ComponentValues], IntArray | None]:
-    """Return the components of a form for the rows that it does not leave out, and the places of these; None for all.
+    Cost: a few passes over the rows.
 
     Args:
-        place: The place of the form among those of the query.
-        form: The form.
+        gap: An event counts until so many ticks after its last one.
         rows: The rows.
-        where: Returns the key and the window of a row, for messages.
+        forms: The forms of the query; None where its modules are called in the bucket.
+        packed: What is to lie beside the rows of each bucket.
+        holds_rows: True if the bucket holds the rows themselves until their windows close.
 
     Raises:
-        ModuleFailedError: The form raised an exception.
-        ModuleContractError: It returned something else than it declares.
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
     """
-    try:
-        arrays, present = form.lift(rows.inputs, len(rows))
-    except ModuleFailedError as failure:
-        row = failing_row(form, rows.inputs, len(rows))
-        raise failure if row is None else failure.at(*where(row)) from failure.__cause__
-    return {Part(place, name): lifted(component, arrays[name]) for name, component in form.stored.items()}, present
+    if not len(rows):
+        return
+    keys = SpreadKeys.of(rows)
+    order = stable_order(keys.buckets[keys.codes], rows.buckets)
+    until = counted_until(rows.starts, rows.ends, gap)
+    parts: Mapping[Part, Values]
+    if holds_rows:
+        parts = {LISTS: row_lists(rows).take(order)}
+    elif forms is None:
+        columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
+        parts = {ROWS: RowValues(pa.table(columns), order)}
+    else:
+        parts = row_parts(forms, rows, until, order)
+    weight = np.ones(len(rows), np.int8)
+    whole = StretchTable(keys.codes[order], rows.starts[order], until[order], weight, parts)
+    yield from keys.blobs(whole, lambda names, some, _: to_blob(names, some, packed))
+
+
+def row_parts(forms: Sequence[BoundForm], rows: Rows, until: IntArray, order: IntArray) -> dict[Part, Values]:
+    """Return the components of each row, in some order.
+
+    Args:
+        forms: The forms of the query.
+        rows: The rows.
+        until: Where the stretch of each ends.
+        order: The places of the rows.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+
+    def at(row: int) -> tuple[Key, Window]:
+        return rows.key(row), Window(int(rows.starts[row]), int(until[row]))
+
+    codes = np.empty(len(order), np.int64)
+    codes[order] = np.arange(len(order))
+    return lift_parts(forms, rows, at, codes, len(order), order)
+
+
+def lift_parts(  # what merging takes
+    forms: Sequence[BoundForm], rows: Rows, at: At, codes: IntArray, size: int, order: IntArray | None = None
+) -> dict[Part, Values]:
+    """Return the components of forms for rows by code, with the number of rows of each where a form leaves some out.
+
+    Args:
+        forms: The forms.
+        rows: The rows.
+        at: Returns the key and the window of a row, for messages.
+        codes: The code of each row.
+        size: How many codes there are.
+        order: The row of each code, if each has one.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+    parts: dict[Part, Values] = {}
+    for place, form in enumerate(forms):
+        try:
+            arrays, present = form.lift(rows.inputs, len(rows))
+        except ModuleFailedError as failure:
+            row = failing_row(form, rows.inputs, len(rows))
+            raise failure if row is None else failure.at(*at(row)) from failure.__cause__
+        some = codes if present is None else codes[present]
+        if present is not None:
+            parts[Part(place, PAYLOADS)] = Dense(COUNTED, np.bincount(some, minlength=size))
+        for name, component in form.stored.items():
+            values: Values = lifted(component, arrays[name])
+            if order is not None and present is None:
+                parts[Part(place, name)] = values.take(order)
+            else:
+                parts[Part(place, name)] = values.reduce(some, size)
+    return parts
 
 
 def row_lists(rows: Rows) -> RowLists:
@@ -228,21 +299,3 @@ def row_lists(rows: Rows) -> RowLists:
     times = {"start": rows.starts} if rows.ends is None else {"start": rows.starts, "end": rows.ends}
     table = pa.table({**times, **{f"i{place}": column for place, column in enumerate(rows.inputs)}})
     return RowLists.of(table, np.ones(len(rows), np.int64))
-
-
-def _merged(grid: SliceGrid, forms: Sequence[BoundForm], rows: Rows, groups: RowGroups) -> dict[Part, Values]:
-    parts: dict[Part, Values] = {}
-    for place, form in enumerate(forms):
-        values, present = lift_form(place, form, rows, lambda row: _whereabouts(grid, rows, row))
-        codes = groups.codes if present is None else groups.codes[present]
-        if present is not None:
-            parts[Part(place, PAYLOADS)] = Dense(COUNTED, np.bincount(codes, minlength=groups.size))
-        parts |= {part: some.reduce(codes, groups.size) for part, some in values.items()}
-    return parts
-
-
-def python_values(column: pa.Array) -> list[Any]:
-    """Return a column as Python values; numbers without nulls by way of NumPy, which is much faster."""
-    is_plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    values: list[Any] = column.to_numpy().tolist() if is_plain and not column.null_count else column.to_pylist()
-    return values

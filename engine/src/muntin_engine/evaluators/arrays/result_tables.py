@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, TimestampPolicy, Window
+from muntin import INFINITY, TimestampPolicy
 from muntin.columnar.arrays import Array, IntArray
 from muntin.errors import ModuleFailedError
 from muntin.schemas import Field, Scalar, ScalarKind, spell
-from muntin_engine.core.changes import Key, OutputKind
+from muntin_engine.core.changes import OutputKind
 from muntin_engine.evaluators.arrays.coding import expanded
+from muntin_engine.evaluators.arrays.key_table import At
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, failing_window, form_results
-from muntin_engine.evaluators.arrays.stretch_table import ROWS, StretchTable
+from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.times import as_times, extents
-
-At: TypeAlias = Callable[[int], tuple[Key, Window]]
-"""Returns the key and the window of a result, for messages."""
 
 Output: TypeAlias = Callable[[int, Field, pa.DataType], pa.Array]
 """Returns the result column of a module, by its place."""
@@ -53,7 +50,7 @@ def closed_tables(task: TaskPayload, closed: Closed) -> Iterator[pa.Table]:
         ModuleContractError: A module's results are not of the type that its class declares.
     """
     place, windows, keys, values, _ = closed
-    starts, ends, changes, at = windows.low, windows.high, dict[str, pa.Array](), partial(_key_and_window, task, closed)
+    starts, ends, changes = windows.low, windows.high, dict[str, pa.Array]()
     if task.query.timestamps.is_set_by_module and values is not None:
         events = list(chain.from_iterable(values[0]))
         lifetimes = np.array([[event.start, event.end] for event in events], np.int64).reshape(-1, 2)
@@ -65,9 +62,9 @@ def closed_tables(task: TaskPayload, closed: Closed) -> Iterator[pa.Table]:
         kinds = np.where(windows.weight > 0, OutputKind.INSERT, OutputKind.RETRACT)
         changes = {"change": pa.array(kinds, pa.string()), "event_id": pa.array(windows.parts[EVENT_ID].array)}
     elif values is None:
-        output = form_columns(task, windows, at)
+        output = form_columns(task, closed)
     else:
-        output, of_row = _state_columns(task, closed, values, at)
+        output, of_row = _state_columns(task, closed, values)
         if of_row is not None:
             starts, ends, keys = starts[of_row], ends[of_row], keys.take(pa.array(of_row))
     columns = [keys.column(name) for name in task.key_names]
@@ -81,22 +78,15 @@ def form_table(task: TaskPayload, closed: Closed) -> pa.Table:
         ModuleFailedError: A module raised an exception.
         ModuleContractError: A module's results are not of the type that its class declares.
     """
-    output = form_columns(task, closed.windows, partial(_key_and_window, task, closed))
+    output = form_columns(task, closed)
     types = list(task.results.types)[-len(task.outputs) :]
     outputs = enumerate(zip(task.outputs, types, strict=True))
     return pa.table({f"i{place}": output(place, field, of) for place, (field, of) in outputs})
 
 
-def _key_and_window(task: TaskPayload, closed: Closed, row: int) -> tuple[Key, Window]:
-    key = tuple(closed.keys.column(name)[row].as_py() for name in task.key_names)
-    return key, Window(int(closed.windows.low[row]), int(closed.windows.high[row]))
-
-
-def _state_columns(
-    task: TaskPayload, closed: Closed, values: Sequence[list[Any]], at: At
-) -> tuple[Output, IntArray | None]:
+def _state_columns(task: TaskPayload, closed: Closed, values: Sequence[list[Any]]) -> tuple[Output, IntArray | None]:
     """Return the function that makes a result column, and the window of each of its rows; None if each has one."""
-    results = ModuleResults(task, values, lambda result: at(int(np.flatnonzero(closed.results == result)[0])))
+    results = ModuleResults(task, values, lambda result: closed.at(int(np.flatnonzero(closed.results == result)[0])))
     of_row, taken = None, closed.of
     if results.counts is not None:
         of_row, number = expanded(results.counts[closed.results])
@@ -109,14 +99,9 @@ def _state_columns(
     return output, of_row
 
 
-def form_columns(task: TaskPayload, windows: StretchTable, at: At) -> Output:
-    """Return the function that makes the result column of a module, by its place.
-
-    Args:
-        task: The query.
-        windows: The merged states.
-        at: Returns the key and the window of a row, for messages.
-    """
+def form_columns(task: TaskPayload, closed: Closed) -> Output:
+    """Return the function that makes the result column of a module, by its place, from merged states."""
+    windows = closed.windows
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
         form = task.forms[place]
@@ -124,8 +109,8 @@ def form_columns(task: TaskPayload, windows: StretchTable, at: At) -> Output:
             results = form_results(form, place, windows)
         except ModuleFailedError as failure:
             row = failing_window(form, place, windows)
-            raise failure if row is None else failure.at(*at(row)) from failure.__cause__
-        return _column(results, field, arrow_type, Source(task, form.label, at))
+            raise failure if row is None else failure.at(*closed.at(row)) from failure.__cause__
+        return _column(results, field, arrow_type, Source(task, form.label, closed.at))
 
     return output
 

@@ -8,8 +8,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from muntin import Window
 from muntin.columnar.arrays import Array, IntArray
 from muntin.errors import ModuleFailedError
+from muntin_engine.core.changes import Key
+from muntin_engine.evaluators.arrays.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
 from muntin_engine.exchange.bound_form import BoundForm
 
@@ -37,6 +40,11 @@ class Closed(NamedTuple):
     def window_count(self) -> int:
         """Return the number of windows of keys."""
         return len(self.windows)
+
+    def at(self, place: int) -> tuple[Key, Window]:
+        """Return the key of a window, and its extent."""
+        (key,) = keys_in(self.keys.slice(place, 1))
+        return key, Window(int(self.windows.low[place]), int(self.windows.high[place]))
 
     @property
     def results(self) -> IntArray:

@@ -20,7 +20,7 @@ from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
 from muntin_engine.evaluators.arrays.held import HeldPartials
-from muntin_engine.evaluators.arrays.lifting import NO_KEYS, python_values
+from muntin_engine.evaluators.arrays.key_table import keys_in
 from muntin_engine.evaluators.arrays.queues import RowQueue
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.rows import RowLists
@@ -29,6 +29,7 @@ from muntin_engine.evaluators.arrays.states import StateModule, States
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
+from muntin_engine.exchange.intake import values_in
 from muntin_engine.state.log import Entry
 
 MOST_OBJECTS: Final = 1 << 20
@@ -46,7 +47,7 @@ class RowEntries(FormEntries):
         self,
         query: EvaluatorQuery,
         sliding: Sequence[SliceGrid] = (),
-        values_of: Callable[[pa.ChunkedArray], list[Any]] = python_values,
+        values_of: Callable[[pa.ChunkedArray], list[Any]] = values_in,
         *,
         keeps_late_rows: bool = False,
     ) -> None:
@@ -70,7 +71,7 @@ class RowEntries(FormEntries):
         if not self._keeps_late_rows or not len(batch):
             return ()
         lists: RowLists = batch.parts[LISTS]
-        places, keys = lists.places(), self._keys(batch)
+        places, keys = lists.places(), keys_in(self.keys.take(batch.keys))
         events = _events(lists, places, lists.payload(places, self._values_of))
         names = (key for key, rows in zip(keys, batch.weight.tolist(), strict=True) for _ in range(rows))
         changes = (InputChange(None, event.start, event.end, event.payload) for event in events)
@@ -125,7 +126,7 @@ class RowEntries(FormEntries):
         columns = lists.payload(places, self._values_of)
         windows = list(map(Window, ended.low.tolist(), ended.high.tolist()))
         bounds = list(pairwise([0, *np.cumsum(ended.weight).tolist()]))
-        keys, events, found = self._keys(ended), list[StoredEvent](), list[Any]()
+        keys, events, found = keys_in(self.keys.take(ended.keys)), list[StoredEvent](), list[Any]()
         for computation in self._computed.computations:
             if computation.sees_events:
                 events = events or _events(lists, places, columns)
@@ -144,12 +145,6 @@ class RowEntries(FormEntries):
         if not self._query.timestamps.is_set_by_module:
             return [row.payload if isinstance(row, Event) else row for row in rows]
         return [Event(row.start, row.end, row.value) for row in self._computed.stamper.rows(key, window, [rows])]
-
-    def _keys(self, ended: StretchTable) -> list[Key]:
-        """Return the key of each window."""
-        table = self.keys.take(ended.keys)
-        columns = [table.column(name).to_pylist() for name in table.column_names if name != NO_KEYS]
-        return list(zip(*columns, strict=True)) if columns else [()] * len(ended)
 
     def _written(self, live: StretchTable, packed: Sequence[bytes]) -> Iterator[Entry]:
         return super()._written(_divided(live), packed)

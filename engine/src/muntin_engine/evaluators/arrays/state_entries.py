@@ -14,12 +14,13 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries, entry_of
 from muntin_engine.evaluators.arrays.held import HeldPartials
+from muntin_engine.evaluators.arrays.key_table import At
 from muntin_engine.evaluators.arrays.queues import queue_of_states
 from muntin_engine.evaluators.arrays.results import Closed
-from muntin_engine.evaluators.arrays.state_modules import At, StateModules, located, whereabouts
+from muntin_engine.evaluators.arrays.state_modules import StateModules, located, whereabouts
 from muntin_engine.evaluators.arrays.state_windows import closed_runs, sliding_windows
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Groups, StretchTable, alike
-from muntin_engine.evaluators.arrays.wire import from_blob, to_blob
+from muntin_engine.evaluators.arrays.wire import from_blob
 from muntin_engine.state.log import Entry, StoredEntry
 
 ENTRY_STATES: Final = 1 << 14
@@ -100,8 +101,7 @@ class StateEntries(Entries):
     def _cut(self, some: StretchTable) -> Iterator[Entry]:
         """Yield states as an entry, or as several if it were huge."""
         codes, places = distinct(some.keys)
-        bare = StretchTable(places, some.low, some.high, some.weight, {})
-        data = to_blob(self.keys.take(codes), bare, self._modules.pack(some.parts, self._at(some)))
+        data = self._modules.to_blob(self.keys.take(codes), some.with_keys(places), self._at(some))
         if len(data) > ENTRY_BYTES and len(some) > 1:
             half = len(some) // 2
             yield from self._cut(some.take(slice(0, half)))

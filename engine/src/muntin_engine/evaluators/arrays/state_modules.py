@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeAlias
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,19 +20,18 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.arrays.coding import stable_order
 from muntin_engine.evaluators.arrays.held import in_windows
-from muntin_engine.evaluators.arrays.lifting import NO_KEYS, Rows, group_rows, key_rows, python_values
+from muntin_engine.evaluators.arrays.key_table import At, KeyTable, keys_in
+from muntin_engine.evaluators.arrays.lifting import Rows, SpreadKeys, group_rows
 from muntin_engine.evaluators.arrays.states import ModuleCallError, StateModule, States
 from muntin_engine.evaluators.arrays.stretch_table import STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.exchange.counting import numbers_at
+from muntin_engine.exchange.intake import values_in
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable
 from muntin_engine.state.value_columns import ValueColumn
-
-At: TypeAlias = Callable[[int], tuple[Key, Window]]
-"""Returns the key and the window of one of many calls, by its place."""
 
 
 class StateModules:
@@ -48,7 +48,7 @@ class StateModules:
         bindings: Sequence[Binding],
         codec: Codec,
         axis: AnyAxis = Axis.TICKS,
-        values_of: Callable[[pa.Array], list[Any]] = python_values,
+        values_of: Callable[[pa.Array], list[Any]] = values_in,
     ) -> None:
         """Take the modules of a query.
 
@@ -91,21 +91,24 @@ class StateModules:
         """Return the results of each module; see `results_of`."""
         return results_of(self.modules, windows, at)
 
-    def pack(self, parts: Mapping[Part, States], at: At, first: int = 0) -> list[bytes]:
-        """Return the states of each module as bytes.
+    def to_blob(self, keys: pa.Table, stretches: StretchTable, at: At, first: int = 0) -> bytes:
+        """Return stretches with the states of each module as bytes.
 
         Args:
-            parts: The states.
+            keys: The keys that they number.
+            stretches: The stretches.
             at: Returns the key and the window of a state.
             first: The place of the first state, as `at` counts them.
 
         Raises:
             StateError: A state is no plain data.
         """
-        return [self._pack(module, parts[Part(place, STATE)], at, first) for place, module in enumerate(self.modules)]
+        states = (stretches.parts[Part(place, STATE)] for place in range(len(self.modules)))
+        packed = [self._pack(module, some, at, first) for module, some in zip(self.modules, states, strict=True)]
+        return to_blob(keys, replace(stretches, parts={}), packed)
 
     def unpack(self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, at: At) -> dict[Part, States]:
-        """Undo `pack`, and upgrade what an older schema version wrote; None of the present one.
+        """Return the states that `to_blob` packed, upgraded if an older schema version wrote them; None of this one.
 
         Raises:
             ModuleFailedError: A module raised an exception.
@@ -163,15 +166,7 @@ def located(at: At) -> Iterator[None]:
         raise failure.located(*at(failure.place)) from failure.__cause__
 
 
-class Keys(Protocol):
-    """Keys by their codes."""
-
-    def take(self, codes: IntArray) -> pa.Table:
-        """Return the keys that have some codes."""
-        ...
-
-
-def whereabouts(keys: Keys, codes: IntArray, window: Callable[[int], Window]) -> At:
+def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]) -> At:
     """Return the function that returns the key and the window of a call.
 
     Args:
@@ -181,8 +176,7 @@ def whereabouts(keys: Keys, codes: IntArray, window: Callable[[int], Window]) ->
     """
 
     def at(place: int) -> tuple[Key, Window]:
-        row = keys.take(codes[place : place + 1])
-        key = tuple(row.column(name)[0].as_py() for name in row.column_names if name != NO_KEYS)
+        (key,) = keys_in(keys.take(codes[place : place + 1]))
         return key, window(place)
 
     return at
@@ -205,16 +199,16 @@ def lift_states(modules: StateModules, grids: Sequence[SliceGrid], rows: Rows) -
 
 
 def _lifted(modules: StateModules | None, grid: SliceGrid, rows: Rows) -> Iterator[BucketBlob]:
-    groups = group_rows(grid, rows)
-    counts, low = np.bincount(groups.codes, minlength=groups.size), groups.low
-    keys = key_rows([key.take(pa.array(groups.first)) for key in rows.keys], len(groups.first))
-    at = whereabouts(keys, groups.ends[groups.buckets] + groups.keys, lambda place: grid.extent(int(low[place])))
+    keys = SpreadKeys.of(rows)
+    groups = group_rows(grid, rows, keys)
+    counts, low = np.bincount(groups.codes, minlength=len(groups.keys)), groups.low
+
+    def at(group: int) -> tuple[Key, Window]:
+        (key,) = keys_in(keys.table.slice(int(groups.keys[group]), 1))
+        return key, grid.extent(int(low[group]))
+
+    def written(names: pa.Table, some: StretchTable, first: int) -> bytes:
+        return to_blob(names, some) if modules is None else modules.to_blob(names, some, at, first)
+
     parts: dict[Part, States] = {} if modules is None else modules.lift(rows.inputs, groups.codes, counts, at)
-    batch = StretchTable(groups.keys, low, low, counts, parts)
-    buckets, starts = np.unique(groups.buckets, return_index=True)
-    for bucket, start, stop in zip(buckets, starts, [*starts[1:], groups.size], strict=True):
-        some = batch.take(slice(start, stop))
-        first, last = groups.ends[bucket : bucket + 2]
-        packed = [] if modules is None else modules.pack(some.parts, at, int(start))
-        bare = StretchTable(some.keys, some.low, some.low, some.weight, {})
-        yield BucketBlob(int(bucket), to_blob(keys.slice(first, last - first), bare, packed))
+    yield from keys.blobs(StretchTable(groups.keys, low, low, counts, parts), written)

@@ -56,15 +56,14 @@ class PairEvaluator(OverlapEvaluator):
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the good rows of one side for each bucket that has any."""
-        from muntin_engine.evaluators.arrays.lifting import rows_to_lift
-        from muntin_engine.evaluators.arrays.row_lifting import lift_each
+        from muntin_engine.evaluators.arrays.lifting import lift_each, rows_to_lift
 
         return lift_each(1, rows_to_lift(task, rows, side), packed=[bytes([side])])
 
     def load(self) -> None:
         """Import what micro-batches need."""
         import muntin_engine.evaluators.arrays.array_bucket
-        import muntin_engine.evaluators.arrays.row_lifting
+        import muntin_engine.evaluators.arrays.lifting
         import muntin_engine.evaluators.pairing.pair_store  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:

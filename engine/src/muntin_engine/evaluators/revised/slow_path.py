@@ -12,8 +12,7 @@ import pyarrow as pa
 from muntin.columnar.arrays import Array, IntArray
 from muntin_engine.core.changes import InputChange, Key, Rejection, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.arrays.key_table import KeyTable
-from muntin_engine.evaluators.arrays.lifting import NO_KEYS
+from muntin_engine.evaluators.arrays.key_table import KeyTable, keys_in
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.keyed.admission import Admission
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
@@ -140,7 +139,8 @@ def admit(
         for code in codes
     }
     known = _known(live, [(code, *identity) for code, some in named.items() for identity in some])
-    for code, name in zip(codes, named_keys(keys, np.array(codes, np.int64)), strict=True):
+    names = keys_in(keys.take(np.array(codes, np.int64))) if codes else []
+    for code, name in zip(codes, map(canonical, names), strict=True):
         state, own = KeyEvents(query), known.get(code, ())
         state.pending = dict(waiting.by_key.get(code, {}))
         state.events.replace((), [event for _, event in own])
@@ -159,14 +159,6 @@ def admit(
             if new is not None:
                 found.new.append((code, new))
     return found
-
-
-def named_keys(keys: KeyTable, codes: IntArray) -> list[Key]:
-    """Return the keys that have some codes, as Python values."""
-    if not len(codes):
-        return []
-    table = keys.take(codes)
-    return [canonical(key) for key in tuples_of(table, [name for name in table.column_names if name != NO_KEYS])]
 
 
 def identity_of(event: StoredEvent) -> Identity:

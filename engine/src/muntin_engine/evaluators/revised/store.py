@@ -18,10 +18,10 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.coding import encode
 from muntin_engine.evaluators.arrays.entries import FormEntries
-from muntin_engine.evaluators.arrays.lifting import NO_KEYS, Rows, key_rows
+from muntin_engine.evaluators.arrays.key_table import key_columns, named_keys
+from muntin_engine.evaluators.arrays.lifting import Rows, row_parts
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed
-from muntin_engine.evaluators.arrays.row_lifting import row_parts
 from muntin_engine.evaluators.arrays.rows import RowValues
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, StretchTable, concat
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense
@@ -253,7 +253,7 @@ class RevisedStore(ArrayStore):
         """Return the code of each row's key, and the number of keys."""
         columns = [table.column(name).combine_chunks() for name in table.column_names if name[0] == "k"]
         coded = encode(columns, len(table))
-        keys = key_rows([column.take(pa.array(coded.first)) for column in columns], coded.size)
+        keys = named_keys([column.take(pa.array(coded.first)) for column in columns], coded.size)
         codes = self._keys.codes(keys)
         return codes[coded.codes], len(np.unique(codes))
 
@@ -285,10 +285,9 @@ class RevisedStore(ArrayStore):
         if not len(events):
             return
         order, table, keys = np.arange(len(events)), events.parts[ROWS].table, self._keys.take(events.keys)
-        columns = [keys.column(name).combine_chunks() for name in keys.column_names if name != NO_KEYS]
         inputs = [column.combine_chunks() for column in table.columns[1:]]
-        rows = Rows(1, events.parts[START].array, events.high, columns, inputs)
-        parts = row_parts(1, self._forms, rows, order)
+        rows = Rows(1, events.parts[START].array, events.high, key_columns(keys), inputs)
+        parts = row_parts(self._forms, rows, events.high, order)
         self._live.add(replace(events, parts={**events.parts, **parts}))
 
     def _read(self, entries: Sequence[StoredEntry]) -> tuple[StretchTable, StretchTable]:
