@@ -23,7 +23,8 @@ from muntin.windows import HoppingWindows
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.general_run import GeneralRun
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.exchange.bucket_task import without_collector
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -90,7 +91,7 @@ def run(
     """Return the seconds that a bucket needs for some batches."""
     meter = Meter(time.perf_counter_ns if is_timed else None)
     query = EvaluatorQuery(shape.window, (Binding(PlainAverage(), itemgetter(0), meter),), has_ids=False)
-    bucket = Bucket(query, MemoryCells(), Codec(), {})
+    bucket = KeyedBucket(GeneralRun, query, MemoryCells(), Codec(), {})
     gc.collect()
     with without_collector():
         started = time.process_time()

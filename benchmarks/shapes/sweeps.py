@@ -26,8 +26,9 @@ from muntin_engine.evaluators.arrays.array_bucket import BatchOutcome
 from muntin_engine.evaluators.arrays.stores import GridStore
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable
 from muntin_engine.evaluators.batch import InputReport as Reported
-from muntin_engine.evaluators.joins.bucket import JoinBucket
+from muntin_engine.evaluators.joins.join_run import JoinRun
 from muntin_engine.evaluators.joins.matching import JoinQuery
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -195,7 +196,7 @@ class _Join:
         side = EvaluatorQuery(tumbling(1), (), has_ids=False)
         query = JoinQuery(JoinKind.INNER, (side, side), ((0, 0), (1, 0)))
         trackers = [ProgressTracker(Punctuated()) for _ in range(2)]
-        self._bucket = JoinBucket(query, MemoryCells(), Codec(), {}, trackers)
+        self._bucket = KeyedBucket(JoinRun, query, MemoryCells(), Codec(), {}, trackers)
         self.held = 0
         self.pairs: list[tuple[int, int]] = []
 

@@ -21,7 +21,8 @@ from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.evaluators.arrays.state_modules import StateModules, lift_states
 from muntin_engine.evaluators.arrays.stores import GridStore, grid_query
 from muntin_engine.evaluators.batch import InputReport
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.general_run import GeneralRun
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -53,7 +54,7 @@ def buffered(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
     """Keep the rows, and compute each window from all its members: the general evaluator with a plain aggregate."""
     outcome = Outcome({}, Touched())
     query = EvaluatorQuery(windows, (Binding(LargestOfAll(outcome.touched), itemgetter(0)),), has_ids=False)
-    bucket = Bucket(query, MemoryCells(), Codec(), {})
+    bucket = KeyedBucket(GeneralRun, query, MemoryCells(), Codec(), {})
     for arrival in rows.arrivals():
         for (key,), output in bucket.process(_changes(arrival).items(), arrival.progress).output:
             starts = ((change.window.start - windows.offset, change.value[0]) for change in output)

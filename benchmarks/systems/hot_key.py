@@ -28,7 +28,8 @@ from benchmarks.windows.windows import table_of, ticks
 from muntin import EmitPolicy, snapshot, tumbling
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.general_run import GeneralRun
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.exchange.bucket_task import without_collector
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -75,12 +76,12 @@ class HotKeyInProcess(System):
         return table_of(np.zeros(len(starts), np.int64), np.array(starts), np.array(values))
 
 
-def _bucket(question: Question) -> Bucket:
+def _bucket(question: Question) -> KeyedBucket:
     assert isinstance(question.windows, HotKey)
     window = snapshot() if question.windows.is_snapshot else tumbling(WIDTH * MICROSECONDS)
     bindings = (Binding(PlainAverage(), lambda payload: payload[0]),)
     query = EvaluatorQuery(window, bindings, emit=EmitPolicy.EAGER, has_ids=False)
-    return Bucket(query, MemoryCells(), Codec(), {}, kept=KeptStores())
+    return KeyedBucket(GeneralRun, query, MemoryCells(), Codec(), {}, kept=KeptStores())
 
 
 def _batches(question: Question, files: Files) -> list[Sequence[InputChange]]:

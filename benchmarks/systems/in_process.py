@@ -28,8 +28,8 @@ from benchmarks.windows import ANSWERS, Hopping
 from muntin import Aggregate, IncrementalAggregate, hopping
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.keyed.bucket import BatchResult
+from muntin_engine.evaluators.general.general_run import GeneralRun
+from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.exchange.bucket_task import without_collector
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -119,11 +119,11 @@ class InProcess(System):
     def _batches(self, question: Question, files: Files) -> Iterator[EventBatch]:
         return read_batches(question, files, self.batch, self.most_events)
 
-    def _bucket(self, question: Question, cells: MemoryCells) -> Bucket:
+    def _bucket(self, question: Question, cells: MemoryCells) -> KeyedBucket:
         assert isinstance(question.windows, Hopping)
         window = hopping(question.windows.size * MICROSECONDS, question.windows.hop * MICROSECONDS)
         query = EvaluatorQuery(window, (Binding(self.aggregate(), _first),), has_ids=False)
-        return Bucket(query, cells, Codec(), {}, kept=KeptStores())
+        return KeyedBucket(GeneralRun, query, cells, Codec(), {}, kept=KeptStores())
 
 
 class GeneralWhole(InProcess):

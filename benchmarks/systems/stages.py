@@ -27,8 +27,9 @@ from muntin_engine.evaluators.arrays.lifting import Rows, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.results import form_results
 from muntin_engine.evaluators.arrays.stores import grid_query
 from muntin_engine.evaluators.batch import InputReport
-from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.ordered.stream_operator import StreamBucket
+from muntin_engine.evaluators.general.general_run import GeneralRun
+from muntin_engine.evaluators.keyed.bucket import BeginsRun, KeyedBucket
+from muntin_engine.evaluators.ordered.stream_operator import StreamRun
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.progress import ProgressTracker
@@ -156,8 +157,8 @@ class OperatorStage:
             timestamps=TimestampPolicy.UNCHANGED,
             has_ids=False,
         )
-        kind = StreamBucket if window is None else Bucket
-        self._bucket = kind(query, MemoryCells(), Codec.of([module]), {}, kept=KeptStores(), name="bucket")
+        run: BeginsRun = StreamRun if window is None else GeneralRun
+        self._bucket = KeyedBucket(run, query, MemoryCells(), Codec.of([module]), {}, kept=KeptStores(), name="bucket")
 
     def take(self, events: Events) -> list[tuple[int, int, Any]]:
         """Return key, start and value of each row that a batch completes."""

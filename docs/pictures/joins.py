@@ -12,8 +12,9 @@ from muntin.drawings import Bar, Look
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.batch import InputReport
-from muntin_engine.evaluators.joins.bucket import JoinBucket
+from muntin_engine.evaluators.joins.join_run import JoinRun
 from muntin_engine.evaluators.joins.matching import JoinQuery
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing import join
@@ -49,7 +50,7 @@ def _followed() -> Iterator[Bar | str]:
     """Yield what comes in each micro-batch, and what an eager left join says of it."""
     side = EvaluatorQuery(tumbling(1), ())
     query = JoinQuery(JoinKind.LEFT, (side, side), ((0, 0), (1, 0)), is_eager=True)
-    bucket = JoinBucket(query, MemoryCells(), Codec(), {"query": "picture"})
+    bucket = KeyedBucket(JoinRun, query, MemoryCells(), Codec(), {"query": "picture"})
     for number, came in enumerate(REVISED, 1):
         yield f"micro-batch {number}"
         yield from map(_came, came)

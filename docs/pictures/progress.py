@@ -12,7 +12,8 @@ from muntin.drawings import Bar
 from muntin.progress import bounded_delay, ordered
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.general_run import GeneralRun
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -33,7 +34,7 @@ def pictures() -> Iterator[Picture]:
 
 def _played(tracker: ProgressTracker, batches: Sequence[Mapping[str, Sequence[int]]]) -> list[Bar | str]:
     query = EvaluatorQuery(tumbling(10), (Binding(Count()),), has_ids=False)
-    bucket = Bucket(query, MemoryCells(), Codec(), {}, [tracker])
+    bucket = KeyedBucket(GeneralRun, query, MemoryCells(), Codec(), {}, [tracker])
     rows: list[Bar | str] = []
     known = EARLIEST
     for number, brought in enumerate(batches, 1):

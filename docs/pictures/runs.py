@@ -12,8 +12,8 @@ from muntin.drawings import Bar, Look
 from muntin.testing import Batch, Boundary, KeyedChange, Script
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.keyed.bucket import BatchResult
+from muntin_engine.evaluators.general.general_run import GeneralRun
+from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
@@ -21,7 +21,7 @@ from muntin_engine.testing.meaning import progress_of
 
 def play(query: EvaluatorQuery, script: Script) -> list[BatchResult]:
     """Run a stream of one key and return what each micro-batch gave."""
-    bucket = Bucket(query, MemoryCells(), Codec(), {})
+    bucket = KeyedBucket(GeneralRun, query, MemoryCells(), Codec(), {})
     return [
         bucket.process([((None,), _rows(query, batch))], progress_of(query.window, batch)) for batch in script.batches()
     ]

@@ -64,9 +64,9 @@ def test_what_micro_batches_need_is_loaded_before_workers_are_forked_and_not_whi
     needed = (
         "arrays.stores",
         "arrays.state_windows",
-        "general.bucket",
+        "general.general_run",
         "ordered.row_windows",
-        "joins.bucket",
+        "joins.join_run",
         "pairing.pair_store",
     )
     names = {f"muntin_engine.evaluators.{name}" for name in needed}

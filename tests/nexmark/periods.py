@@ -12,7 +12,8 @@ from muntin.testing import Script
 from muntin.triggers import every_count
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.general_run import GeneralRun
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_stats import Count
@@ -39,7 +40,7 @@ def counts_by_clock(emit: EarlyEmission, arrivals: Sequence[tuple[int, Bid]], un
         emit,
         has_ids=False,
     )
-    bucket, rows = Bucket(query, MemoryCells(), Codec(), {}), Counter[tuple[Any, ...]]()
+    bucket, rows = KeyedBucket(GeneralRun, query, MemoryCells(), Codec(), {}), Counter[tuple[Any, ...]]()
     for clock, bid in [*arrivals, (until, None)]:
         read = Progress(clock=clock * MICROSECONDS)
         came = [] if bid is None else [((bid.bidder,), [InputChange(None, bid.at, bid.at + 1, (bid.auction,), None)])]
@@ -70,7 +71,10 @@ def logged(
         emit,
         has_ids=False,
     )
-    bucket, files = Bucket(query, MemoryCells(), Codec([Bid]), {}), dict[tuple[int, int, int], list[Bid]]()
+    bucket, files = (
+        KeyedBucket(GeneralRun, query, MemoryCells(), Codec([Bid]), {}),
+        dict[tuple[int, int, int], list[Bid]](),
+    )
     for batch in bids.batches():
         came = [step.change.event.payload for step in batch.changes]
         rows = [((shard(bid),), [InputChange(None, bid.at, bid.at + 1, tuple(bid), None)]) for bid in came]

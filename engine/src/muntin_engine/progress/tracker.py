@@ -216,7 +216,7 @@ class ProgressTracker:
         watermark = settled(self._steps, now.watermark) if self.steps else now.watermark
         # triggers may wait for a tick inside a window, which the watermark alone has reached
         newest, horizon = max(now.newest, now.watermark), max(now.horizon, watermark)
-        return replace(now, watermark=watermark, horizon=horizon, newest=newest), tracked
+        return Progress(watermark, horizon, newest, now.clock), tracked
 
     def _hear(self, state: SourceState, observed: Sequence[Observation], clock: int) -> SourceState:
         """Return the state of a source after a micro-batch; an idle source may be moved on by the clock."""
@@ -287,5 +287,5 @@ def for_key(progress: Progress, key_watermark: int) -> Progress:
 
 def seen_to(progress: Progress, key_watermarks: Iterable[int]) -> Progress:
     """Return progress whose horizon is past the watermark of keys: that too says of a tick that it was seen."""
-    finite = (key_watermark for key_watermark in key_watermarks if key_watermark != INFINITY)
-    return replace(progress, horizon=max([progress.horizon, *finite]))
+    finite = [key_watermark for key_watermark in key_watermarks if key_watermark != INFINITY]
+    return replace(progress, horizon=max(progress.horizon, *finite)) if finite else progress

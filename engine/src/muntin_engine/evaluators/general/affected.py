@@ -11,7 +11,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.keyed.admission import NetChanges
-from muntin_engine.evaluators.keyed.computation import ModuleComputation
+from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, union
 
 
@@ -67,9 +67,9 @@ class AffectedWindows:
     Cost: the emitted windows on the stretch of each change, and the visible windows on all these stretches together.
     """
 
-    def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation]) -> None:
+    def __init__(self, query: EvaluatorQuery) -> None:
         self._query = query
-        self._computations = computations
+        self._computations = query.once(WindowResults).computations
 
     def apply(self, state: KeyState, net: NetChanges, before: Progress, now: Progress) -> dict[Window, Affected]:
         """Apply net changes, and return the windows that they affect and those that become visible."""

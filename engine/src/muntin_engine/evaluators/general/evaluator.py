@@ -11,7 +11,7 @@ from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+    from muntin_engine.evaluators.keyed.bucket import BeginsRun
 
 
 class GeneralEvaluator(KeyedEvaluator):
@@ -71,9 +71,9 @@ class GeneralEvaluator(KeyedEvaluator):
         super().load()
         import muntin_engine.evaluators.general.lives  # noqa: F401
 
-    def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
-        """Return the class of its buckets."""
-        from muntin_engine.evaluators.general.bucket import Bucket
-        from muntin_engine.evaluators.general.lives import LivesBucket
+    def run_of(self, plan: Plan) -> BeginsRun:
+        """Return what begins a micro-batch of its buckets."""
+        from muntin_engine.evaluators.general.general_run import GeneralRun
+        from muntin_engine.evaluators.general.lives import LivesRun
 
-        return Bucket if plan.forget_keys_after is None else LivesBucket
+        return GeneralRun if plan.forget_keys_after is None else LivesRun

@@ -17,7 +17,7 @@ from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
 from muntin_engine.core.changes import Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assigner import GeneralAssigner
-from muntin_engine.evaluators.general.bucket import Bucket, GeneralRun
+from muntin_engine.evaluators.general.general_run import GeneralRun
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.evaluators.general.window_index import NEW, WindowEntry
@@ -385,9 +385,3 @@ class LivesRun(GeneralRun):
             over_at = life.span.end if life.is_empty else life.over_at
             timers.append(found._replace(closing=min(found.closing, over_at)))
         return soonest(timers)
-
-
-class LivesBucket(Bucket):
-    """Evaluates windows that cut the axis, of keys that are forgotten."""
-
-    run = LivesRun

@@ -186,12 +186,10 @@ class SpeculativeEmission(Emission):
     change; any other is computed from the members, which one sweep finds for all windows of the batch.
     """
 
-    def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
-        self._query = query
-        self._results = results
-        self._computations = results.computations
-        self._stamper = results.stamper
-        self._as_known = ResultsAsKnown(query, results.computations, results.stamper)
+    def __init__(self, query: EvaluatorQuery) -> None:
+        self._query, self._results = query, query.once(WindowResults)
+        self._computations, self._stamper = self._results.computations, self._results.stamper
+        self._as_known = ResultsAsKnown(query, self._computations, self._stamper)
 
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress

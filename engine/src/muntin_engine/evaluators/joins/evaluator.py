@@ -14,7 +14,7 @@ from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
     from muntin_engine.evaluators.joins.matching import JoinQuery
-    from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+    from muntin_engine.evaluators.keyed.bucket import BeginsRun
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
@@ -84,13 +84,13 @@ class JoinEvaluator(OverlapEvaluator, KeyedEvaluator):
     def load(self) -> None:
         """Import what micro-batches need."""
         super().load()
-        import muntin_engine.evaluators.joins.bucket  # noqa: F401
+        import muntin_engine.evaluators.joins.join_run  # noqa: F401
 
-    def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
-        """Return the class of its buckets."""
-        from muntin_engine.evaluators.joins.bucket import JoinBucket
+    def run_of(self, plan: Plan) -> BeginsRun:
+        """Return what begins a micro-batch of its buckets."""
+        from muntin_engine.evaluators.joins.join_run import JoinRun
 
-        return JoinBucket
+        return JoinRun
 
     def query_of(self, plan: Plan) -> JoinQuery:
         """Return a join in the terms of its evaluator."""

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from muntin import EARLIEST
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
@@ -260,15 +260,11 @@ class KeyedBucket:
     Cost: reading and writing the metadata; for each key touched evaluating it, decoding it unless its decoded state is
     kept, and writing its changes, or all of it where that is little. Keys that are not touched and have nothing to
     close cost nothing, unless the state has to be read back first.
-
-    Attributes:
-        run: Begins a micro-batch of a query.
     """
-
-    run: ClassVar[BeginsRun]
 
     def __init__(  # what a bucket is made of
         self,
+        run: BeginsRun,
         query: Any,
         cells: Cells,
         codec: Codec,
@@ -280,6 +276,7 @@ class KeyedBucket:
         """Open a bucket.
 
         Args:
+            run: Begins a micro-batch of a query.
             query: The query, as `run` takes it.
             cells: The cells that hold the state.
             codec: Encodes and decodes the state.
@@ -292,7 +289,7 @@ class KeyedBucket:
         """
         first, *_ = query.sides
         compatibility = Compatibility(identity, [binding.module for binding in first.bindings], (), [first.window])
-        self._query, self._codec, self._most_patterns = query, codec, first.most_patterns
+        self._run, self._query, self._codec, self._most_patterns = run, query, codec, first.most_patterns
         self._trackers = trackers or [ProgressTracker() for _ in query.sides]
         self._state = partial(BucketState, cells, codec, compatibility, kept, name)
 
@@ -348,7 +345,7 @@ class KeyedBucket:
             stored = KeyPatterns(metadata.patterns)
             patterns = stored, stored.advance(told, now.least.watermark, self._most_patterns)
             metadata.patterns = patterns[1].to_data()
-        batch = self.run(self._query, Start(codec, metadata, before.inputs, now, patterns, signals))
+        batch = self._run(self._query, Start(codec, metadata, before.inputs, now, patterns, signals))
         metadata.progress, metadata.tracked = now.least, now.to_data()
         if work or told or batch.is_signalled or metadata.timer.is_reached(batch.due_at):
             update_keys(state, codec, partial(batch.run, work=work))

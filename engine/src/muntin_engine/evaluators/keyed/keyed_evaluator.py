@@ -17,7 +17,7 @@ from muntin_engine.state.codec import Codec
 
 if TYPE_CHECKING:
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
-    from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+    from muntin_engine.evaluators.keyed.bucket import BeginsRun, KeyedBucket
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
@@ -27,8 +27,8 @@ class KeyedEvaluator(Evaluator):
     takes_revisions = True
 
     @abstractmethod
-    def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
-        """Return the class of its buckets."""
+    def run_of(self, plan: Plan) -> BeginsRun:
+        """Return what begins a micro-batch of its buckets."""
 
     def query_of(self, plan: Plan) -> Any:
         """Return a query as its buckets take it, with what measures the calls of each module."""
@@ -46,13 +46,15 @@ class KeyedEvaluator(Evaluator):
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.batch import Evaluated
+        from muntin_engine.evaluators.keyed.bucket import KeyedBucket
         from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
         from muntin_engine.state.kept_stores import KEPT
 
         KEPT.most = task.worker.kept_bytes
         query, trackers = self.query_of_task(task), [given.tracker for given in task.inputs]
         kept, name = None if task.is_static else KEPT, (task.name, bucket)
-        opened = self.bucket_class(task.plan)(query, cells, task.codec, task.identity, trackers, kept, name)
+        run = self.run_of(task.plan)
+        opened = KeyedBucket(run, query, cells, task.codec, task.identity, trackers, kept, name)
         result = opened.take(batch.changes, batch.reports, batch.signals)
         metrics = {
             "keys": result.keys,
@@ -81,7 +83,9 @@ class KeyedEvaluator(Evaluator):
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it; all inputs are as complete as is said of them."""
-        opened = self.bucket_class(plan)(self.query_of(plan), cells, codec, plan_identity(plan))
+        from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+
+        opened = KeyedBucket(self.run_of(plan), self.query_of(plan), cells, codec, plan_identity(plan))
         return KeyedInMemory(opened, len(plan.inputs))
 
 

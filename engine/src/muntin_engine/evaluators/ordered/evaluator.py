@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
-    from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+    from muntin_engine.evaluators.keyed.bucket import BeginsRun
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
@@ -59,11 +59,11 @@ class RowsEvaluator(KeyedEvaluator):
         super().load()
         import muntin_engine.evaluators.ordered.row_windows  # noqa: F401
 
-    def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
-        """Return the class of its buckets."""
-        from muntin_engine.evaluators.ordered.row_windows import RowsBucket
+    def run_of(self, plan: Plan) -> BeginsRun:
+        """Return what begins a micro-batch of its buckets."""
+        from muntin_engine.evaluators.ordered.row_windows import rows_run
 
-        return RowsBucket
+        return rows_run
 
     def _folds(self, plan: Plan) -> bool:
         """Return True if states of modules take the place of rows."""
@@ -117,11 +117,11 @@ class EventByEventEvaluator(KeyedEvaluator):
         super().load()
         import muntin_engine.evaluators.ordered.stream_operator  # noqa: F401
 
-    def bucket_class(self, plan: Plan) -> type[KeyedBucket]:
-        """Return the class of its buckets."""
-        from muntin_engine.evaluators.ordered.stream_operator import StreamBucket
+    def run_of(self, plan: Plan) -> BeginsRun:
+        """Return what begins a micro-batch of its buckets."""
+        from muntin_engine.evaluators.ordered.stream_operator import StreamRun
 
-        return StreamBucket
+        return StreamRun
 
 
 class StatelessEvaluator(Evaluator):

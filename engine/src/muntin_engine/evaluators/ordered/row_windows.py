@@ -13,7 +13,7 @@ from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery, plain_of
 from muntin_engine.core.returned_rows import listing
 from muntin_engine.core.skipping import SKIPPED
-from muntin_engine.evaluators.keyed.bucket import KeyedBucket, Start
+from muntin_engine.evaluators.keyed.bucket import Start
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, results_in_order
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import ALWAYS
@@ -329,9 +329,3 @@ def rows_run(query: EvaluatorQuery, start: Start) -> RowsRun:
     """Begin a micro-batch of windows that follow rows."""
     is_told = isinstance(query.bindings[0].module, RowOperator)
     return HandlersRun(query, start) if is_told else AggregatesRun(query, start)
-
-
-class RowsBucket(KeyedBucket):
-    """Evaluates windows that follow rows in their order."""
-
-    run = staticmethod(rows_run)

@@ -12,7 +12,7 @@ from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.returned_rows import listing
 from muntin_engine.core.skipping import SKIPPED
-from muntin_engine.evaluators.keyed.bucket import KeyedBucket, Start
+from muntin_engine.evaluators.keyed.bucket import Start
 from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
@@ -203,9 +203,3 @@ class StreamRun(OrderedRun):
             state.own, state.wake_up = None, INFINITY
         else:
             state.wake_up = calls.next_time(key, tick, state.own)
-
-
-class StreamBucket(KeyedBucket):
-    """Evaluates a stream operator."""
-
-    run = StreamRun

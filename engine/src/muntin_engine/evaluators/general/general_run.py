@@ -16,7 +16,7 @@ from muntin_engine.evaluators.general.key_state import KeyState, waiting_rows
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.evaluators.keyed.admission import NetChanges
-from muntin_engine.evaluators.keyed.bucket import KeyedBucket, OneInputRun, Start, Work
+from muntin_engine.evaluators.keyed.bucket import OneInputRun, Start, Work
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import by_start
 from muntin_engine.evaluators.keyed.key_store import KeyStore
@@ -46,22 +46,18 @@ class GeneralRun(OneInputRun):
     def __init__(self, query: EvaluatorQuery, start: Start) -> None:
         """Begin; see `KeyedRun`."""
         super().__init__(query, start)
-        results, self._future_keys, self.closing = (
-            query.once(WindowResults),
-            assigner_of(query.window),
-            Closing(query),
-        )
+        results, now, new = query.once(WindowResults), self.now, assigner_of(query.window)
+        self.closing = query.once(Closing)
         self.emission: Emission
         if isinstance(query.emit, EarlyEmission):
             self.emission = TriggeredEmission(query, self.closing, results, query.emit, start.signals)
         elif query.emit is EmitPolicy.FINAL:
             self.emission = FinalEmission(self.closing, results)
         else:
-            self.emission = SpeculativeEmission(query, results)
+            self.emission = query.once(SpeculativeEmission)
         self.is_signalled = self.emission.is_signalled
-        self._affected = AffectedWindows(query, results.computations) if self.emission.follows_windows else None
-        self._extent = results.extent
-        now, new = self.now, self._future_keys
+        self._affected = query.once(AffectedWindows) if self.emission.follows_windows else None
+        self._extent, self._future_keys = results.extent, new
         self._appends = isinstance(new, GridAssigner) and not new.has_gaps and takes_waiting_rows(query)
         self._is_at_end = query.timestamps is TimestampPolicy.POINT_AT_END
         max_event_time = now.max_event_time
@@ -145,9 +141,3 @@ class GeneralRun(OneInputRun):
         rows = ((window, out.row.value) for window, entry in state.entries for out in entry.live)
         found = (self.serializer.why_unstorable(value, key, window) for window, value in rows)
         return next(filter(None, found), None)
-
-
-class Bucket(KeyedBucket):
-    """Evaluates windows that cut the axis."""
-
-    run = GeneralRun

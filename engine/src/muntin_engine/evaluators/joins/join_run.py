@@ -19,7 +19,7 @@ from muntin_engine.evaluators.joins.matching import (
     neighbours,
 )
 from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
-from muntin_engine.evaluators.keyed.bucket import KeyedBucket, KeyedRun, Start, Work
+from muntin_engine.evaluators.keyed.bucket import KeyedRun, Start, Work
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
@@ -374,12 +374,6 @@ class JoinRun(KeyedRun):
         """Return the least watermark of both inputs, or the first start of a row that waits."""
         least = self.result.progress.watermark
         return least if least in (EARLIEST, INFINITY) else min(least, earliest)
-
-
-class JoinBucket(KeyedBucket):
-    """Evaluates a join."""
-
-    run = JoinRun
 
 
 def _new(net: NetChanges) -> list[StoredEvent]:
