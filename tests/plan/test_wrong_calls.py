@@ -192,6 +192,7 @@ CALLS = (
     ("rides.to_edges()", "call to_points('start').to_edges()"),
     ("rides.align_to(session(5))", "align_to(session(5)) cannot align lifetimes: ", " are on no grid"),
     ("rides.align_to(hopping(2, 5))", "these windows have gaps\n  expected: tumbling"),
+    ("rides.align_to(hopping(10, 5))", "these windows overlap", "expected: tumbling(...)", "same_window="),
     ("rides.align_to('1 hour')", "is not a window specification"),
     ("samples.extend(1)", "extend() reads the ends of events, and a sample lasts until the next one"),
     ("samples.to_points('end')", "reads the ends of events"),

@@ -193,7 +193,7 @@ def _global(kind: GlobalWindows, events: Sequence[Event[object]], horizon: int) 
 
 def _trailing(kind: TrailingWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     starts = sorted({event.start for event in events})
-    return [Window(at - kind.length + 1, at + 1) for at in starts[kind.every - 1 :: kind.every]]
+    return [Window(at - kind.length + 1, at + 1) for at in starts[:: kind.every]]
 
 
 def _as_it_lasts(kind: WindowKind, event: Event[object]) -> tuple[int, int]:

@@ -41,8 +41,11 @@ def landmark(rows: Sequence[Packet], slide: int) -> Extents:
 
 
 def slide_by_row(rows: Sequence[Packet], length: int, every: int = 1) -> Extents:
-    """RANGE in time, SLIDE in rows in the order of their times (equations 5.11 and 5.17), by the row at the end."""
-    ranked = sorted(rows, key=by_time)[every - 1 :: every]
+    """RANGE in time, SLIDE in rows in the order of their times (equations 5.11 and 5.17), by the row at the end.
+
+    The thesis leaves open with which row the count begins; here the first one has a window, as with `count_by_start`.
+    """
+    ranked = sorted(rows, key=by_time)[::every]
     return {end.at: [row for row in rows if end.at - length < row.at <= end.at] for end in ranked}
 
 

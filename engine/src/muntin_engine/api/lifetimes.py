@@ -179,10 +179,11 @@ class ChangesLifetimes(ChangesPayload):
     def align_to(self, windows: WindowSpecification) -> Self:
         """Let each event last as long as the windows that it is in, from the first one's start to the last one's end.
 
+        Events then overlap if, and only if, they share a window. `join(same_window=...)` is for windows that overlap.
         The watermark moves in steps: it stays at the start of the earliest window that has not ended.
 
         Args:
-            windows: Windows on a grid without gaps, such as `tumbling("1 hour")` or `calendar("month")`.
+            windows: Windows that lie end to end, such as `tumbling("1 hour")` or `calendar("month")`.
 
         Raises:
             QueryError: The windows are others, or events are samples.
@@ -219,7 +220,13 @@ class ChangesLifetimes(ChangesPayload):
             why = "have gaps" if grid is not None else "are on no grid"
             raise QueryError(
                 f"{change.call}({change.windows}) cannot align lifetimes: these windows {why}\n"
-                "  expected: tumbling(...), or hopping(...) with windows that overlap"
+                f"  expected: tumbling(...){', or hopping(...) with windows that overlap' * change.may_overlap}"
+            )
+        if grid.size > grid.hop and not change.may_overlap:
+            raise QueryError(
+                f"{change.call}({change.windows}) cannot align lifetimes: these windows overlap, so events would meet "
+                "that share none of them\n"
+                "  expected: tumbling(...); to join the events that share a window: join(..., same_window=...)"
             )
         return self._with_ends(change.call, change)
 

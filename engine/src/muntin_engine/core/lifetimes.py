@@ -160,9 +160,11 @@ class Align(LifetimeChange):
 
     Attributes:
         windows: The windows, which have a grid and no gaps.
+        may_overlap: True if the windows may overlap.
     """
 
     call = "align_to"
+    may_overlap: ClassVar[bool] = False
     windows: WindowSpecification
     becomes = "interval"
 
@@ -182,6 +184,7 @@ class ShareWindows(Align):
     """
 
     call = "same_window"
+    may_overlap = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Trailing windows: the length before every n-th start."""
+"""Trailing windows: the length before each start, or before every n-th."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from muntin.windows.stretches import Stretches
 
 @dataclass(frozen=True, slots=True)
 class TrailingWindows(WindowKind):
-    """A window at every n-th distinct start of an event, over the length before it.
+    """A window at each distinct start of an event, or at every n-th of them, over the length before it.
 
     The window at a start `t` is `[t - length + 1, t + 1)`, and has as members the events that overlap it: a point if it
-    lies inside, an event that lasts also if it began before and lasts into the window. Starts are counted in the order
-    of time from the first event of a key on, so an event that comes late moves all windows after it if `every` is above
-    1. (The thesis *Window Queries over Data Streams*, section 5.1.5: slide-by-tuple windows.)
+    lies inside, an event that lasts also if it began before and lasts into the window. With `every=n` the first start
+    of a key has a window, then the n-th after it, and so on, as for `count_by_start`; an event that comes late then
+    moves all windows after it. (The thesis *Window Queries over Data Streams*, section 5.1.5: slide-by-tuple windows.)
 
     What is cut is the one tick of the start; an event counts for the length after its last tick. The number of starts
     that were forgotten is carried, modulo `every`.
@@ -54,7 +54,7 @@ class TrailingWindows(WindowKind):
         for place in range(bisect_left(starts, max(start, since)), len(starts)):
             if starts[place] >= end:
                 return
-            if (rank + place - first + 1) % self.every == 0:
+            if (rank + place - first) % self.every == 0:
                 yield Window(starts[place], starts[place] + 1)
 
     def extent_start(self, start: int) -> int:
@@ -100,11 +100,12 @@ def _carried(known: Stretches) -> tuple[int, int]:
 
 
 def trailing(length: Duration, every: int = 1) -> TrailingWindows:
-    """Return windows that look back from every n-th start of an event.
+    """Return windows that look back from each start of an event, or from every n-th.
 
     Args:
         length: How far they look back, for example `"5 minutes"`.
-        every: At which starts there is a window, in the order of time: 1 for each one.
+        every: How many distinct starts lie between those of neighbouring windows, in the order of time: 1 for a window
+            at each; 5 for one at the first start of a key, at the sixth, and so on.
 
     Raises:
         WindowError: The length or the number is not positive.
