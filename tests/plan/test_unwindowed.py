@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muntin.errors import QueryError
-from muntin.named_windows import from_dict, to_dict
+from muntin.named_windows import from_dict
 from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
@@ -45,7 +45,7 @@ def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_comple
     assert "context" not in told
     assert text_of(plan).splitlines()[0] == "Query without windows, by key, emit final"
     assert plan.spelled_grouping == "test.steps by key"
-    assert from_dict(to_dict(Unwindowed())) == Unwindowed()
+    assert from_dict(Unwindowed().to_dict()) == Unwindowed()
 
 
 def test_a_query_with_windows_does_not_meet_an_evaluator_without() -> None:

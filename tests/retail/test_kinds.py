@@ -15,7 +15,7 @@ import pytest
 from muntin import INFINITY, EmitPolicy, Event, TimestampPolicy, Window, window
 from muntin.catalog import installed
 from muntin.errors import DurationError, ParameterError, PolicyError, UnknownModuleError, WindowError
-from muntin.named_windows import from_dict, to_dict
+from muntin.named_windows import from_dict
 from muntin.testing import WindowKindLaws, laws_of, reference
 from muntin.windows import WindowKind
 from muntin_engine.errors import StateMismatchError
@@ -113,7 +113,7 @@ def test_time_bound_results_are_refused_with_the_reason() -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_a_kind_survives_a_checkpoint(name: str) -> None:
     kind = window(name, **KINDS[name])
-    assert from_dict(json.loads(json.dumps(to_dict(kind)))) == kind
+    assert from_dict(json.loads(json.dumps(kind.to_dict()))) == kind
 
 
 def _stored(**changed: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from muntin import Event, Module, RowOperator, TimestampPolicy, Window, tumbling
 from muntin.changes import Insertion
 from muntin.errors import ModuleFailedError, PolicyError
-from muntin.named_windows import from_dict, to_dict
+from muntin.named_windows import from_dict
 from muntin.progress import Punctuated
 from muntin.rows import MemberRow, RowsInWindow, RowWindows, batch, elapsed, last, marker
 from muntin.testing import KeyedChange, Script
@@ -104,7 +104,7 @@ def test_marks_are_part_of_windows_and_a_column_of_results() -> None:
     for windows in (last(10).trigger(2), batch(2), last("5 minutes").partition("p")):
         plain, marked = (over(each, Listed()).plan() for each in (windows, windows.with_marks()))
         assert (*plain.added, "ends_window") == marked.added
-        assert from_dict(to_dict(windows.with_marks())) == windows.with_marks()
+        assert from_dict(windows.with_marks().to_dict()) == windows.with_marks()
         assert str(windows.with_marks()).replace(".with_marks()", "") == str(windows)
 
 

@@ -234,13 +234,13 @@ CONFIGURATIONS: dict[str, tuple[RowWindows, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_the_configurations_of_the_document_are_made_by_calls_and_from_data(name: str) -> None:
     """IB-36, IB-38: the twelve examples construct, also from a declarative specification, and run."""
-    from muntin.named_windows import from_dict, to_dict
+    from muntin.named_windows import from_dict
 
     windows, data = CONFIGURATIONS[name]
     kind = "batch" if name.startswith("tumbling") else "last"
     made = from_dict({"kind": kind, **data})
     assert made == windows
-    assert from_dict(to_dict(windows)) == windows
+    assert from_dict(windows.to_dict()) == windows
     reads = len(windows.reads)
     rows = [Row(number, number, (False if "punct" in name else number,) * reads) for number in range(1, 30)]
     assert Trace(windows).rows(*rows).close().computed

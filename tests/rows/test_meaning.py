@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from muntin.errors import WindowError
-from muntin.named_windows import from_dict, to_dict
+from muntin.named_windows import from_dict
 from muntin.rows import ActionKind, LastRows, PartitionedRows, Row, RowBatches, RowsBetween, batch, last, on_row
 from tests.rows.meaning import computed
 from tests.rows.meaning_between import computed_between
@@ -95,7 +95,7 @@ def test_a_state_that_is_empty_is_as_good_as_a_new_one() -> None:
 def test_windows_are_plain_data_and_every_kind_of_action_is_seen() -> None:
     seen = set[str]()
     for windows, rows, _ in drawn():
-        assert from_dict(to_dict(windows)) == windows
+        assert from_dict(windows.to_dict()) == windows
         seen.update(word for line in Trace(windows).rows(*rows).close().lines for word in line.split())
     assert seen >= {str(kind) for kind in ActionKind}
 
@@ -108,5 +108,5 @@ def test_a_row_triggers_by_what_it_holds_and_neither_leaves_nor_ends_a_batch_by_
         last(on_row("x"))
     with pytest.raises(WindowError, match=r"a batch does not end with on_row\('x'\)\n  write between\(closes='x'\)"):
         batch(on_row("x"))
-    assert from_dict(to_dict(last(3).trigger(on_row("x")))) == last(3).trigger(on_row("x"))
+    assert from_dict(last(3).trigger(on_row("x")).to_dict()) == last(3).trigger(on_row("x"))
     assert on_row("x = 9").reads == last(3).trigger(on_row("x = 9")).conditions == ("x = 9",)

@@ -22,7 +22,7 @@ from muntin import (
     tumbling,
 )
 from muntin.errors import WindowError
-from muntin.named_windows import from_dict, to_dict
+from muntin.named_windows import from_dict
 from muntin.windows import CountWindows, HoppingWindows, WindowKind
 
 SPECIFICATIONS = [
@@ -51,7 +51,7 @@ def test_a_tumbling_window_hops_by_its_size() -> None:
 
 @pytest.mark.parametrize("specification", SPECIFICATIONS, ids=str)
 def test_a_specification_survives_json_and_pickle(specification: WindowKind) -> None:
-    assert from_dict(to_dict(specification)) == specification
+    assert from_dict(specification.to_dict()) == specification
     assert pickle.loads(pickle.dumps(specification)) == specification
 
 

@@ -292,10 +292,6 @@ def _offered(hook: pluggy.HookCaller, fits: Callable[[object], bool], expected: 
     return found
 
 
-def _is_one_of(cls: type) -> Callable[[Any], bool]:
-    return lambda item: isinstance(item, cls)
-
-
 def _is_class_of(base: type) -> Callable[[Any], bool]:
     return lambda item: isinstance(item, type) and issubclass(item, base)
 

@@ -82,27 +82,22 @@ def continues_windows(stored: Mapping[str, Any], wanted: WindowSpecification) ->
     """Return True if windows can continue from a checkpoint of the same windows, of another version of their kind.
 
     Example:
-        >>> windows = to_dict(SnapshotWindows())
+        >>> windows = SnapshotWindows().to_dict()
         >>> [continues_windows({**windows, "version": version}, SnapshotWindows()) for version in ("1.0", "0.9")]
         [True, False]
     """
-    if {**stored, "version": wanted.version} != to_dict(wanted):
+    if {**stored, "version": wanted.version} != wanted.to_dict():
         return False
     return wanted.continues_from(str(stored.get("version", "")))
 
 
-def to_dict(kind: WindowSpecification) -> dict[str, Any]:
-    """Return windows of any family as JSON-able data.
+def from_dict(data: Mapping[str, Any]) -> WindowSpecification:
+    """Return windows of any family, of which `to_dict` made data.
 
     Example:
-        >>> to_dict(CountWindows(3, "end"))
-        {'kind': 'count', 'version': '1.0', 'count': 3, 'by': 'end'}
+        >>> from_dict({"kind": "count", "version": "1.0", "count": 3, "by": "end"})
+        CountWindows(count=3, by='end', every=1)
     """
-    return kind.to_dict()
-
-
-def from_dict(data: Mapping[str, Any]) -> WindowSpecification:
-    """Return the windows that `to_dict` wrote."""
     try:
         return kind_named(data["kind"]).from_dict(data)
     except (KeyError, MuntinError) as error:

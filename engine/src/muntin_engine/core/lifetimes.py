@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from muntin import EARLIEST
-from muntin.named_windows import to_dict
 from muntin.windows import WindowSpecification
 from muntin.windows.regular import RegularWindows
 from muntin_engine.core.window_grid import grid_of
@@ -67,7 +66,7 @@ class LifetimeChange:
         if isinstance(self.length, LengthColumn):
             return [self.call, f"{self.length.text}, at least {self.length.least}"]
         values = [getattr(self, part.name) for part in fields(self)]
-        return [self.call, *(to_dict(value) if isinstance(value, WindowSpecification) else value for value in values)]
+        return [self.call, *(value.to_dict() if isinstance(value, WindowSpecification) else value for value in values)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from muntin import Axis, ResultRefinement
-from muntin.named_windows import to_dict
 from muntin.schemas import spell
 from muntin.triggers import to_dict as describe
 from muntin_engine.plan.code import code_identity
@@ -33,8 +32,8 @@ def plan_identity(plan: Plan) -> dict[str, object]:
     return {
         "keys": [[key.name, key.type] for key in plan.keys],
         "times": times,
-        "window": to_dict(plan.window),
-        "windows": {name: to_dict(window) for name, window in plan.named_windows.items()},
+        "window": plan.window.to_dict(),
+        "windows": {name: window.to_dict() for name, window in plan.named_windows.items()},
         "clip": str(plan.clip),
         "timestamps": str(plan.timestamps),
         "emit": emit,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from muntin import EarlyEmission
-from muntin.drawings import Bar
-from muntin.testing import Boundary, draw_steps, equal
+from muntin.drawings import Bar, timeline
+from muntin.testing import Boundary, equal
 from muntin.testing.batches import Step
-from muntin.testing.timeline import spell_value
+from muntin.testing.timeline import row_of, spell_value
 from muntin_engine.core.changes import Timing
 from muntin_engine.errors import StateError
 from muntin_engine.testing.following import LiveResult, Mishap
@@ -92,7 +92,7 @@ class OutputDifference:
         one, other = _LABELS[self.mishap]
         bars = [_bar(one, line, self.tested) for line in self.wanted]
         bars += [_bar(other, line, self.tested) for line in self.got]
-        return draw_steps(self._steps(), ["", *bars] if bars else [])
+        return timeline([*map(row_of, self._steps()), *[""] * bool(bars), *bars])
 
     @property
     def _when(self) -> str:

@@ -17,7 +17,21 @@ Out = TypeVar("Out")
 Row = TypeVar("Row")
 
 
-class Aggregate(Module, ABC, Generic[In, Out]):
+class Whole(Module, ABC):
+    """The method of what is computed from all members of a window at once."""
+
+    if not TYPE_CHECKING:
+
+        @abstractmethod
+        def compute_result(self, payloads):
+            """Return the value of a window, or its rows; `(events, window)` if it is time-sensitive.
+
+            Args:
+                payloads: One per member, at least one; in any order, unless `reads_order`. Read-only.
+            """
+
+
+class Aggregate(Whole, ABC, Generic[In, Out]):
     """Reduce the payloads of a window to one value.
 
     The plainest module there is: a function over a set. You never see times, disorder, revisions or state. The
@@ -66,18 +80,8 @@ class Aggregate(Module, ABC, Generic[In, Out]):
         def compute_result(self) -> Callable[[Sequence[In]], Out] | Callable[[Sequence[Event[In]], Window], Out]:
             """Return the value of a window, from its payloads, or from its events if it is time-sensitive."""
 
-    else:
 
-        @abstractmethod
-        def compute_result(self, payloads):
-            """Return the value of a window; `(events, window)` if it is time-sensitive.
-
-            Args:
-                payloads: One per member, at least one; in any order, unless `reads_order`. Read-only.
-            """
-
-
-class Operator(Module, ABC, Generic[In, Row]):
+class Operator(Whole, ABC, Generic[In, Row]):
     """Turn the payloads of a window into any number of rows.
 
     Each row lasts as long as its window, or is a point at its end; that is the query writer's choice. A row type
@@ -122,13 +126,3 @@ class Operator(Module, ABC, Generic[In, Row]):
             | Callable[[Sequence[Event[In]], Window], Iterable[Event[Row] | Row]]
         ):
             """Return the rows of a window, from its payloads, or from its events if it is time-sensitive."""
-
-    else:
-
-        @abstractmethod
-        def compute_result(self, payloads):
-            """Return the rows of a window; `(events, window)` if it is time-sensitive.
-
-            Args:
-                payloads: One per member, at least one; in any order, unless `reads_order`. Read-only.
-            """

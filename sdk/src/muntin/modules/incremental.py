@@ -74,6 +74,10 @@ class Incremental(Module, ABC, Generic[In, State]):
                 payloads: The new ones, at least one; in any order, unless `reads_order`. Read-only.
             """
 
+        @abstractmethod
+        def compute_result(self, state):
+            """Return the value of a window that has at least one member, or its rows. The state stays as it was."""
+
 
 class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out]):
     """Reduce a window to one value, updating it as payloads come and go.
@@ -169,12 +173,6 @@ class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out])
         def columnar_form(self) -> Callable[[Field], ColumnarAggregate[Any, Any] | None] | None:
             """Return an aggregate that computes the same on arrays; None if there is none for the input."""
 
-    else:
-
-        @abstractmethod
-        def compute_result(self, state):
-            """Return the value of a window that has at least one member. The state stays as it was."""
-
 
 class IncrementalOperator(Incremental[In, State], ABC, Generic[In, State, Row]):
     """Turn the payloads of a window into any number of rows, updating a state as payloads come and go.
@@ -223,10 +221,4 @@ class IncrementalOperator(Incremental[In, State], ABC, Generic[In, State, Row]):
         def compute_result(
             self,
         ) -> Callable[[State], Iterable[Row]] | Callable[[State, Window], Iterable[Event[Row] | Row]]:
-            """Return the rows of a window that has at least one member. The state stays as it was."""
-
-    else:
-
-        @abstractmethod
-        def compute_result(self, state):
             """Return the rows of a window that has at least one member. The state stays as it was."""

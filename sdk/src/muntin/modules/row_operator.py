@@ -20,18 +20,6 @@ State = TypeVar("State")
 Row = TypeVar("Row")
 Left = TypeVar("Left")
 
-HANDLERS: Final = (
-    "on_insert",
-    "on_pass",
-    "on_evict",
-    "on_trigger",
-    "on_flush",
-    "on_full",
-    "on_empty",
-    "on_remove",
-)
-"""The handlers, called when something happens to rows."""
-
 
 class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
     """Handle the rows of row windows one by one: each handler is called for one kind of step, and may return rows.
@@ -41,9 +29,9 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
     are those of a payload, of the state, of a row of the results, and of a row of the second output; the last one is
     None if `on_evict` returns nothing.
 
-    The engine keeps one state per key. Handlers change it in place, so it is a dict, a list or a dataclass, of plain
-    data. Each row comes once, in the order that the query names, when the watermark has passed it. So results do not
-    depend on micro-batches and restarts.
+    The engine keeps one state per key. Each handler gets it first, and the window in question last. Handlers change the
+    state in place, so it is a dict, a list or a dataclass, of plain data. Each row comes once, in the order that the
+    query names, when the watermark has passed it. So results do not depend on micro-batches and restarts.
 
     Results of `on_trigger` and `on_flush` have the extent of the window that is computed. Results of all other handlers
     are points at the tick of the step.
@@ -94,76 +82,36 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
         """Return the state of a new key. Called at any time; never return a shared object."""
 
     def on_insert(self, state: State, row: MemberRow[In], window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Handle a row that became a member.
-
-        Args:
-            state: The state of the key; the handler may change it.
-            row: The row.
-            window: Its window, with the row.
-        """
+        """Handle a row that became a member; the window has it."""
 
     def on_pass(self, state: State, row: MemberRow[In], window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Handle a row that is not a member: one that `admit` leaves out, or a marker, after its effect on the window.
-
-        Args:
-            state: The state of the key; the handler may change it.
-            row: The row.
-            window: The window of its partition.
-        """
+        """Handle a row that is no member: one that `admit` leaves out, or a marker, after its effect on the window."""
 
     def on_evict(self, state: State, rows: Sequence[MemberRow[In]], window: RowsInWindow[In]) -> Iterable[Left] | None:
-        """Handle rows that left: they were evicted, flushed, or removed with their partition.
+        """Handle rows that left, the oldest first: they were evicted, flushed, or removed with their partition.
 
-        Members of a sliding window at the end of the stream do not leave.
-
-        Args:
-            state: The state of the key; the handler may change it.
-            rows: The rows that left, at least one, the oldest first.
-            window: The window that they left.
-
-        Returns:
-            Rows of the second output.
+        Members of a sliding window at the end of the stream do not leave. It returns rows of the second output.
         """
 
     def on_trigger(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Compute a sliding window.
-
-        Args:
-            state: The state of the key; the handler may change it.
-            window: The window.
-        """
+        """Compute a sliding window."""
 
     def on_flush(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Compute a tumbling window; all members leave after it.
-
-        Args:
-            state: The state of the key; the handler may change it.
-            window: The window.
-        """
+        """Compute a tumbling window; all members leave after it."""
 
     def on_full(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
         """Handle a sliding window that is full for the first time: it has its number of rows, or one is about to leave.
 
         It is called once for each partition, also where the window is empty for a time; again if the partition was
         removed. So a key of which it was called is not forgotten.
-
-        Args:
-            state: The state of the key; the handler may change it.
-            window: The window.
         """
 
     def on_empty(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Handle a marker that came while the window had no member.
-
-        Args:
-            state: The state of the key; the handler may change it.
-            window: A window without rows.
-        """
+        """Handle a marker that came while the window had no member."""
 
     def on_remove(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Handle a partition that is about to be removed; its rows leave after this call.
+        """Handle a partition that is about to be removed; its rows, which the window still holds, leave after this."""
 
-        Args:
-            state: The state of the key; the handler may change it.
-            window: The window of the partition, with the rows that it still holds.
-        """
+
+HANDLERS: Final = tuple(name for name in vars(RowOperator) if name.startswith("on_"))
+"""The handlers, called when something happens to rows."""

@@ -39,7 +39,9 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     neither on the order of arrival nor on micro-batches and restarts. Events of one time come in the order that the
     query names as `order`, and those that are alike in it in an order of their values.
 
-    Both calls may change the state in place, so it is a dict, a list or a dataclass, of plain data. An operator that
+    Both calls get the state first and the time last, in ticks of the axis: microseconds since the epoch, where times
+    are timestamps. They may change the state in place, so it is a dict, a list or a dataclass, of plain data, and leave
+    payloads as they are; to `next_time` and `is_empty` the state is read-only. An operator that
     leaves `create_state` out is *stateless*: its state is None, and each event counts by itself. Both calls may return
     rows. A bare row is a point at the time of the call. A row returned as an `Event` keeps that lifetime, which may not
     start before that time: the output is complete as far as the input is.
@@ -113,36 +115,18 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
 
     @abstractmethod
     def on_event(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle the next event.
-
-        Args:
-            state: The state of the key; the method may change it.
-            payload: The event's. Read-only.
-            time: When it happened, in ticks of the axis: microseconds since the epoch, where times are timestamps.
-        """
+        """Handle the next event."""
 
     def on_time(self, state: State, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle a wake-up: all events of the key before its time have been handed over. By default nothing is done.
-
-        Args:
-            state: The state of the key; the method may change it.
-            time: The time that `next_time` named.
-        """
+        """Handle a wake-up at the time that `next_time` named. By default nothing is done."""
 
     def next_time(self, state: State) -> int | None:
-        """Return the time of the next wake-up, in ticks; None, the default, if there is none.
-
-        Args:
-            state: The state of the key; read-only.
-        """
+        """Return the time of the next wake-up, in ticks; None, the default, if there is none."""
 
     def is_empty(self, state: State) -> bool:
         """Return True if the key can be forgotten, as its state is as good as a new one.
 
         By default a key with a state is kept, and one without is forgotten.
-
-        Args:
-            state: The state of the key; read-only.
         """
         return state is None
 
@@ -189,23 +173,11 @@ class IntervalOperator(StreamOperator[In, State, Row], ABC):
 
     @abstractmethod
     def on_start(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle the start of an event.
-
-        Args:
-            state: The state of the key; the method may change it.
-            payload: The event's. Read-only.
-            time: When it starts, in ticks of the axis.
-        """
+        """Handle the start of an event."""
 
     @abstractmethod
     def on_end(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle the end of an event.
-
-        Args:
-            state: The state of the key; the method may change it.
-            payload: The event's, as `on_start` got it. Read-only.
-            time: Its end, the first tick after it, in ticks of the axis.
-        """
+        """Handle the end of an event, the first tick after it; the payload is as `on_start` got it."""
 
     @final
     def on_event(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:

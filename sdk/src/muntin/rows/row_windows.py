@@ -19,8 +19,8 @@ class RowWindows(WindowSpecification):
     nor on micro-batches. Time passes on the axis and not by a clock.
 
     The engine calls `create_state` for a new key; `step` with each row; `advance` when the axis is complete up to a
-    tick that `next_tick` named; `close` at the end of the stream. Between micro-batches it keeps what `to_data`
-    returns.
+    tick that `next_tick` named; `close` at the end of the stream. Each gets the state that the calls before left,
+    and changes it in place. Between micro-batches the engine keeps what `to_data` returns.
 
     Laws (checked by `muntin.testing.RowWindowLaws`):
 
@@ -75,20 +75,10 @@ class RowWindows(WindowSpecification):
 
     @abstractmethod
     def step(self, state: Any, row: Row) -> Iterator[Action]:
-        """Take a row, and yield what is done, in order. Time is advanced to that of the row first.
-
-        Args:
-            state: What the calls before it left; it is changed in place.
-            row: The next row.
-        """
+        """Take the next row, and yield what is done, in order. Time is advanced to that of the row first."""
 
     def advance(self, state: Any, tick: int) -> Iterator[Action]:
-        """Yield the actions that the passing of time brings: no row before the tick is to come. None, by default.
-
-        Args:
-            state: What the calls before it left; it is changed in place.
-            tick: Up to where the axis is complete.
-        """
+        """Yield the actions that the passing of time brings: no row before the tick is to come. None, by default."""
         return iter(())
 
     def next_tick(self, state: Any) -> int:
@@ -99,21 +89,15 @@ class RowWindows(WindowSpecification):
         """Return a time at which, or after which, each window starts that is yet to be computed.
 
         Results that have the lifetimes of their windows are complete only up to there. `EARLIEST`, the default: nothing
-        is known.
-
-        Args:
-            state: What the calls before it left.
-            tick: Up to where the axis is complete.
+        is known. The axis is complete up to the tick.
         """
         return EARLIEST
 
     def close(self, state: Any, tick: int) -> Iterator[Action]:
         """Yield the actions at the end of the stream. None, by default.
 
-        Args:
-            state: What the calls before it left; it is changed in place.
-            tick: The end: the first tick after all rows of all keys, and after all that was said of time; for a key
-                that is done before the stream, after its own rows, and after its watermark.
+        The tick is the first one after all rows of all keys, and after all that was said of time; for a key that is
+        done before the stream, after its own rows, and after its watermark.
         """
         return iter(())
 

@@ -127,22 +127,29 @@ class RowOperatorRun:
         return [Given(False, window, row) for row in rows or ()]
 
 
+class _Members(RowOperator[Any, None, list[Any], None]):
+    """Gives the members of each window that is computed."""
+
+    def create_state(self) -> None:
+        """Return no state."""
+
+    def on_trigger(self, state: None, window: RowsInWindow[Any]) -> list[list[Any]]:
+        """Return the members, as one row."""
+        return [[row.payload for row in window.rows]]
+
+    on_flush = on_trigger
+
+
 def row_windows(
     windows: RowWindows, events: Iterable[Event[Any]], complete_to: int, horizon: int
-) -> Iterator[tuple[Window, list[Event[Any]]]]:
-    """Yield the windows that are computed of rows before a tick, each with its members in order.
+) -> list[tuple[Window, list[Event[Any]]]]:
+    """Return the windows that are computed of rows before a tick, each with its members in order.
 
     Rows of one time are in the order in which they are given. What windows read of a row is a field of its payload, or
     an attribute, of that name.
     """
-    state = windows.create_state()
-    rows = sorted((event for event in events if event.start < complete_to), key=lambda event: event.start)
-    members: dict[Hashable, dict[int, Event[Any]]] = {}
-    for number, event in enumerate(rows, 1):
-        values = tuple(value_read(event.payload, name) for name in windows.reads)
-        yield from _computed(windows.step(state, Row(number, event.start, values)), members, rows)
-    rest = windows.close(state, horizon) if complete_to == INFINITY else windows.advance(state, complete_to)
-    yield from _computed(rest, members, rows)
+    rows = ((event, event, True) for event in events)
+    return [(window, members) for _, window, members in operator_rows(windows, _Members(), rows, complete_to, horizon)]
 
 
 def operator_rows(
@@ -159,21 +166,6 @@ def operator_rows(
         values = tuple(value_read(event.payload, name) for name in windows.reads)
         found += run.take(event.start, values, payload, is_accepted=is_accepted)
     return [*found, *(run.close(horizon) if complete_to == INFINITY else run.advance(complete_to))]
-
-
-def _computed(
-    actions: Iterable[Action], members: dict[Hashable, dict[int, Event[Any]]], rows: Sequence[Event[Any]]
-) -> Iterator[tuple[Window, list[Event[Any]]]]:
-    for kind, partition, numbers, window in actions:
-        held = members.setdefault(partition, {})
-        if kind is ActionKind.INSERT:
-            held[numbers[0]] = rows[numbers[0] - 1]
-        if window is not None:
-            yield window, list(held.values())
-        for number in numbers if kind is ActionKind.EVICT else ():
-            del held[number]
-        if kind in (ActionKind.FLUSH, ActionKind.REMOVE):
-            held.clear()
 
 
 def value_read(payload: Any, name: str) -> Any:

@@ -13,14 +13,10 @@ from muntin.testing.batches import Boundary, KeyedChange, KeyPunctuation, Step, 
 from muntin.testing.reference import OutputEvent, WindowedQuery
 
 
-def draw_steps(steps: Iterable[Step], below: Iterable[Bar | str] = ()) -> str:
+def draw_steps(steps: Iterable[Step]) -> str:
     """Return a stream as a drawing, one line per step in order of arrival.
 
     Insertions are marked `+`, revisions `~` with the old end behind them, and retractions `-`.
-
-    Args:
-        steps: The stream.
-        below: Further drawings below it along the same ruler, for example its output.
 
     Example:
         >>> from muntin.changes import Revision
@@ -34,7 +30,7 @@ def draw_steps(steps: Iterable[Step], below: Iterable[Bar | str] = ()) -> str:
         punctuation     !       4
         the stream is closed
     """
-    return timeline([*(row_of(step) for step in steps), *below])
+    return timeline(map(row_of, steps))
 
 
 def row_of(step: Step) -> Bar | str:

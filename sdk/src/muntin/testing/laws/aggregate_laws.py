@@ -10,7 +10,15 @@ from muntin.testing.laws.module_laws import ClipLaws, DefinitionLaws, LifetimeLa
 from muntin.testing.laws.state_laws import CombiningLaws, RemovingLaws, StateLaws, UpgradingLaws
 
 
-class AggregateLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws, of=Aggregate):
+class WholeLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws):
+    """The laws of all that compute on the events of a window."""
+
+
+class IncrementalLaws(WholeLaws, StateLaws, RemovingLaws, CombiningLaws, UpgradingLaws):
+    """The laws of all that keep a state of a window."""
+
+
+class AggregateLaws(WholeLaws, of=Aggregate):
     """The laws of an `Aggregate`: subclass it, give it a module, and pytest does the rest.
 
     Example:
@@ -25,22 +33,11 @@ class AggregateLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws, of=
     """
 
 
-class OperatorLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws, LifetimeLaws, of=Operator):
+class OperatorLaws(WholeLaws, LifetimeLaws, of=Operator):
     """The laws of an `Operator`, rows compared as a bag; used as `AggregateLaws`."""
 
 
-class IncrementalAggregateLaws(
-    DefinitionLaws,
-    PurityLaws,
-    SeveralInputsLaws,
-    StateLaws,
-    RemovingLaws,
-    CombiningLaws,
-    UpgradingLaws,
-    ColumnarFormLaws,
-    ClipLaws,
-    of=IncrementalAggregate,
-):
+class IncrementalAggregateLaws(IncrementalLaws, ColumnarFormLaws, of=IncrementalAggregate):
     """The laws of an `IncrementalAggregate`; those of an absent capability are skipped with a reason.
 
     Example:
@@ -63,18 +60,7 @@ class IncrementalAggregateLaws(
     """
 
 
-class IncrementalOperatorLaws(
-    DefinitionLaws,
-    PurityLaws,
-    SeveralInputsLaws,
-    StateLaws,
-    RemovingLaws,
-    CombiningLaws,
-    UpgradingLaws,
-    ClipLaws,
-    LifetimeLaws,
-    of=IncrementalOperator,
-):
+class IncrementalOperatorLaws(IncrementalLaws, LifetimeLaws, of=IncrementalOperator):
     """The laws of an `IncrementalOperator`, rows compared as a bag; used as `IncrementalAggregateLaws`."""
 
 

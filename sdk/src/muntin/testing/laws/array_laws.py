@@ -27,21 +27,20 @@ from muntin.testing.fitting import misfit
 from muntin.testing.laws.conformance import law
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
-from muntin.testing.laws.trial import ANY_PAYLOAD, CallError, Reason, first_of, lacks, named
+from muntin.testing.laws.trial import ANY_PAYLOAD, CallError, Reason, calling, first_of, lacks, named
 
 _AS_DECLARED: Final = "return what components declares, or declare what it returns"
 _EPSILON: Final = 2.0**-52
 
 
 @contextmanager
-def calling(what: str, remedy: str | None = ANY_PAYLOAD) -> Iterator[None]:
+def on_arrays(what: str, remedy: str | None = ANY_PAYLOAD) -> Iterator[None]:
     """Report what a writer's function raises, or what it returned that it must not."""
-    try:
-        yield
-    except ModuleContractError as error:
-        raise CallError(str(error), _AS_DECLARED) from error
-    except Exception as error:
-        raise CallError(f"{what} raised {type(error).__name__}: {error}", remedy) from error
+    with calling(what, remedy):
+        try:
+            yield
+        except ModuleContractError as error:
+            raise CallError(str(error), _AS_DECLARED) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +61,22 @@ class ArraySubject:
 
     def components(self) -> dict[str, Component]:
         """Return its components."""
-        with calling("components"):
+        with on_arrays("components"):
             return dict(self.form.components())
 
     def lift(self, payloads: Sequence[object]) -> dict[str, Any]:
         """Lift payloads: return their contributions to each component."""
-        with calling(f"lift, of {len(payloads)} payloads,"):
+        with on_arrays(f"lift, of {len(payloads)} payloads,"):
             return columns.lift(self.form, self.reads, payloads)
 
     def keep(self, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
         """Return its components for the payloads of some windows."""
-        with calling("lift"):
+        with on_arrays("lift"):
             return columns.keep(self.form, self.reads, groups)
 
     def compute(self, kept: dict[str, Any], count: int, remedy: str | None = ANY_PAYLOAD) -> list[Any]:
         """Return the results of some windows."""
-        with calling("compute_results", remedy):
+        with on_arrays("compute_results", remedy):
             return results_of(self.form, kept, count)
 
     def values(self, payloads: Sequence[Any], chosen: Callable[[Component], bool]) -> list[tuple[str, Component, Any]]:
@@ -86,14 +85,14 @@ class ArraySubject:
         for name, part in self.components().items():
             if part.merge is not Merge.COLLECT and chosen(part):
                 values = lifted[name] if part.is_lifted else np.ones(len(payloads), "int64")
-                with calling("the function of a component"):
+                with on_arrays("the function of a component"):
                     folded = [fold_rows(part, values[:end]) for end in range(2, len(values) + 1)]
                 found.append((name, part, np.concatenate([values, *folded])))
         return found
 
     def merge(self, component: Component, first: Any, second: Any, remedy: str | None = ANY_PAYLOAD) -> Any:
         """Return two arrays of values merged."""
-        with calling("the function of a component", remedy):
+        with on_arrays("the function of a component", remedy):
             return merge(component, first, second)
 
 
@@ -141,7 +140,7 @@ class ColumnarFormLaws(ArrayLaws):
         module, reads = trial.tested, self.reads()
         if variables_in(reads):
             pytest.skip(f"does not apply: the payloads of {named(module)} are not of one type that a column has")
-        with calling("columnar_form"):
+        with on_arrays("columnar_form"):
             form = module.columnar_form(reads)
         if form is None:
             pytest.skip(f"does not apply: {named(module)} has no columnar form for {spell(reads)}")
@@ -154,7 +153,7 @@ class ColumnarFormLaws(ArrayLaws):
         payloads = [[event.payload for event in members] for members in windows.values()]
         if any(misfit(reads, payload) for group in payloads for payload in group):
             return  # no query has such payloads
-        with calling("the columnar form"):
+        with on_arrays("the columnar form"):
             results = columns.results(form, reads, payloads)
         for (label, members), result in zip(windows.items(), results, strict=True):
             self._compare(trial, label, members, result)
@@ -267,7 +266,7 @@ class LiftingLaws(ArrayLaws):
         subject = self.arrays(trial)
         if payloads := subject.present(trial.members()):
             arrays = columns.arrays_of(subject.form, subject.reads, payloads)
-            with _protected(trial, "lift", arrays), calling("lift", None):
+            with _protected(trial, "lift", arrays), on_arrays("lift", None):
                 contributions(subject.form, arrays, len(payloads))
             for name, part, values in subject.values(payloads, _has_own):
                 operands = {"first": values.copy(), "second": values[::-1].copy()}
@@ -342,7 +341,7 @@ class MergingLaws(ArrayLaws):
         """Merging with the identity of a component, on either side, changes nothing."""
         subject = self.arrays(trial)
         for name, part, values in subject.values(subject.present(trial.members()), lambda part: True):
-            with calling("the identity of a component"):
+            with on_arrays("the identity of a component"):
                 nothing = identities(part, len(values))
             alone = ("alone", values.tolist())
             _expect_same(trial, name, ("identity behind", subject.merge(part, values, nothing).tolist()), alone)
@@ -359,7 +358,7 @@ class MergingLaws(ArrayLaws):
         for name, part, a in subject.values(payloads, lambda part: part.has_inverse):
             b, undo = _turned(trial, a), inverter(part)
             merged = subject.merge(part, a, b)
-            with calling("the inverse of a component"):
+            with on_arrays("the inverse of a component"):
                 back = undo(merged, b) if undo else a
             if not _same_bits(a, back):
                 seen = (a.tolist(), b.tolist(), back.tolist())

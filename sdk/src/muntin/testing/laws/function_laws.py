@@ -17,7 +17,7 @@ from muntin.schemas import describe
 from muntin.testing import strategies
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.conformance import Conformance, law
-from muntin.testing.laws.trial import CallError, Trial
+from muntin.testing.laws.trial import Trial, calling
 
 _ANY_ARGUMENTS: Final = "make it work for the arguments above, or say with arguments = ... what may come"
 
@@ -41,11 +41,8 @@ class FunctionTrial(Trial):
 
     def value_of(self, *arguments: object) -> Any:
         """Return the function's value."""
-        __tracebackhide__ = True
-        try:
+        with calling("it", _ANY_ARGUMENTS, "call"):
             return self.tested(*arguments)
-        except Exception as error:
-            raise CallError(f"it raised {type(error).__name__}: {error}", _ANY_ARGUMENTS, "call") from error
 
 
 class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionTrial):

@@ -20,7 +20,7 @@ from muntin.events import Event
 from muntin.policies import ClipPolicy
 from muntin.testing import strategies
 from muntin.testing.equality import same_bag
-from muntin.testing.laws.trial import ANY_PAYLOAD, CallError, Law, LawError, Trial
+from muntin.testing.laws.trial import ANY_PAYLOAD, CallError, Law, LawError, Trial, calling
 from muntin.testing.plain_data import records_in, restored
 from muntin.testing.reference import clip
 from muntin.windows.extent import Window
@@ -128,16 +128,9 @@ class Subject:
             self._call("remove_events", state, seen)
 
     def _call(self, method: str, *arguments: object) -> Any:
-        __tracebackhide__ = True
-        with_window = (
-            (*arguments, self.window)
-            if (self.module.is_time_sensitive and method not in ("combine", "deduct"))
-            else arguments
-        )
-        try:
-            returned = getattr(self.module, method)(*with_window)
-        except Exception as error:
-            raise CallError(f"{method} raised {type(error).__name__}: {error}", ANY_PAYLOAD, method) from error
+        has_window = self.module.is_time_sensitive and method not in ("combine", "deduct")
+        with calling(method, ANY_PAYLOAD, method):
+            returned = getattr(self.module, method)(*arguments, *[self.window] * has_window)
         if returned is None and method != "compute_result" and not _may_be_none(state := self.module.state_type()):
             facts = f"{method} returned None, expected a state: {formatannotation(state)}"
             what = "the new state" if method == "create_state" else "the state"

@@ -145,6 +145,24 @@ class CallError(Exception):
         super().__init__(facts)
 
 
+@contextmanager
+def calling(what: str, remedy: str | None = None, method: str = "") -> Iterator[None]:
+    """Report what the writer's code raises.
+
+    Args:
+        what: What raises, in words.
+        remedy: The remedy, if that is not the law's own.
+        method: The method, where it is one of a module.
+    """
+    __tracebackhide__ = True
+    try:
+        yield
+    except (LawError, CallError):
+        raise
+    except Exception as error:
+        raise CallError(f"{what} raised {type(error).__name__}: {error}", remedy, method) from error
+
+
 class Trial:
     """Draws data for one attempt, remembers it, and raises `LawError` where the law does not hold.
 
@@ -211,21 +229,9 @@ class Trial:
             raise self.broken(f"{before}: {kept!r}\n{after}: {now!r}")
 
     def call(self, what: str, function: Callable[..., T], *arguments: Any, remedy: str | None = None) -> T:
-        """Return the result of the writer's code; an exception breaks the law.
-
-        Args:
-            what: What raised, in words.
-            function: The code.
-            arguments: What it is called with.
-            remedy: The remedy, if that is not the law's own.
-        """
-        __tracebackhide__ = True
-        try:
+        """Return the result of the writer's code; an exception breaks the law."""
+        with calling(what, remedy):
             return function(*arguments)
-        except LawError:
-            raise
-        except Exception as error:
-            raise self.broken(f"{what} raised {type(error).__name__}: {error}", remedy) from error
 
     def stored(self, state: object, records: Collection[type] = ()) -> Any:
         """Return a state as a checkpoint gives it back."""
