@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from muntin_engine.evaluators.arrays.contract import COMBINATIONS
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
+from muntin_engine.plan.combinations import COMBINATIONS
 from tests.docs.pages import DOCS
 
 PAGE = DOCS / "explanation/evaluation.md"
 
 
-def cell(geometry: Geometry, admission: Arrivals, held: Held) -> str:
-    found = COMBINATIONS.get((geometry, admission, held))
+def cell(geometry: Geometry, arrivals: Arrivals, held: Held) -> str:
+    found = COMBINATIONS.get((geometry, arrivals, held))
     if found is None:
         return "-"
     demands = [str(demand.__doc__).rstrip(".") for demand in found.demands]
@@ -21,11 +21,11 @@ def cell(geometry: Geometry, admission: Arrivals, held: Held) -> str:
 def table() -> str:
     """Return the table as the page has it."""
     lines = [f"| stretches | what comes | {' | '.join(Held)} |", f"|---|---{'|---' * len(Held)}|"]
-    for admission in Arrivals:
+    for arrivals in Arrivals:
         for geometry in Geometry:
-            cells = [cell(geometry, admission, held) for held in Held]
+            cells = [cell(geometry, arrivals, held) for held in Held]
             if any(text != "-" for text in cells):
-                lines.append(f"| {geometry} | {admission} | {' | '.join(cells)} |")
+                lines.append(f"| {geometry} | {arrivals} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

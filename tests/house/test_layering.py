@@ -59,7 +59,6 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.evaluator",
     "muntin_engine.evaluators.general.evaluator",
     "muntin_engine.evaluators.batch",
-    "muntin_engine.evaluators.arrays.contract",
     "muntin_engine.evaluators.joins.evaluator",
     "muntin_engine.evaluators.keyed.keyed_evaluator",
     "muntin_engine.evaluators.ordered.evaluator",

@@ -205,7 +205,7 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     """
     sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
     choice = task.plan.choice
-    has_ids = choice.arrays is not None and choice.arrays.admission is Arrivals.IDENTIFIED
+    has_ids = choice.arrays is not None and choice.arrays.arrivals is Arrivals.IDENTIFIED
     late = sources if has_ids or not BY_NAME[choice.evaluator].makes_blobs else ()
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 

@@ -13,8 +13,8 @@ class Geometry(StrEnum):
     SLICES = "slices"
     """A point is merged into its slice; windows are runs of slices, or grow slice by slice."""
 
-    RANGES = "ranges of windows"
-    """An event is merged into the range of windows of a grid, or of slices of several grids, that it overlaps."""
+    RUNS = "runs of slices"
+    """An event is merged into the run of slices that it overlaps."""
 
     SESSIONS = "sessions"
     """Stretches of a key that overlap or touch are fused."""
@@ -47,21 +47,21 @@ class ArrayPlan:
 
     Attributes:
         geometry: The stretches of the axis that rows become.
-        admission: The rows that are taken in.
+        arrivals: The rows that are taken in.
         held: The values of stretches.
         gap: An event counts until so many ticks after its last one, where stretches are ticks: 1 unless a session has a
             longer gap.
     """
 
     geometry: Geometry
-    admission: Arrivals
+    arrivals: Arrivals
     held: Held
     gap: int = 1
 
     @property
     def is_on_grid(self) -> bool:
         """True if windows have numbers, and stretches are counted in these, or in slices of them."""
-        return self.geometry in (Geometry.SLICES, Geometry.RANGES)
+        return self.geometry in (Geometry.SLICES, Geometry.RUNS)
 
 
 @dataclass(frozen=True, slots=True)

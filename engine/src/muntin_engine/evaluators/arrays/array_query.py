@@ -13,7 +13,6 @@ from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
-from muntin_engine.evaluators.arrays.contract import states_slide
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.result_tables import form_table
@@ -27,6 +26,7 @@ from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.intake import values_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
+from muntin_engine.plan.combinations import states_slide
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.codec import Codec
 
@@ -83,7 +83,7 @@ class ArrayWork:
     def in_buckets(self) -> ArrayQuery:
         """Return the query as its buckets see it."""
         parts, at_end = self.plan.arrays, self.plan.timestamps is TimestampPolicy.POINT_AT_END
-        if parts.admission is Arrivals.IDENTIFIED:
+        if parts.arrivals is Arrivals.IDENTIFIED:
             return revised_query(self.query, self.forms, self.codec, self.results_of)
         if parts.is_on_grid:
             query = grid_query(self.grids, self.entries, at_end=at_end)

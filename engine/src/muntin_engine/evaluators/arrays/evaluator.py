@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from muntin import Merge
 from muntin.windows.regular import GrowingSteps
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.arrays.contract import can_be_subtracted, choose, states_slide
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.choice import Arrivals, Choice, Geometry, Held
+from muntin_engine.plan.combinations import can_be_subtracted, choose, states_slide
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ArrayEvaluator(Evaluator):
-    """Merges rows into partial states of slices, or of ranges of windows, and makes windows of those.
+    """Merges rows into partial states of slices, or of runs of slices, and makes windows of those.
 
     Sessions have no slices: their partial states are fused. Nor have snapshots: theirs are added and subtracted. What a
     partial state holds is the one difference between the evaluators: components of forms, Python states, or rows.
@@ -44,7 +44,7 @@ class ArrayEvaluator(Evaluator):
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
         geometry = plan.arrays.geometry
-        if plan.arrays.admission is Arrivals.IDENTIFIED:
+        if plan.arrays.arrivals is Arrivals.IDENTIFIED:
             merged = "its event is merged once into the range of windows that it overlaps"
             sorted_in = "its start and its end are sorted among those of its key"
             return f"admitted by the sorted ids of its bucket; {merged if plan.arrays.is_on_grid else sorted_in}"
@@ -65,7 +65,7 @@ class ArrayEvaluator(Evaluator):
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
         sizes, parts = plan.sizes_of_states, plan.arrays
-        if parts.admission is Arrivals.IDENTIFIED:
+        if parts.arrivals is Arrivals.IDENTIFIED:
             emitted = " and the last output of each window that may change," if plan.emission.may_retract else ""
             kept = f"an event until the watermark passes its end,{emitted}"
             kept = f"{kept} and the rows that wait for others of their event"
@@ -76,7 +76,7 @@ class ArrayEvaluator(Evaluator):
             return f"a partial state per key, of all that came before, and one per slice after it; {sizes}"
         kept = {
             Geometry.SLICES: "key and slice of the open windows",
-            Geometry.RANGES: "key and range of windows of the open windows",
+            Geometry.RUNS: "key and range of windows of the open windows",
             Geometry.SESSIONS: "key and open session",
             Geometry.SNAPSHOTS: "event until the watermark passes its end",
         }[parts.geometry]
@@ -89,7 +89,7 @@ class ArrayEvaluator(Evaluator):
         from muntin_engine.evaluators.arrays.lifting import rows_to_lift
         from muntin_engine.evaluators.revised.incoming import blobs_of
 
-        if task.plan.arrays.admission is Arrivals.IDENTIFIED:
+        if task.plan.arrays.arrivals is Arrivals.IDENTIFIED:
             return blobs_of(task, rows)
         return task.once(work_of).lift(rows_to_lift(task, rows))
 
@@ -132,7 +132,7 @@ class ColumnarEvaluator(ArrayEvaluator):
             return f"keeps {kept}; what is near each other is fused"
         if all(map(can_be_subtracted, components.values())):
             return f"keeps {kept}; added where its first window starts, and subtracted after its last one"
-        if plan.arrays.geometry is Geometry.RANGES:
+        if plan.arrays.geometry is Geometry.RUNS:
             return f"keeps {kept}; windows share the blocks of a tree, as not all of it can be subtracted exactly"
         return f"keeps {kept}; windows are merged from running values, as not all of it can be subtracted exactly"
 

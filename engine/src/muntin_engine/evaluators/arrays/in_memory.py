@@ -158,7 +158,7 @@ def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
 
     def lift(key: Key, row: InputChange) -> Iterator[bytes]:
         inputs = {f"i{place}": column for place, column in enumerate(columns_of(row))}
-        if plan.arrays.admission is Arrivals.IDENTIFIED:
+        if plan.arrays.arrivals is Arrivals.IDENTIFIED:
             times = {"start": row.start, "end": row.end, "new_end": row.new_end, "id": row.id}
             columns = {f"k{place}": pa.array([part], pa.int64()) for place, part in enumerate(key)}
             columns |= {name: pa.array([value], pa.int64()) for name, value in times.items()}

@@ -1,4 +1,4 @@
-"""The queries that can be evaluated on arrays, and the reasons why others cannot."""
+"""The combinations of parts that evaluation on arrays has, and the reasons why a query fits none."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def can_be_subtracted(component: Component) -> bool:
     return component.is_exact or (component.merge in (Merge.ADD, Merge.COUNT) and component.has_inverse)
 
 
-def without_form(plan: Plan) -> str | None:
+def have_forms(plan: Plan) -> str | None:
     """All modules have a columnar form."""
     label = next((module.label for module in plan.modules if module.form is None), None)
     return None if label is None else f"{label} has no columnar form for its input"
 
 
-def without_inverse(plan: Plan) -> str | None:
+def can_be_deducted(plan: Plan) -> str | None:
     """All that forms keep can be subtracted."""
     for module in plan.modules:
         for name, part in (module.form.components() if module.form is not None else {}).items():
@@ -61,7 +61,7 @@ def without_inverse(plan: Plan) -> str | None:
     return None
 
 
-def without_combine(plan: Plan) -> str | None:
+def have_combine(plan: Plan) -> str | None:
     """All modules define `combine`."""
     for module in plan.modules:
         if not (module.module.is_incremental and hasattr(module.module, "combine")):
@@ -69,20 +69,20 @@ def without_combine(plan: Plan) -> str | None:
     return None
 
 
-def sees_times(plan: Plan) -> str | None:
+def ignore_times(plan: Plan) -> str | None:
     """No module reads times."""
     sensitive = (module.label for module in plan.modules if module.module.is_time_sensitive)
     return next((f"{label} sees events and the window" for label in sensitive), None)
 
 
-def sees_other_times(plan: Plan) -> str | None:
+def ignore_times_or_fill_windows(plan: Plan) -> str | None:
     """No module reads times, unless it has a form and `clip="full"` makes members fill their window."""
     members_fill_window = plan.clip is ClipPolicy.FULL
     some = [module for module in plan.modules if not (members_fill_window and module.form is not None)]
-    return sees_times(replace(plan, modules=tuple(some)))
+    return ignore_times(replace(plan, modules=tuple(some)))
 
 
-def reads_order(plan: Plan) -> str | None:
+def ignore_order(plan: Plan) -> str | None:
     """No module reads the order of events."""
     readers = (module.label for module in plan.modules if module.module.reads_order)
     return next(
@@ -90,30 +90,30 @@ def reads_order(plan: Plan) -> str | None:
     )
 
 
-def slides(plan: Plan) -> str | None:
+def do_not_slide(plan: Plan) -> str | None:
     """A module cannot slide from window to window, unless several specifications share rows."""
     if not plan.named_windows and all(module.slides for module in plan.modules):
         return f"{plan.modules[0].label} slides from window to window"
     return None
 
 
-_MERGED: Final[tuple[Demand, ...]] = (sees_times, reads_order)
-_FORMS: Final[tuple[Demand, ...]] = (*_MERGED, without_form)
-_SUMS: Final[tuple[Demand, ...]] = (sees_other_times, reads_order, without_form, without_inverse)
+_MERGED: Final[tuple[Demand, ...]] = (ignore_times, ignore_order)
+_FORMS: Final[tuple[Demand, ...]] = (*_MERGED, have_forms)
+_SUMS: Final[tuple[Demand, ...]] = (ignore_times_or_fill_windows, ignore_order, have_forms, can_be_deducted)
 _ANY_EMISSION: Final = (EmitPolicy.FINAL, EmitPolicy.SPECULATIVE, EmitPolicy.EAGER)
 
 COMBINATIONS: Final[Mapping[tuple[Geometry, Arrivals, Held], Combination]] = {
     (Geometry.SLICES, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
-    (Geometry.SLICES, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
+    (Geometry.SLICES, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, have_combine)),
     (Geometry.SLICES, Arrivals.INSERTIONS, Held.ROWS): Combination(()),
-    (Geometry.RANGES, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
-    (Geometry.RANGES, Arrivals.INSERTIONS, Held.ROWS): Combination((slides,)),
-    (Geometry.RANGES, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination(_FORMS, _ANY_EMISSION),
+    (Geometry.RUNS, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
+    (Geometry.RUNS, Arrivals.INSERTIONS, Held.ROWS): Combination((do_not_slide,)),
+    (Geometry.RUNS, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination(_FORMS, _ANY_EMISSION),
     (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
-    (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, without_combine)),
+    (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, have_combine)),
     (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.ROWS): Combination(()),
     (Geometry.SNAPSHOTS, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_SUMS),
-    (Geometry.SNAPSHOTS, Arrivals.INSERTIONS, Held.ROWS): Combination((slides,)),
+    (Geometry.SNAPSHOTS, Arrivals.INSERTIONS, Held.ROWS): Combination((do_not_slide,)),
     (Geometry.SNAPSHOTS, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination(_SUMS),
 }
 """The combinations of parts that there are."""
@@ -124,9 +124,9 @@ def choose(plan: Plan, held: Held) -> ArrayPlan | str:
     has_ids = plan.input.columns.id is not None
     if (windows := _geometry(plan)) is None:
         return str(plan.why_no_grid)
-    admission = Arrivals.IDENTIFIED if has_ids and not plan.input.has_samples else Arrivals.INSERTIONS
-    parts = ArrayPlan(windows[0], admission, held, windows[1])
-    return next(_whatever_forbids(plan, parts), parts)
+    arrivals = Arrivals.IDENTIFIED if has_ids and not plan.input.has_samples else Arrivals.INSERTIONS
+    parts = ArrayPlan(windows[0], arrivals, held, windows[1])
+    return next(_reasons_against(plan, parts), parts)
 
 
 def _geometry(plan: Plan) -> tuple[Geometry, int] | None:
@@ -139,27 +139,27 @@ def _geometry(plan: Plan) -> tuple[Geometry, int] | None:
     if plan.why_no_grid is not None:
         return None
     are_slices = plan.input.is_point and plan.input.columns.id is None
-    return Geometry.SLICES if are_slices else Geometry.RANGES, 1
+    return Geometry.SLICES if are_slices else Geometry.RUNS, 1
 
 
-def _whatever_forbids(plan: Plan, parts: ArrayPlan) -> Iterator[str]:
+def _reasons_against(plan: Plan, parts: ArrayPlan) -> Iterator[str]:
     """Yield why some parts cannot evaluate a query."""
-    found = COMBINATIONS.get((parts.geometry, parts.admission, parts.held))
+    found = COMBINATIONS.get((parts.geometry, parts.arrivals, parts.held))
     if found is None and parts.held is not Held.COMPONENTS:  # what components lack says more
-        yield from _whatever_forbids(plan, replace(parts, held=Held.COMPONENTS))
+        yield from _reasons_against(plan, replace(parts, held=Held.COMPONENTS))
     emits = (EmitPolicy.FINAL,) if found is None or plan.contract is OutputContract.TIME_BOUND else found.emits
     if plan.early is None and plan.emit not in emits:
         yield plan.why_results_change
     if plan.why_keys_differ is not None:
         yield plan.why_keys_differ
-    has_ids = parts.admission is Arrivals.IDENTIFIED and (found is None or bool(plan.named_windows))
-    if (has_ids or parts.admission is Arrivals.INSERTIONS) and plan.why_ends_move is not None:
+    has_ids = parts.arrivals is Arrivals.IDENTIFIED and (found is None or bool(plan.named_windows))
+    if (has_ids or parts.arrivals is Arrivals.INSERTIONS) and plan.why_ends_move is not None:
         yield plan.why_ends_move
     if parts.is_on_grid and not share_slices(plan.steps):
         yield "the windows are made of different pieces, such as hours, days of a time zone and months"
     if plan.early is not None:
         yield "a trigger watches each window by itself"
-    if plan.keeps_late_rows and parts.admission is Arrivals.INSERTIONS:
+    if plan.keeps_late_rows and parts.arrivals is Arrivals.INSERTIONS:
         if parts.held is not Held.ROWS:
             yield "late rows are wanted, and partial states have no rows in them"
         elif plan.input.sources:
@@ -167,6 +167,6 @@ def _whatever_forbids(plan: Plan, parts: ArrayPlan) -> Iterator[str]:
     if plan.input.most_held is not None:
         yield "shedding counts the events that a key holds, and partial states have no events in them"
     if found is None:
-        yield f"{parts.geometry} of {parts.admission} do not hold {parts.held}"
+        yield f"{parts.geometry} of {parts.arrivals} do not hold {parts.held}"
     else:
         yield from (why_not for demand in found.demands if (why_not := demand(plan)) is not None)
