@@ -88,7 +88,6 @@ class Entries(ABC):
         del ended
         return None
 
-    @abstractmethod
     def close(self, held: HeldPartials, place: int, first: int, last: int) -> Iterator[Closed]:
         """Yield the windows of a grid from `first` up to but not including `last` that have members.
 
@@ -98,6 +97,16 @@ class Entries(ABC):
             first: A window, or `-NEVER`.
             last: A window, or `NEVER`.
         """
+        if self._windows:
+            yield from self._windows[place].close(held, self._seen, first, last)
+            return
+        for windows in held.close(place, first, last):
+            if len(windows):
+                yield Closed(place, windows, self.keys.take(windows.keys), self.results(windows))
+
+    def _seen(self, slices: StretchTable) -> StretchTable:
+        """Return slices with what modules have of each."""
+        return slices
 
     def late(self, batch: StretchTable, watermark: int) -> Sequence[tuple[Key, Rejection]]:
         """Return the late rows of a batch one by one, if they are kept; otherwise they are only counted."""
@@ -162,12 +171,6 @@ class FormEntries(Entries):
     def _arrived(self, blob: bytes) -> Decoded:
         """Return the partial states that the map side sent."""
         return self._coded(*from_blob(blob, self._parts))
-
-    def close(self, held: HeldPartials, place: int, first: int, last: int) -> Iterator[Closed]:
-        """Yield windows with the merged partial states of their forms."""
-        for windows in held.close(place, first, last):
-            if len(windows):
-                yield Closed(place, windows, self.keys.take(windows.keys), self.results(windows))
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""

@@ -19,12 +19,10 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
-from muntin_engine.evaluators.arrays.held import HeldPartials
 from muntin_engine.evaluators.arrays.key_table import keys_in
 from muntin_engine.evaluators.arrays.queues import RowQueue
-from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.rows import RowLists
-from muntin_engine.evaluators.arrays.state_windows import closed_runs, sliding_windows
+from muntin_engine.evaluators.arrays.state_windows import sliding_windows
 from muntin_engine.evaluators.arrays.states import StateModule, States
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.keyed.computation import WindowResults
@@ -78,27 +76,17 @@ class RowEntries(FormEntries):
         axis = self._query.axis
         return [(k, Rejection.late(row, row.start, watermark, axis)) for k, row in zip(names, changes, strict=True)]
 
-    def close(self, held: HeldPartials, place: int, first: int, last: int) -> Iterator[Closed]:
-        """Yield windows with the results of their modules."""
-        if not self._windows:
-            yield from super().close(held, place, first, last)
-            return
-        windows = self._windows[place]
-        coming = held.settle(*windows.coming(first, last))
-        runs = windows.close(None if coming is None else self._listed(coming), first, last)
-        yield from closed_runs(place, runs, windows.grid, self.keys)
-
-    def _listed(self, coming: StretchTable) -> StretchTable:
+    def _seen(self, slices: StretchTable) -> StretchTable:
         """Return slices with a list of payloads for each module."""
-        lists: RowLists = coming.parts[LISTS]
-        places, bounds = lists.places(), [0, *np.cumsum(coming.weight).tolist()]
+        lists: RowLists = slices.parts[LISTS]
+        places, bounds = lists.places(), [0, *np.cumsum(slices.weight).tolist()]
         columns = lists.payload(places, self._values_of)
         parts = {}
         for place, module in enumerate(self._modules):
             seen = module.payloads(columns, len(places))
             groups = ([one for one in seen[start:stop] if one is not SKIPPED] for start, stop in pairwise(bounds))
-            parts[Part(place, STATE)] = States.of(module, groups, len(coming))
-        return replace(coming, parts=parts)
+            parts[Part(place, STATE)] = States.of(module, groups, len(slices))
+        return replace(slices, parts=parts)
 
     def results(self, ended: StretchTable) -> list[list[Any]]:
         """Return the results of each module; of an operator, the list of rows of each window.

@@ -13,12 +13,10 @@ from muntin import Window
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries, entry_of
-from muntin_engine.evaluators.arrays.held import HeldPartials
 from muntin_engine.evaluators.arrays.key_table import At
 from muntin_engine.evaluators.arrays.queues import queue_of_states
-from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.state_modules import StateModules, located, whereabouts
-from muntin_engine.evaluators.arrays.state_windows import closed_runs, sliding_windows
+from muntin_engine.evaluators.arrays.state_windows import sliding_windows
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Groups, StretchTable, alike
 from muntin_engine.evaluators.arrays.wire import from_blob
 from muntin_engine.state.log import Entry, StoredEntry
@@ -73,12 +71,6 @@ class StateEntries(Entries):
         """Return the results of each module; of an operator, the list of rows of each window."""
         at = whereabouts(self.keys, ended.keys, lambda place: Window(int(ended.low[place]), int(ended.high[place])))
         return self._modules.results(ended, at)
-
-    def close(self, held: HeldPartials, place: int, first: int, last: int) -> Iterator[Closed]:
-        """Yield windows with the results of their modules."""
-        windows = self._windows[place]
-        coming = held.settle(*windows.coming(first, last))
-        yield from closed_runs(place, windows.close(coming, first, last), windows.grid, self.keys)
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""

@@ -14,29 +14,13 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
-from muntin_engine.evaluators.arrays.held import in_ticks, in_windows
+from muntin_engine.evaluators.arrays.held import HeldPartials, in_ticks, in_windows
 from muntin_engine.evaluators.arrays.key_table import KeyTable
 from muntin_engine.evaluators.arrays.queues import Queue
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.state_modules import located, results_of, whereabouts
 from muntin_engine.evaluators.arrays.states import StateModule, States
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, STATE, Part, StretchTable
-
-
-class WindowRuns(NamedTuple):
-    """Runs of neighbouring windows of a key that have the same rows, and so the same results.
-
-    Attributes:
-        keys: The code of the key of each run.
-        firsts: Its first window.
-        lasts: The window after its last one.
-        values: By module, the results.
-    """
-
-    keys: IntArray
-    firsts: IntArray
-    lasts: IntArray
-    values: list[list[Any]]
 
 
 class StateWindows:
@@ -50,8 +34,9 @@ class StateWindows:
         grid: The slices.
     """
 
-    def __init__(
+    def __init__(  # what windows are made of
         self,
+        place: int,
         modules: Sequence[StateModule],
         grid: SliceGrid,
         keys: KeyTable,
@@ -60,49 +45,39 @@ class StateWindows:
         """Start before the first window.
 
         Args:
+            place: Which of the specifications of the query they are of.
             modules: The modules.
             grid: The slices.
             keys: The keys of the bucket.
             queue_of: Makes an empty queue of what a module has of slices.
         """
         self.grid = grid
-        self._modules, self._table, self._queue_of = modules, keys, queue_of
+        self._place, self._modules, self._table, self._queue_of = place, modules, keys, queue_of
         self._keys = self._slices = np.empty(0, np.int64)
         self._queues: list[dict[int, Queue]] = [{} for _ in modules]
         self._came_below = -NEVER
         self._step = 0
 
-    def coming(self, first: int, last: int) -> tuple[int, int]:
-        """Return the first of the slices that come into some windows and were in none before, and the one after them.
+    def close(
+        self, held: HeldPartials, seen: Callable[[StretchTable], StretchTable], first: int, last: int
+    ) -> Iterator[Closed]:
+        """Yield the windows from `first` up to but not including `last` that have members.
 
         Args:
-            first: The first window, or `-NEVER`.
-            last: The window after the last one, or `NEVER`.
-        """
-        low, self._came_below = max(self.grid.first_live(first), self._came_below), self.grid.first_legal(last)
-        return low, self._came_below
-
-    def close(self, coming: StretchTable | None, first: int, last: int) -> WindowRuns:
-        """Return the windows from `first` up to but not including `last` that have members.
-
-        Args:
-            coming: The slices that come in, what modules have of each key and slice, in the order of slices; None if
-                there are none.
-            first: As for `coming`, of which each call is followed by one of this method.
-            last: The same.
+            held: The slices of the bucket.
+            seen: Returns slices with what modules have of each.
+            first: A window, or `-NEVER`.
+            last: A window, or `NEVER`.
 
         Raises:
             ModuleFailedError: A module raised an exception.
         """
-        runs, extent = self.grid.runs, self.grid.windows.window
-        if coming is None:
-            states = {Part(place, STATE): States.of(module, (), 0) for place, module in enumerate(self._modules)}
-            coming = replace(EMPTY, parts=states)
-        coming = coming.where(in_windows([self.grid], coming.low, coming.low))
+        extent, coming = self.grid.windows.window, self._coming(held, seen, first, last)
         if self.grid.slices == 1 and not self.grid.grows:
-            firsts = runs.first_ending_after(coming.low)
+            firsts = self.grid.first_window(coming.low)
             at = whereabouts(self._table, coming.keys, lambda place: extent(int(firsts[place])))
-            return WindowRuns(coming.keys, firsts, firsts + 1, results_of(self._modules, coming, at))
+            yield from self._closed(coming.keys, firsts, firsts + 1, results_of(self._modules, coming, at))
+            return
         present = len(self._keys)
         keys, slices = (np.concatenate(some) for some in ((self._keys, coming.keys), (self._slices, coming.low)))
         comes, leaves = self.grid.first_window(slices), self.grid.last_window(slices) + 1
@@ -122,7 +97,26 @@ class StateWindows:
         alive = set(self._keys.tolist())
         self._queues = [{key: queue for key, queue in some.items() if key in alive} for some in self._queues]
         made = steps.make_windows
-        return WindowRuns(steps.keys[made], steps.firsts[made], steps.lasts[made], values)
+        yield from self._closed(steps.keys[made], steps.firsts[made], steps.lasts[made], values)
+
+    def _coming(
+        self, held: HeldPartials, seen: Callable[[StretchTable], StretchTable], first: int, last: int
+    ) -> StretchTable:
+        """Return the slices that come into some windows, in their order, and were in none before."""
+        low, self._came_below = max(self.grid.first_live(first), self._came_below), self.grid.first_legal(last)
+        found = held.settle(low, self._came_below)
+        if found is None:
+            states = {Part(place, STATE): States.of(module, (), 0) for place, module in enumerate(self._modules)}
+            return replace(EMPTY, parts=states)
+        return seen(found.where(in_windows([self.grid], found.low, found.low)))
+
+    def _closed(self, keys: IntArray, firsts: IntArray, lasts: IntArray, values: list[list[Any]]) -> Iterator[Closed]:
+        """Yield each window of runs that have the same rows, and so the same results, by itself."""
+        if len(keys):
+            run, number = expanded(lasts - firsts)
+            low, high = in_ticks(self.grid.windows, firsts[run] + number)
+            table = StretchTable(keys[run], low, high, np.ones(len(run), np.int64), {})
+            yield Closed(self._place, table, self._table.take(table.keys), values, run)
 
     @property
     def keys(self) -> IntArray:
@@ -162,23 +156,7 @@ def sliding_windows(
     queue_of: Callable[[StateModule, SliceGrid], Queue],
 ) -> list[StateWindows]:
     """Return what makes the windows of each specification; nothing of windows without slices."""
-    return [StateWindows(modules, grid, keys, queue_of) for grid in grids]
-
-
-def closed_runs(place: int, runs: WindowRuns, grid: SliceGrid, keys: KeyTable) -> Iterator[Closed]:
-    """Yield each window of runs by itself, if there are any.
-
-    Args:
-        place: Which of the specifications of the query they are of.
-        runs: The runs.
-        grid: The slices.
-        keys: The keys of the bucket.
-    """
-    if len(runs.keys):
-        run, number = expanded(runs.lasts - runs.firsts)
-        low, high = in_ticks(grid.windows, runs.firsts[run] + number)
-        table = StretchTable(runs.keys[run], low, high, np.ones(len(run), np.int64), {})
-        yield Closed(place, table, keys.take(table.keys), runs.values, run)
+    return [StateWindows(place, modules, grid, keys, queue_of) for place, grid in enumerate(grids)]
 
 
 class Steps(NamedTuple):
