@@ -7,8 +7,6 @@ begins with `+` or `-` is a change of the output; others begin a message of a ro
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise, permutations
-from random import Random
 from typing import Any, Final
 
 import pytest
@@ -227,30 +225,6 @@ def test_rows_are_taken_or_refused_with_a_reason(name: str) -> None:
             assert one.startswith(start), f"after {rows}: {told}"
 
 
-def test_rows_of_one_event_mean_the_same_in_every_order_and_in_any_batches() -> None:
-    """The event is inserted, prolonged, retracted, and inserted again with another payload."""
-    rows = [row(1, 0, 9, 3), revision(1, 0, 9, 12, 3), revision(1, 0, 12, 0, 3)]
-    for order in permutations([*rows, row(1, 0, 9, 4)]):
-        for cuts in ((0, 4), (0, 2, 4)):
-            feed = Feed(query(), "general")
-            told = [feed.batch(*order[start:end]) for start, end in pairwise(cuts)]
-            assert not any(one.refused for one in told)
-            assert feed.batch(watermark=20).told == ["+[0,10) (4,)"]
-
-
-def test_which_rows_are_shed_does_not_depend_on_their_order() -> None:
-    rows = [row(id, at, at + 3, value) for id, at, value in [(1, 5, 0), (2, 5, 1), (3, 5, 0), (4, 2, 7), (5, 9, 9)]]
-    told = {
-        tuple(
-            sorted(
-                one["row"] for one in Feed(query(most_held=3), "general").batch(*Random(seed).sample(rows, 5)).refused
-            )
-        )
-        for seed in range(20)
-    }
-    assert len(told) == 1
-
-
 def test_a_full_key_fails_the_batch_if_that_is_asked_for_and_nothing_is_lost() -> None:
     limited = query(tumbling(10), lifetimes="intervals", most_held=2)
     feed = Feed(limited, "general")
@@ -267,23 +241,6 @@ def test_a_full_key_fails_the_batch_if_that_is_asked_for_and_nothing_is_lost() -
 
 
 # Watermarks of single keys
-
-
-@pytest.mark.parametrize("evaluator", ["general"])
-def test_a_key_that_has_a_watermark_closes_its_own_windows_and_has_its_own_late_rows(evaluator: str) -> None:
-    """
-              0         10        20        30
-    a            .  .      |  late .             25: a watermark of 10, then of 20
-    b            .  .                  .
-    """
-    feed = Feed(query(tumbling(10), lifetimes="points", progress=BY_KEY), evaluator)
-    first = feed.batch(*(at(tick, tick, key) for tick in (3, 25) for key in "ab"), of_keys={"a": 10})
-    assert [one["key"] for one in first.rows] == ["a"]
-    feed.batch(watermark=5, of_keys={"a": 20})
-    assert feed.batch(at(12, 1, "a"), at(12, 1, "b")).late_by == [8]
-    assert [one["key"] for one in feed.batch(watermark=10).rows] == ["b"]
-    feed.batch(watermark=INFINITY)
-    assert feed.is_empty
 
 
 def test_a_trigger_that_waits_for_less_than_its_key_has_reached_is_asked_in_the_next_batch() -> None:

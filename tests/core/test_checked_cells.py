@@ -10,7 +10,10 @@ import pytest
 from muntin_engine.errors import StateError
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.state.bucket_state import LAYOUT, BucketMetadata
 from muntin_engine.state.cells import METADATA, CheckedCells, MemoryCells, Origin
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
 from tests.spark_units.tasks import arrived, rows, task_of
 from tests.spark_units.test_closed import Largest, Told, sliced
 
@@ -147,3 +150,8 @@ def test_a_cell_that_is_gone_is_noticed(name: str) -> None:
     del cells.cells[next(cell for cell in cells.cells if cell != "metadata")]
     with pytest.raises(StateError, match="the metadata lists it"):
         feed(replace(task), cells, 5)
+
+
+def test_another_layout_is_not_read() -> None:
+    with pytest.raises(StateError, match=f"the checkpoint has state layout 99, this query reads {LAYOUT}"):
+        BucketMetadata.from_bytes(Codec().pack([99, "whatever"]), Compatibility({}), Codec())

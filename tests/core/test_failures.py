@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,83 +12,20 @@ from muntin import (
     INFINITY,
     Aggregate,
     EmitPolicy,
-    Event,
     IncrementalAggregate,
     Module,
-    Operator,
-    TimestampPolicy,
     Window,
     hopping,
     session,
-    snapshot,
     tumbling,
 )
-from muntin.errors import ModuleFailedError, MuntinError
+from muntin.errors import ModuleFailedError
 from muntin.windows import WindowSpecification
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.errors import StateError
 from tests.core.feed import Feed, Merged, at, query, revision, row
 from tests.crashing.modules import Buffer, Turns
 from tests.naming import spelled
-
-
-class Fails(Aggregate[int, int]):
-    name, version = "test.fails", "1"
-
-    def compute_result(self, payloads: Sequence[int]) -> int:
-        return 1 // min(payloads)
-
-
-class FailsToAdd(IncrementalAggregate[int, int, int]):
-    name, version = "test.fails_to_add", "1"
-
-    def create_state(self) -> int:
-        return 0
-
-    def add_events(self, state: int, payloads: Sequence[int]) -> int:
-        return state + sum(1 // payload for payload in payloads)
-
-    def compute_result(self, state: int) -> int:
-        return state
-
-
-class Lies(Aggregate[int, int]):
-    name, version = "test.lies", "1"
-
-    def compute_result(self, payloads: Sequence[int]) -> int:
-        return "none" if 0 in payloads else 1  # type: ignore[return-value]
-
-
-class Early(Operator[int, int]):
-    name, version = "test.early", "1"
-    is_time_sensitive = True
-
-    def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:
-        before = any(event.payload == 0 for event in events)
-        return [Event(window.start - before, window.end, 1)]
-
-
-def failure(evaluator: str, module: Module, window: WindowSpecification) -> str:
-    """Run a stream whose second key brings a zero.
-
-    0         10        20
-    a [1)  [2)
-    b            [0)
-    """
-    timestamps = TimestampPolicy.UNCHANGED if module.is_time_sensitive else TimestampPolicy.ALIGN
-    feed = Feed(query(window, module, timestamps=timestamps, lifetimes="points"), evaluator)
-    with pytest.raises(MuntinError) as caught:
-        feed.batch(at(3, 1, "a"), at(6, 2, "a"), at(12, 0, "b"), watermark=INFINITY)
-    return f"{type(caught.value).__name__}: {caught.value}"
-
-
-@pytest.mark.parametrize("window", [tumbling(10), session(2), snapshot()], ids=spelled)
-@pytest.mark.parametrize("module", [Fails(), FailsToAdd(), Lies(), Early()], ids=lambda module: module.name)
-def test_over_columns_of_rows_a_failure_has_the_same_words(module: Module, window: WindowSpecification) -> None:
-    said = failure("grouped", module, window)
-    assert said == failure("general", module, window)
-    assert "'b'" in said
-    assert ("[10, 20)" if window == tumbling(10) else "[12, 1") in said
 
 
 class Fragile(IncrementalAggregate[int, list[int], int]):

@@ -15,23 +15,22 @@ from muntin import INFINITY, EmitPolicy, landmark, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowSpecification
 from muntin_engine.core.changes import InputChange, OutputKind, Progress
-from muntin_engine.evaluators.arrays import entries, stores
 from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.state import log
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_stats import Sum
 from tests.core.feed import Deducted, Feed, RunningTotal, at, query
 from tests.scenarios.query import Query
+from tests.scenarios.small import constants
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let entries be as small as those of a test."""
-    monkeypatch.setattr(entries, "ENTRY_BYTES", 8_000)
-    monkeypatch.setattr(log, "MOST_BYTES", 8_000)
-    for module in (log, stores):
-        monkeypatch.setattr(module, "MOST_DEAD", 64)
+    monkeypatch.setattr("muntin_engine.state.log.MOST_BYTES", 8_000)
+    for place, _ in constants():
+        if place.endswith(("ENTRY_BYTES", "MOST_DEAD")):
+            monkeypatch.setattr(place, 64 if place.endswith("MOST_DEAD") else 8_000)
 
 
 @pytest.mark.usefixtures("small")
@@ -73,7 +72,8 @@ def test_the_log_of_windows_that_grow_is_as_large_as_what_they_carry(evaluator: 
 
 
 @pytest.mark.parametrize(
-    ("evaluator", "window"), [("sliced", tumbling(10)), ("sliced", landmark(10)), ("grouped", tumbling(10))]
+    ("evaluator", "window"),
+    [("general", tumbling(10)), ("sliced", tumbling(10)), ("sliced", landmark(10)), ("grouped", tumbling(10))],
 )
 def test_keys_that_differ_as_bytes_alone_are_one_also_after_a_restart(
     evaluator: str, window: WindowSpecification, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,6 @@ import pytest
 from muntin import INFINITY, EmitPolicy, Module, Window, tumbling
 from muntin.errors import ModuleFailedError
 from muntin_engine.errors import Difference, StateMismatchError
-from muntin_engine.state.log import MOST_ALIKE
 from tests.core.feed import Feed, Total, at, query
 from tests.core.schema_versions import Broken, Compatible, First, Second, Third, Without
 
@@ -59,18 +58,6 @@ def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluat
     result = upgraded(feed, evaluator, last).batch(at(6, 6, "left alone"), at(5, 5, "touched"), watermark=INFINITY)
     assert sorted(one["result"] for one in result.rows)[-2:] == [9, 12]
     assert {version for _, version in last.upgraded} == {"1.0", "2.0"}
-
-
-def test_entries_that_are_merged_become_those_of_the_present_version() -> None:
-    feed, last = upgraded(None, "sliced", First()), Third()
-    for value in range(MOST_ALIKE):
-        feed.batch(at(1, value), at(1, 0))
-    middle = upgraded(feed, "sliced", Second())
-    middle.batch(at(1, 100), at(1, 0))
-    assert len(middle.cells.cells) == 2
-    total = 100 + sum(range(MOST_ALIKE))
-    (row,) = upgraded(middle, "sliced", last).batch(watermark=INFINITY).rows
-    assert (row["result"], last.upgraded) == (total, [({"total": total}, "2.0")])
 
 
 @EVALUATORS

@@ -40,7 +40,6 @@ from muntin_engine.testing import RestartError, crash_everywhere, random_stream
 from tests.crashing.modules import (
     Buffer,
     Cache,
-    Calls,
     CombinesOnSelf,
     Locked,
     Mean,
@@ -126,11 +125,6 @@ def test_the_error_carries_what_it_says() -> None:
     assert error.stream.count("======= restart") == 1
 
 
-@pytest.mark.parametrize("emit", EmitPolicy)
-def test_a_count_on_self_is_found(emit: EmitPolicy) -> None:
-    assert failure(POINTS, query(Calls()), emit=emit).mishap == "restart"
-
-
 def test_what_counts_twice_is_found_by_a_step_that_is_run_again() -> None:
     # With the one event of its window a restart has nothing to forget.
     error = failure(Script().point("a", 1, 2), query(TotalOnSelf()), emit="eager")
@@ -151,14 +145,6 @@ def test_what_combine_keeps_elsewhere_is_found_over_slices() -> None:
         steps = steps.point(place, 3 * place, 1).punctuate(3 * place)
     error = failure(steps.close(), query(CombinesOnSelf(), hopping(12, 3)))
     assert (error.evaluator, error.mishap) == ("sliced", "restart")
-
-
-def test_what_combine_keeps_elsewhere_is_found_over_sessions() -> None:
-    steps = Script()
-    for place in range(6):
-        steps = steps.point(place, 3 * place, 1).punctuate(3 * place)
-    error = failure(steps.close(), query(CombinesOnSelf(), session(5)))
-    assert (error.evaluator, error.mishap) == ("sliced", "crash")
 
 
 def test_a_cache_of_what_can_be_computed_again_is_allowed() -> None:

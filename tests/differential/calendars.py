@@ -68,12 +68,6 @@ LASTING = [name for name in SLICED if name != "a day that was skipped"]
 CALENDARS: dict[str, WindowKind] = {name: kind for name, (kind, _, _) in SCALES.items()}
 
 
-def on_the_calendar(name: str, stream: Script) -> Script:
-    """Return a stream with its ticks spread over days or months."""
-    _, origin, scale = SCALES[name]
-    return spread(stream, origin, scale)
-
-
 def spread(stream: Script, origin: str, scale: int) -> Script:
     """Return a stream with its tick 0 at a date, and so many seconds for each of its ticks."""
     first = int(datetime.fromisoformat(origin).replace(tzinfo=UTC).timestamp())

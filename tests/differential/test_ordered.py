@@ -9,17 +9,14 @@ from typing import Any
 
 import pytest
 
-from muntin import EarlyEmission, EmitPolicy, early, hopping, snapshot, tumbling
+from muntin import EarlyEmission, EmitPolicy, early, tumbling
 from muntin.rows import batch, last
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.triggers import every_count
-from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec
-from muntin_engine.testing import RestartLaws, crash_everywhere
+from muntin_engine.testing import crash_everywhere
 from muntin_stats import CollectList, First, Last, Ranked, TopBy
-from tests.scenarios.modules import Joined, Spelled
+from tests.core.feed import Feed, row
+from tests.scenarios.modules import Joined
 from tests.scenarios.query import Query
 
 PRICES = ((5, 1), (3, 2), (4, 3))
@@ -30,15 +27,14 @@ MODULES = (First[int](), Last[int](), CollectList[int]())
 
 def prices_in(arrival: Sequence[tuple[int, int]], query: Query) -> list[Any]:
     """Return the last results of prices of the tick 7 that arrive one by one, and of an earlier one that comes last."""
-    process = BY_NAME["general"].in_memory(query.plan("general"), MemoryCells(), Codec())
-    rows, live = [InputChange(number, 7, 8, pair) for number, pair in enumerate(arrival)], dict[int, Any]()
-    for rest in ([rows[0]], rows[1:], [InputChange(9, 6, 7, (2, 9))], []):
-        keyed = [(("k",), change) for change in rest]
-        for _, change in process.take(keyed, Progress(6 if rest else 100, 100 if not rest else 9, 7)):
-            if change.kind == "insert":
-                live[change.id] = change.value
+    feed, live = Feed(query, "general"), dict[int, Any]()
+    rows = [row(n, 7, 8, {"x": price, "order": order}) for n, (price, order) in enumerate(arrival)]
+    for some, watermark in (rows[:1], 6), (rows[1:], 6), ([row(9, 6, 7, {"x": 2, "order": 9})], 6), ([], 100):
+        for told in feed.batch(*some, watermark=watermark).rows:
+            if told.get("change") == "retract":
+                del live[told["event_id"]]
             else:
-                del live[change.id]
+                live[told.get("event_id", 0)] = (told["result"], told["m1"], told["m2"])
     return list(live.values())
 
 
@@ -75,33 +71,6 @@ class Text(Joined):
 
     def compute_result(self, payloads: Sequence[Any]) -> str:
         return "".join(payloads)
-
-
-class TestJoinedRestarts(RestartLaws):
-    module = Joined()
-
-
-class TestSpelledRestarts(RestartLaws):
-    module = Spelled()
-
-
-class TestListRestarts(RestartLaws):
-    module = CollectList[int]()
-
-
-@pytest.mark.parametrize("windows", [tumbling(3), hopping(4, 2), snapshot(), last(10).trigger(2), batch(3)], ids=str)
-def test_a_join_of_strings_has_an_order_over_windows_of_every_kind(windows: Any) -> None:
-    """
-                  0  1  2  3
-    letters          a  b  d
-                        c  e     at one time in the order in which they are inserted
-    """
-    script = Script().point(0, 1, "a").point(1, 2, "b").point(2, 2, "c").point(3, 3, "d").point(4, 3, "e").close()
-    query = WindowedQuery(windows, [Computation(Text()), Computation(First[str]())])
-    found = [row.value for row in script.run(query)[None]]
-    assert all(text == "".join(sorted(text)) and first == text[0] for text, first in found)
-    assert any("bc" in text for text, _ in found)
-    crash_everywhere(script, query)
 
 
 def test_the_order_of_a_query_is_that_of_the_engine_and_null_comes_first() -> None:

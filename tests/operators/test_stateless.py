@@ -80,11 +80,6 @@ def test_what_a_task_returns_is_what_the_reference_says_of_its_rows_in_any_order
     assert seen > 100
 
 
-def test_a_restart_or_a_crash_at_each_step_does_not_show() -> None:
-    script = Script().point("a", 1, 3).point("b", 9, 7).point("c", 8, 1, key="k").close()
-    assert crash_everywhere(script, WindowedQuery.unwindowed(Signs())).evaluators == ("event_by_event",)
-
-
 def test_an_operator_without_state_that_asks_for_a_wake_up_gets_it() -> None:
     r"""
     event         |            1

@@ -28,7 +28,6 @@ from muntin.testing import Computation, LawError, OperatorLaws, Script, Windowed
 from muntin.windows import CountWindows, HoppingWindows, WindowKind
 from muntin_adapters.combinators import all_of, preset, with_default
 from muntin_engine.plan import plan_module
-from muntin_engine.plan.explanation import explain_plan
 from muntin_patterns import ConsecutiveRise, FollowedBy, HeadAndShoulders, Step, ThresholdCrossing
 from muntin_stats import Count, TimeWeightedAverage
 from tests.plan.plans import plan_of, planned
@@ -140,22 +139,6 @@ def test_modules_that_are_made_for_different_policies_are_refused_with_what_to_s
     )
     with pytest.raises(PolicyError, match="say which: clip='full'"):
         clip_of([Weighs(), TimeWeightedAverage()])
-
-
-def test_explain_says_which_policies_came_from_the_module_and_which_lifetimes_are_discarded() -> None:
-    module = planned(FollowedBy, "", within=10)
-    settings: dict[str, Any] = {"window": tumbling(20, reach=11), "axis": Axis.TICKS, "clip": ClipPolicy.RIGHT}
-    said = explain_plan(plan_of(module, **settings, timestamps=TimestampPolicy.ALIGN))
-    assert (
-        "\nlifetimes   those that the module returns are discarded; timestamps='unchanged' or 'clip' keeps them\n"
-        in said
-    )
-    left = plan_of(
-        module, **settings, timestamps=TimestampPolicy.UNCHANGED, from_modules=frozenset({"clip", "timestamps"})
-    )
-    first, second, *_ = explain_plan(left).splitlines()
-    assert "clip right (as its modules ask), timestamps unchanged (as its modules ask), emit final" in first
-    assert second.startswith("key ")
 
 
 def test_combinators_need_what_the_modules_in_them_need() -> None:

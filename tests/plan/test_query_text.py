@@ -1,18 +1,28 @@
-"""A query as one sees it where it is typed."""
+"""A query as one sees it where it is typed, and what modules and policies of one's own make of its plan."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from muntin import hopping, snapshot, tumbling
-from muntin.errors import QueryError
+from muntin.errors import ParameterError, PolicyError, QueryError
+from muntin.named_windows import from_dict
+from muntin.progress import ProgressPolicy, SourceProgress
+from muntin.windows.specification import Unwindowed
+from muntin_adapters import from_aggregator
+from muntin_adapters.combinators import all_of, filtering, preset, skipping_nulls, with_default
 from muntin_engine import Query
+from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.metrics import reported_name, shown_names
-from tests.plan.plans import plan_of, planned
+from muntin_engine.plan.explanation import text_of, topics_of
+from muntin_engine.plan.identity import plan_identity
+from tests.plan.plans import input_of, plan_of, planned
+from tests.plan.queries import value_of
 from tests.spark.modules import Count, Echo, Members
 
 
@@ -68,3 +78,127 @@ def test_the_name_of_a_query_differs_by_its_window_its_modules_and_its_input() -
         "muntin tumbling('10 minutes')",
     ]
     assert len(set(shown_names(names).values())) == 6
+
+
+def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_complete_it_is() -> None:
+    plan = value_of("query(Steps, window=Unwindowed())")
+    assert plan.choice.evaluator == "event_by_event"
+    assert (plan.added, plan.lifetime_column) == (("lifetime",), "lifetime")
+    told = dict(topics_of(plan))
+    assert told["window"] == "none, each event by itself, emit final"
+    assert "context" not in told
+    assert text_of(plan).splitlines()[0] == "Query without windows, by key, emit final"
+    assert plan.spelled_grouping == "test.steps by key"
+    assert from_dict(Unwindowed().to_dict()) == Unwindowed()
+    with pytest.raises(QueryError, match="event_by_event evaluator cannot run this query: it is for queries without w"):
+        value_of("query(wanted='event_by_event')")
+
+
+# A progress policy that would fail in the workers is refused where the query is planned.
+
+
+@dataclass(frozen=True)
+class Following(ProgressPolicy):
+    def watermark(self, seen: SourceProgress) -> Any:
+        return seen.newest
+
+    def describe(self, spell: Callable[[int], str]) -> str:
+        return "the newest start"
+
+
+class Unlike(Following):
+    def __init__(self, delay: int) -> None:
+        object.__setattr__(self, "delay", delay)
+
+
+class Greedy(Following):
+    starts_kept = 2
+
+    def watermark(self, seen: SourceProgress) -> Any:
+        return seen.latest[1]
+
+
+class Fraction(Following):
+    def watermark(self, seen: SourceProgress) -> Any:
+        return seen.newest / 2
+
+
+class Many(Following):
+    starts_kept = 100_000
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        (Unlike(3), r"policy Unlike is no value: .*\n  make it a frozen dataclass"),
+        (Greedy(), r"policy Greedy failed in watermark: IndexError.*\n.*rows=1.*\n  test it with .*ProgressPolicyLaws"),
+        (Fraction(), r"policy Fraction returned 0.0 from watermark"),
+        (Many(), r"policy Many keeps 100000 starts\n  expected: a whole number from 0 to 10001"),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_a_policy_that_cannot_work_is_refused(policy: ProgressPolicy, said: str) -> None:
+    with pytest.raises(PolicyError, match=said):
+        plan_of(input=input_of(policy))
+    with pytest.raises(PolicyError, match=said):
+        plan_of(input=input_of(rules=(SourceRules("north", policy),)))
+
+
+# Modules that adapters and combinators made are planned as any other: by their capabilities, types and parameters.
+
+
+class Scaled:
+    zero = 0
+
+    def __init__(self, factor: int = 1) -> None:
+        self.factor = factor
+
+    def reduce(self, buffer: int, value: int) -> int:
+        return buffer + value * self.factor
+
+    def merge(self, buffer: int, other: int) -> int:
+        return buffer + other
+
+    def finish(self, buffer: int) -> int:
+        return buffer
+
+
+SCALED = from_aggregator(Scaled, name="spark.scaled", version="1.0.0")
+
+
+def is_even(value: int) -> bool:
+    return value % 2 == 0
+
+
+@pytest.mark.parametrize(
+    ("cls", "evaluator"),
+    [
+        (SCALED, "sliced"),
+        (filtering(SCALED, is_even), "sliced"),
+        (filtering("stats.average", is_even), "sliced"),
+        (preset("stats.average"), "columnar"),
+        (skipping_nulls("stats.average"), "columnar"),
+        (all_of(mean="stats.average", deviation="stats.variance"), "columnar"),
+        (with_default(skipping_nulls("stats.average"), 0.0), "columnar"),
+        (all_of(mean="stats.average", twice=preset(filtering("stats.average", is_even))), "sliced"),
+    ],
+)
+def test_the_evaluator_goes_by_the_capabilities(cls: Any, evaluator: str) -> None:
+    assert plan_of(planned(cls)).choice.evaluator == evaluator
+
+
+def test_a_checkpoint_tells_conditions_and_parameters_apart() -> None:
+    plans = [
+        plan_of(planned(SCALED)),
+        plan_of(planned(SCALED, factor=2)),
+        plan_of(planned(filtering(SCALED, is_even))),
+        plan_of(planned(filtering(SCALED, bool))),
+        plan_of(planned(preset(SCALED, factor=2))),
+    ]
+    identities = [str(plan_identity(plan)) for plan in plans]
+    assert len(set(identities)) == len(identities)
+
+
+def test_a_wrong_parameter_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ParameterError, match=r"spark\.scaled_filtered\(factor: int = 1\) does not accept"):
+        planned(filtering(SCALED, is_even), scale=2)

@@ -32,47 +32,6 @@ def told(windows: RowsBetween, line: str, end: int | None = None) -> list[tuple[
 SIMPLE = between("o", "c")
 
 
-@pytest.mark.parametrize(
-    ("windows", "line", "expected"),
-    [
-        (SIMPLE, ".o..c.", [(2, 6, (2, 3, 4, 5))]),
-        (between("o", "c", closing_row=False), ".o..c.", [(2, 5, (2, 3, 4))]),
-        (SIMPLE, "c.c", []),
-        (SIMPLE, "oo.c.c", [(1, 5, (1, 2, 3, 4))]),
-        (between("o", "c", reopens=True), "oo.c", [(1, 2, (1,)), (2, 5, (2, 3, 4))]),
-        (between("o", "c", reopens=True, closed_only=True), "oo.c", [(2, 5, (2, 3, 4))]),
-        (SIMPLE, "b.b", [(1, 2, (1,)), (3, 4, (3,))]),
-        (SIMPLE, "o.bo", [(1, 4, (1, 2, 3))]),
-        (between("o", "c", closing_row=False), "o.b.b", [(1, 3, (1, 2)), (3, 5, (3, 4))]),
-        (SIMPLE, "?o?c?", [(2, 5, (2, 3, 4))]),
-        (between("o", "c", within=3), "o...o.c", [(1, 4, (1, 2, 3)), (5, 8, (5, 6, 7))]),
-        (between("o", "c", within=3, closed_only=True), "o...o.c", [(5, 8, (5, 6, 7))]),
-        (between("o", "c", within=3), "o..c", [(1, 4, (1, 2, 3))]),
-    ],
-    ids=str,
-)
-def test_windows_go_from_a_row_that_opens_to_one_that_closes(windows: RowsBetween, line: str, expected: Any) -> None:
-    """Predicates for entry and exit (ON-15): a wish of the Onyx windowing proposal that its code never met."""
-    assert told(windows, line) == expected
-
-
-def test_with_one_condition_windows_follow_each_other() -> None:
-    numbers = [Row(place, place, (letter == "m",)) for place, letter in enumerate(".m..m.", 1)]
-    assert [one.rows for one in Trace(between("m")).rows(*numbers).computed] == [(2, 3, 4)]
-    assert [one.rows for one in Trace(between(closes="m")).rows(*numbers).computed] == [(1, 2), (3, 4, 5)]
-
-
-def test_a_window_that_is_open_at_the_end_of_the_stream_ends_there() -> None:
-    assert told(SIMPLE, "o.", end=9) == [(1, 9, (1, 2))]
-    assert told(between("o", "c", closed_only=True), "o.", end=9) == []
-    assert told(between("o", "c", within=4), "o.", end=9) == [(1, 5, (1, 2))]
-
-
-def test_rows_at_one_time_follow_their_order() -> None:
-    rows = [Row(1, 5, (True, False)), Row(2, 5, (False, True)), Row(3, 5, (True, False)), Row(4, 5, (False, True))]
-    assert [one.rows for one in Trace(SIMPLE).rows(*rows).computed] == [(1, 2), (3, 4)]
-
-
 def test_a_window_that_nobody_closes_is_not_kept_for_longer_than_it_may_last() -> None:
     windows = between("o", "c", within=10)
     found = Trace(windows).rows(*rows_of("o.."))

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from muntin import Event, Module, RowOperator, TimestampPolicy, Window, tumbling
+from muntin import Event, Module, RowOperator, TimestampPolicy, Window
 from muntin.changes import Insertion
 from muntin.errors import ModuleFailedError, PolicyError
 from muntin.named_windows import from_dict
-from muntin.progress import Punctuated
 from muntin.rows import MemberRow, RowsInWindow, RowWindows, batch, elapsed, last, marker
 from muntin.testing import KeyedChange, Script
 from muntin.windows import WindowSpecification
@@ -108,24 +107,6 @@ def test_marks_are_part_of_windows_and_a_column_of_results() -> None:
         assert str(windows.with_marks()).replace(".with_marks()", "") == str(windows)
 
 
-def test_a_key_that_is_ahead_is_computed_and_the_other_waits() -> None:
-    """Rows of a and b at 1 and 4; a has come to 12, the input to 2.
-
-    time   1  4     10 12
-    a      [--------)       flushed by time, though the input is at 2
-    """
-    query = over(batch(elapsed(10)), Listed(), progress=Punctuated().with_key_punctuation())
-    script = Script(allow_illegal=True)
-    for id, (key, time) in enumerate((("a", 1), ("a", 4), ("b", 1), ("b", 4))):
-        script = script.point(id, time, time, key=key)
-    script = script.punctuate(2).punctuate(12, key="a").batch().point(9, 11, 11, key="a").batch().punctuate(10)
-    seen = [
-        (sorted(row.key for row in run.inserted), run.last["late"], min(run.promised.values()))  # type: ignore[type-var]
-        for run in steps(query, script)
-    ]
-    assert seen == [(["a"], 0, 0), ([], 1, 0), (["b"], 0, 10)]
-
-
 @pytest.mark.parametrize("windows", [last(elapsed(2)), last(elapsed(2)).when_full()], ids=str)
 @pytest.mark.parametrize("module", [Told(), Listed()], ids=lambda module: module.name)
 def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWindows, module: Module) -> None:
@@ -145,11 +126,6 @@ def test_a_handler_that_fails_is_named_with_its_key_and_its_tick() -> None:
     with pytest.raises(ModuleFailedError, match=r"(?s)rows\.failing.*on_evict.*ZeroDivisionError") as failed:
         final(over(last(1), Failing()), points(4, 7).close())
     assert failed.value.window == Window(7, 8)
-
-
-def test_other_windows_are_refused() -> None:
-    with pytest.raises(PolicyError, match="it needs row windows"):
-        over(tumbling(5), Numbers()).plan()
 
 
 def test_a_state_in_order_is_added_to_behind_and_removed_from_before() -> None:

@@ -1,64 +1,27 @@
-"""Stream operators on the engine: what the reference gives, whatever the disorder, the micro-batches and restarts."""
+"""What operators that follow a stream are called for, what is refused, and what is said; the net has the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import pytest
 
-from muntin import INFINITY, EmitPolicy, Event, StreamOperator, correct, tumbling
+from muntin import EmitPolicy, Event, StreamOperator, correct, tumbling
 from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError, QueryError
 from muntin.progress import Punctuated
 from muntin.testing import KeyRange, Script, WindowedQuery
 from muntin.windows.specification import Unwindowed
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.testing import RestartError, crash_everywhere
 from muntin_engine.workers.settings import WorkerSettings
+from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query
-from tests.scenarios.running import Run
+from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.stepping import AS_IT_IS, final, steps
-from tests.sdk.stream_operators import Gaps, Newest, Silence, Ticker
+from tests.sdk.stream_operators import Level, Newest, Silence, Ticker
 
 NOTHING: Final = Script(allow_illegal=True)
-OPERATORS: list[StreamOperator[Any, Any, Any]] = [Newest(), Silence(6), Gaps(4), Ticker(5)]
-
-
-@pytest.mark.parametrize("module", OPERATORS, ids=lambda module: module.name)
-def test_a_restart_or_a_crash_at_each_step_does_not_show(module: StreamOperator[Any, Any, Any]) -> None:
-    script = Script().point("a", 1, 2).point("b", 9, 4).punctuate(8).point("c", 8, 7, key="k").retract("b").close()
-    survived = crash_everywhere(script, WindowedQuery.unwindowed(module))
-    assert survived.evaluators == ("event_by_event",)
-
-
-class OnSelf(Newest):
-    name = "test.on_self"
-
-    def __init__(self) -> None:
-        self.seen = 0
-
-    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[int]:
-        self.seen += 1
-        return [self.seen]
-
-
-def test_one_that_remembers_elsewhere_is_found() -> None:
-    script = Script().point("a", 1, 2).punctuate(2).point("b", 3, 3).point("c", 4, 1).close()
-    with pytest.raises(RestartError, match="of no windows, evaluator event_by_event"):
-        crash_everywhere(script, WindowedQuery.unwindowed(OnSelf()))
-
-
-class Listing(StreamOperator[int, list[int], str]):
-    """Each payload as text."""
-
-    name, version = "test.listing", "1"
-
-    def create_state(self) -> list[int]:
-        return []
-
-    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[str]:
-        yield str(payload)
 
 
 def of(module: StreamOperator[Any, Any, Any], **changed: Any) -> Query:
@@ -75,39 +38,6 @@ def points(*times: int, key: str = "a", script: Script = NOTHING) -> Script:
 def emitted(query: Query, script: Script, **given: Any) -> list[list[tuple[int, Any]]]:
     """Return the starts and values of what each micro-batch emits."""
     return [[(row["lifetime"]["start"], row["value"]) for row in run.told] for run in steps(query, script, **given)]
-
-
-def test_events_wait_for_the_watermark_and_come_in_order_of_time() -> None:
-    """
-    a     0      5     10        rows come as 9, 2 | 4; the watermark says 5, then 11
-    """
-    script = points(4, script=points(9, 2).batch()).punctuate(5).batch().punctuate(11)
-    assert emitted(of(Listing()), script) == [[], [(2, "2"), (4, "4")], [(9, "9")]]
-
-
-def test_events_of_one_time_come_in_their_order_and_without_one_in_that_of_their_values() -> None:
-    script = Script().point(1, 5, 30).point(2, 5, {"x": 20, "order": 1}).point(3, 5, {"x": 10, "order": 2}).close()
-    for query, expected in ((of(Listing()), ["20", "10", "30"]), (of(Listing(), has_order=False), ["10", "20", "30"])):
-        assert [value for _, value in emitted(query, script)[0]] == expected
-
-
-def test_late_rows_are_rejected_and_wake_no_one() -> None:
-    script = points(2, script=points(1).punctuate(3).batch()).punctuate(4).batch().punctuate(6)
-    runs = [(run.last["late"], len(run.told)) for run in steps(of(Silence(4)), script)]
-    assert runs == [(0, 0), (1, 0), (0, 1)]
-
-
-def test_a_key_is_forgotten_when_its_state_is_empty_and_only_then() -> None:
-    script = points(3, key="b", script=points(1)).punctuate(4).batch().punctuate(5).batch().punctuate(7)
-    assert [run.last["keys_held"] for run in steps(of(Silence(4)), script)] == [2, 1, 0]
-    assert [run.last["keys_held"] for run in steps(of(Gaps(4)), script)] == [2, 2, 2]
-
-
-def test_a_wake_up_is_called_when_the_watermark_reaches_it_without_a_row() -> None:
-    """No event before 5 can come any more when the watermark says 5."""
-    script = points(1).punctuate(3).batch().punctuate(4).batch().punctuate(5).batch()
-    script = points(5, script=script).punctuate(9)
-    assert emitted(of(Silence(4)), script) == [[], [], [(5, "silent since 1")], [(9, "silent since 5")]]
 
 
 class Woken(Silence):
@@ -127,32 +57,6 @@ def test_only_keys_with_events_or_a_wake_up_that_is_due_are_called() -> None:
         script = points(10 + number, key=f"k{number}", script=script)
     list(steps(of(Woken(1000)), script.punctuate(500).batch().punctuate(1009).batch().punctuate(1012)))
     assert sorted(Woken.calls) == [1010, 1011, 1012]
-
-
-@dataclass
-class Cycle:
-    """The state of a machine, and the rows of its last calls."""
-
-    name: str = "idle"
-    seen: list[int] = field(default_factory=list)
-
-
-class Machine(StreamOperator[int | None, Cycle, list[int]]):
-    """Returns lists that it goes on to change; its state is a record."""
-
-    name, version = "test.machine", "2"
-
-    def create_state(self) -> Cycle:
-        return Cycle()
-
-    def on_event(self, state: Cycle, payload: int | None, time: int) -> Iterable[Event[list[int]]]:
-        state.seen.append(-1 if payload is None else payload)
-        yield Event(time, INFINITY, state.seen)
-
-
-def test_rows_are_what_they_were_when_they_were_returned() -> None:
-    script = points(4, script=points(1, 2).punctuate(3).batch()).close()
-    assert emitted(of(Machine()), script, restarts=1.0) == [[(1, [1]), (2, [1, 2])], [(4, [1, 2, 4])]]
 
 
 class Newer(Silence):
@@ -269,3 +173,29 @@ def test_as_many_wake_ups_as_events_are_never_too_many() -> None:
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=0))
     script = points(*range(0, 40, 2), key="b", script=points(*range(0, 40, 2))).punctuate(99)
     assert [len(run.told) for run in steps(query, script, run=run)] == [40]
+
+
+# Operators that are told of starts and ends: what the reference gives, however rows come, are revised, and are cut.
+
+
+class FailingAtEnds(Level):
+    name = "test.failing"
+
+    def on_end(self, state: list[int], payload: int, time: int) -> Any:
+        return [1 // 0]
+
+
+def test_an_end_that_fails_is_named_with_its_method_and_its_tick() -> None:
+    query = Query(Unwindowed(), (FailingAtEnds(),), lifetimes="intervals", has_order=True)
+    run = Run(query, query.evaluators["event_by_event"], Mishaps(crashes=0.0))
+    (batch,) = Script().insert(1, 1, 5, 3).close().batches()
+    with pytest.raises(ModuleFailedError, match=r"(?s)test\.failing.*on_end.*ZeroDivisionError") as failed:
+        run.take(Arrival((batch,)))
+    assert failed.value.window is not None
+    assert failed.value.window.start == 5
+
+
+def test_explain_says_that_starts_and_ends_are_told() -> None:
+    told = explain_plan(Query(Unwindowed(), (Level(),), lifetimes="samples", has_order=True).plan())
+    assert "called with the start and the end of each event of a key, each when the watermark has passed it" in told
+    assert "the events whose ends wait for the watermark" in told
