@@ -175,13 +175,7 @@ class Component:
 
 
 class ColumnarState(TypedDict):
-    """The state of the incremental methods of a columnar aggregate: plain data.
-
-    Attributes:
-        payloads: The number of lifted payloads.
-        kept: The value of each component, by name: a vector as nested lists, collected values as a list, a time as an
-            integer, a sum of floats as an exact fraction.
-    """
+    """The state of the incremental methods of a columnar aggregate: plain data, as `ColumnarAggregate` says."""
 
     payloads: int
     kept: dict[str, Any]

@@ -41,12 +41,7 @@ PolicyT = TypeVar("PolicyT", bound="ProgressPolicy")
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """The rule for idle sources; made by `ProgressPolicy.with_idle`.
-
-    Attributes:
-        after: The silence after which a source is idle, in ticks of the clock that the input brings.
-        lag: The distance of an idle source's watermark behind the clock; None to leave the source out of the minimum.
-    """
+    """The rule for idle sources; made by `ProgressPolicy.with_idle`, whose arguments are the fields, in ticks."""
 
     after: int
     lag: int | None = None
@@ -188,11 +183,7 @@ class Punctuated(ProgressPolicy):
 
 @dataclass(frozen=True, slots=True)
 class BoundedDelay(ProgressPolicy):
-    """No row starts further behind the newest start than a delay; made by `bounded_delay` and `ordered`.
-
-    Attributes:
-        delay: In ticks.
-    """
+    """No row starts further behind the newest start than a delay, in ticks; made by `bounded_delay` and `ordered`."""
 
     delay: int
 
@@ -207,11 +198,7 @@ class BoundedDelay(ProgressPolicy):
 
 @dataclass(frozen=True, slots=True)
 class BoundedDisorder(ProgressPolicy):
-    """No row has more than some number of rows before it that start later; made by `bounded_disorder`.
-
-    Attributes:
-        rows: That number.
-    """
+    """No row has more than some number of rows before it that start later; made by `bounded_disorder`."""
 
     rows: int
 
@@ -231,13 +218,7 @@ class BoundedDisorder(ProgressPolicy):
 
 @dataclass(frozen=True, slots=True)
 class Periodic(ProgressPolicy):
-    """A bounded delay whose watermark moves in steps; made by `punctuate_every`.
-
-    Attributes:
-        delay: In ticks.
-        rows: It moves when this many more rows have come; None where it moves by a span.
-        span: It moves by multiples of this many ticks; None where it moves by rows.
-    """
+    """A bounded delay whose watermark moves in steps; made by `punctuate_every`, whose arguments are the fields."""
 
     delay: int
     rows: int | None = None

@@ -34,9 +34,10 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
     policy; there it is slower than one that was written for it.
 
     A new version with other components defines `upgrade_state(state, version) -> state`, so that queries go on with the
-    checkpoints of older ones. A state is plain data, `{"payloads": n, "kept": {component: value}}`,
-    with vectors as nested lists, collected values as a list, times as integers and sums of floats as exact fractions,
-    or floats where they are not finite; it is called once per key and slice that is read back.
+    checkpoints of older ones. A state is plain data, `{"payloads": n, "kept": {component: value}}`, n the number of
+    payloads that were lifted, with vectors as nested lists, collected values as a list, times as integers and sums of
+    floats as exact fractions, or floats where they are not finite; it is called once per key and slice that is read
+    back.
 
     Laws (checked by `muntin.testing.ColumnarAggregateLaws`):
 

@@ -20,14 +20,11 @@ R = TypeVar("R")
 class Function(Generic[A, R]):
     """A named function that a plugin offers. It stays callable as it was.
 
+    The fields are the arguments of `function`.
+
     Attributes:
-        name: `"<plugin>.<function>"`, the name a query uses; in SQL the dot becomes an underscore.
-        version: The function's version.
         implementation: The callable.
         result: The type of the value, from the return annotation or from the decorator.
-        is_vectorized: True if it takes and returns whole pandas Series instead of single values.
-        continues_since: The oldest version whose checkpoints this one goes on with, as `Module.continues_since`.
-        requires_same_code: True if a query may not go on from other code of the same version.
     """
 
     name: str
@@ -44,7 +41,7 @@ class Function(Generic[A, R]):
 
     @property
     def sql_name(self) -> str:
-        """The name under which Spark SQL knows it."""
+        """The name under which Spark SQL knows it: an underscore in place of the dot."""
         return self.name.replace(".", "_")
 
 

@@ -82,11 +82,7 @@ class Module:
 
     @classmethod
     def input_field(cls) -> Field:
-        """Return the type of one payload, from the class's generics.
-
-        Where that is a union of records, such as `Order | Payment`, the module has an input for each of them. It gets
-        the events of all in one window, and tells them apart by their class.
-        """
+        """Return the type of one payload, from the class's generics."""
         return describe_input(cls._types()["input"], "input")
 
     @classmethod

@@ -44,9 +44,7 @@ class LastRows(RowAutomaton):
     Attributes:
         evicts: When rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
         triggers: When the window is computed: `CountPolicy`, `DeltaPolicy`, `ElapsedPolicy` or `ConditionPolicy`.
-        waits_until_full: True if it is not computed before it was full once.
-        partitions: How rows are partitioned.
-        shows_empty: True if a window without rows is computed too.
+        waits_until_full: True if it is not computed before it was full once. For other fields see `PartitionedRows`.
     """
 
     name: ClassVar[str] = "last"

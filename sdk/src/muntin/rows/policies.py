@@ -48,11 +48,7 @@ class PlainPolicy:
 
 @dataclass(frozen=True, slots=True)
 class CountPolicy(PlainPolicy):
-    """So many rows; given as a number.
-
-    Attributes:
-        size: How many.
-    """
+    """So many rows; given as a number."""
 
     policy: ClassVar[str] = "count"
 
@@ -69,11 +65,7 @@ class CountPolicy(PlainPolicy):
 
 @dataclass(frozen=True, slots=True)
 class ElapsedPolicy(PlainPolicy):
-    """So much time of the axis; given as a length of time, or by `elapsed`.
-
-    Attributes:
-        length: How much.
-    """
+    """So much time of the axis, in ticks; given as a length of time, or by `elapsed`."""
 
     policy: ClassVar[str] = "elapsed"
 
@@ -94,13 +86,7 @@ class ElapsedPolicy(PlainPolicy):
 
 @dataclass(frozen=True, slots=True)
 class DeltaPolicy(PlainPolicy):
-    """A difference of an attribute; made by `delta`.
-
-    Attributes:
-        attribute: An SQL expression over the columns of the input, of a type that can be subtracted.
-        size: The difference.
-        start: From where the first difference of a trigger counts; None for the attribute of the first row.
-    """
+    """A difference of an attribute; made by `delta`, whose arguments are the fields, a length of time in ticks."""
 
     policy: ClassVar[str] = "delta"
 
@@ -247,7 +233,8 @@ def delta(attribute: str, size: str | timedelta | float, *, start: float | None 
     A null, or NaN, is larger than nothing. A row that has one leaves `last(delta(...))` with the row before it.
 
     Args:
-        attribute: A column of the input, or an SQL expression over its columns. Times count in ticks of microseconds.
+        attribute: A column of the input, or an SQL expression over its columns, of a type that can be subtracted. Times
+            count in ticks of microseconds.
         size: The difference; for a time it may be text such as `"10 minutes"`.
         start: From where the first difference of a trigger counts; by default from the attribute of the first row.
 

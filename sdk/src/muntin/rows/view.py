@@ -98,14 +98,7 @@ class RowsInWindow(Generic[In]):
         time: int,
         extent: Window | None = None,
     ) -> None:
-        """Show windows.
-
-        Args:
-            held: The members of each partition by number, the oldest first.
-            partition: The partition in question.
-            time: The tick.
-            extent: The extent of the window, if it is computed.
-        """
+        """Show windows: of each partition the members by number, the oldest first."""
         self._held = held
         self.partition = partition
         self.time = time

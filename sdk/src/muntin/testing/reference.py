@@ -104,13 +104,7 @@ class WindowedQuery:
         select: Callable[[Any], Any] = lambda payload: payload,
         accepts: Callable[[Any], bool] = lambda payload: True,
     ) -> WindowedQuery:
-        """Return the query that applies a stream operator, without windows.
-
-        Args:
-            operator: The operator.
-            select: Returns the operator's input of a payload.
-            accepts: True of a payload whose input the operator is given.
-        """
+        """Return the query that applies a stream operator, a `Computation` without windows."""
         return cls(Unwindowed(), [Computation(operator, select, accepts)])
 
     def in_order(self, events: Iterable[Event[Any]]) -> list[Event[Any]]:
@@ -213,11 +207,7 @@ def evaluate_evicted(
 ) -> list[OutputEvent]:
     """Return the second output of one key: what a `RowOperator` gives of rows that leave, each at its tick.
 
-    Args:
-        query: A query of row windows with such a module.
-        events: As for `evaluate`.
-        complete_to: As for `evaluate`.
-        horizon: As for `evaluate`.
+    The arguments are those of `evaluate`.
     """
     whole = list(events)
     limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon

@@ -127,7 +127,7 @@ class RowOperatorRun:
         return [Given(False, window, row) for row in rows or ()]
 
 
-class _Members(RowOperator[Any, None, list[Any], None]):
+class _MembersOfWindows(RowOperator[Any, None, list[Any], None]):
     """Gives the members of each window that is computed."""
 
     def create_state(self) -> None:
@@ -149,7 +149,10 @@ def row_windows(
     an attribute, of that name.
     """
     rows = ((event, event, True) for event in events)
-    return [(window, members) for _, window, members in operator_rows(windows, _Members(), rows, complete_to, horizon)]
+    return [
+        (window, members)
+        for _, window, members in operator_rows(windows, _MembersOfWindows(), rows, complete_to, horizon)
+    ]
 
 
 def operator_rows(

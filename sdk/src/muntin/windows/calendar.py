@@ -38,13 +38,10 @@ class CalendarWindows(WindowKind):
 
     Times before the year 2 and after 9998 follow the first offset and the last rule that are known of the zone.
 
+    The fields are the arguments of `calendar`: size and hop in units, the start as a date, perhaps with a time of day.
+
     Attributes:
-        size: Length of each window, in units.
-        hop: Distance between the starts of neighbours, in units.
         unit: `"day"` or `"month"`.
-        zone: The name of the time zone in the IANA database.
-        start: A time by the clock at which one of the windows starts, such as `"2024-04-06"` or `"1970-01-01 06:00"`.
-        reach: For how long after its end an event stays a member of windows.
         second: How many ticks a second has; a query sets it by the unit of its times.
     """
 

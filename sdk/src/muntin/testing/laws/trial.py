@@ -44,11 +44,8 @@ class Law:
     Attributes:
         name: The name of its test method, as words.
         statement: One sentence.
-        remedy: The remedy for a writer whose module breaks it.
-        is_random: True if it is tried on random streams, False if once.
-        does_not_apply: Says for a module why the law does not apply to it; None where it does.
-        crowd: The most members that a window may have beyond the few that are drawn one by one.
-        is_for_some: True if a laws class has it only where it applies to what is under test, so that it is not skipped.
+        crowd: The most members that a window may have beyond the few that are drawn one by one. All others are as
+            `law` in `conformance.py` takes them.
     """
 
     name: str
