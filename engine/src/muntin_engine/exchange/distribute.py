@@ -229,7 +229,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     kept = rows if is_row.all() else rows.filter(pa.array(is_row))
     good = _good(task, batch, kind, times, problem) if task.given.changes_lifetimes else told
     observed = list(observe(task, told)) if task.tracker.needs_observations else []
-    skipped = {label: np.zeros(len(batch), np.bool_) for label in task.plan.choosy_labels}
+    skipped = {label: np.zeros(len(batch), np.bool_) for label in task.query.choosy_labels}
     for read in task.reads:
         is_null = forbidden_nulls(columns[f"i{read.place}"], read.field)
         if read.sources:
@@ -265,11 +265,11 @@ def _columns(task: InputTask, batch: pa.RecordBatch, times: RowTimes, problem: p
         columns["id"] = ids.cast(pa.timestamp("us", tz="UTC")) if has_zone else ids
     if task.tracker.sources:
         columns["source"] = batch.column("source")
-    types = task.keys + task.columns.payload
+    types = task.query.keys + task.columns.payload
     for name, data_type in zip(task.key_names + task.payload_names, types, strict=True):
         if name in task.key_names or name in task.own_payload_names:
             columns[name] = batch.column(name).cast(data_type, safe=False)
-    for place, key in enumerate(task.keys):
+    for place, key in enumerate(task.query.keys):
         limits = [name for name in (f"low{place}", f"high{place}") if name in task.range_names]
         columns |= {name: batch.column(name).cast(key, safe=False) for name in limits}
     return columns
@@ -318,7 +318,7 @@ def progress_of(task: InputTask, rows: GoodRows) -> Progress:
 
 def patterns_of(task: InputTask, marks: pa.Table) -> Iterator[Told]:
     """Yield what rows of punctuation of some keys say: of each key column its value, or else its range, if any."""
-    names = [name for place in range(len(task.keys)) for name in (f"k{place}", f"low{place}", f"high{place}")]
+    names = [name for place in range(len(task.query.keys)) for name in (f"k{place}", f"low{place}", f"high{place}")]
     nothing = [None] * len(marks)
     columns = [canonical(marks.column(name).to_pylist()) if name in marks.column_names else nothing for name in names]
     for tick, row in zip(marks.column("start").to_pylist(), zip(*columns, strict=True), strict=True):

@@ -81,15 +81,15 @@ def side_output_table(rows: Sequence[SideOutputRow], inputs: int = 1) -> pa.Tabl
 def _time(task: InputTask, tick: int | None) -> Any:
     if tick is None or tick >= INFINITY:
         return None
-    if pa.types.is_decimal(task.time_type):
-        return decimal_of(tick, task.time_type.scale)
-    if not pa.types.is_timestamp(task.time_type):
+    if pa.types.is_decimal(task.query.time_type):
+        return decimal_of(tick, task.query.time_type.scale)
+    if not pa.types.is_timestamp(task.query.time_type):
         return tick
     try:
         at = moment(tick)
     except OverflowError:  # beyond the years of Python's calendar
         return tick
-    return at if task.time_type.tz or at is None else at.replace(tzinfo=None)
+    return at if task.query.time_type.tz or at is None else at.replace(tzinfo=None)
 
 
 def _plain(value: object) -> object:

@@ -62,18 +62,17 @@ class InputTask:
     """One input of a query, as the tasks that read its rows see it.
 
     Attributes:
-        plan: The plan of the query.
+        query: The query.
         side: The place of the input among those of the query.
-        keys: The Arrow types in which the key columns travel.
-        columns: The form in which the other columns travel.
-        time_type: The type of times in the results.
     """
 
-    plan: Plan
+    query: TaskPayload
     side: int
-    keys: tuple[pa.DataType, ...]
-    columns: InputColumns
-    time_type: pa.DataType
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the query."""
+        return self.query.plan
 
     @cached_property
     def given(self) -> Input:
@@ -81,9 +80,9 @@ class InputTask:
         return self.plan.inputs[self.side]
 
     @cached_property
-    def is_point(self) -> bool:
-        """True if events last one tick."""
-        return self.given.is_point
+    def columns(self) -> InputColumns:
+        """The form in which its columns travel, besides those of keys."""
+        return self.query.columns[self.side]
 
     @cached_property
     def tracker(self) -> ProgressTracker:
@@ -94,7 +93,7 @@ class InputTask:
     @cached_property
     def key_names(self) -> tuple[str, ...]:
         """The names of the key columns."""
-        return tuple(f"k{place}" for place in range(len(self.keys)))
+        return tuple(f"k{place}" for place, _ in enumerate(self.query.keys))
 
     @cached_property
     def range_names(self) -> tuple[str, ...]:
@@ -205,9 +204,7 @@ class TaskPayload(MakesOnce):
     @cached_property
     def inputs(self) -> tuple[InputTask, ...]:
         """The inputs, as the tasks that read their rows see them."""
-        return tuple(
-            InputTask(self.plan, side, self.keys, columns, self.time_type) for side, columns in enumerate(self.columns)
-        )
+        return tuple(InputTask(self, side) for side, _ in enumerate(self.columns))
 
     @property
     def input(self) -> InputTask:
