@@ -5,17 +5,14 @@ DataFrames and columns are recognized by the methods of their classes, so that n
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from numbers import Number
 from os import PathLike
 from types import FunctionType
 from typing import Any
 
-from muntin import Function, Module, ticks
-from muntin.errors import DurationError, ModuleDefinitionError, PolicyError, QueryError
-from muntin.progress import ProgressPolicy
+from muntin import Module, ticks
+from muntin.errors import DurationError, QueryError
 from muntin.windows import WindowSpecification
 
 
@@ -86,41 +83,6 @@ def key_columns(key: object) -> tuple[Any, ...]:
     return keys
 
 
-def check_progress(progress: object) -> None:
-    """Refuse what is no progress policy.
-
-    Raises:
-        QueryError: It is something else.
-    """
-    if progress is not None and not isinstance(progress, ProgressPolicy):
-        delay = repr(progress) if isinstance(progress, str) else "'10 minutes'"
-        raise QueryError(
-            f"progress={_spell(progress)} is not a progress policy\n"
-            f"  expected, for example, progress=bounded_delay({delay})"
-        )
-
-
-def check_ranges(key_ranges: object, progress: ProgressPolicy | None) -> None:
-    """Refuse ranges of keys that are no pairs of columns by the names of keys, or that no row of punctuation may give.
-
-    Raises:
-        QueryError: They are something else, or the progress policy has no key punctuation.
-    """
-    example = "key_ranges={'sensor': ('first_sensor', 'end_sensor')}"
-    if not isinstance(key_ranges, Mapping):
-        raise QueryError(f"key_ranges={_spell(key_ranges)} is no mapping\n  expected, for example, {example}")
-    for name, limits in key_ranges.items():
-        if not isinstance(limits, tuple | list) or len(limits) != 2:
-            raise QueryError(f"key_ranges of {name!r} are {_spell(limits)}\n  expected two columns: {example}")
-        for limit in limits:
-            check_each({f"key_ranges of {name!r}": limit})
-    if progress is None or not progress.by_key:
-        raise QueryError(
-            "key_ranges bounds keys in rows of punctuation, and the progress policy has no key punctuation\n"
-            "  add it, for example progress=punctuated().with_key_punctuation()"
-        )
-
-
 def check_flag(argument: str, value: object) -> None:
     """Refuse what is neither True nor False.
 
@@ -157,47 +119,7 @@ def check_specification(window: object, argument: str = "") -> None:
     written = "tumbling('10 minutes')"
     with suppress(DurationError):
         written = f"tumbling({window!r})" if isinstance(window, str) and ticks(window) > 0 else written
-    raise QueryError(f"{named}{_spell(window)} is not a window specification; expected, for example, {named}{written}")
-
-
-def check_module(module: object) -> None:
-    """Refuse what is neither a module's name nor its class.
-
-    Raises:
-        ModuleDefinitionError: It is something else.
-    """
-    if isinstance(module, str) or (isinstance(module, type) and issubclass(module, Module)):
-        return
-    if isinstance(module, Module):
-        name = type(module).__name__
-        raise ModuleDefinitionError(
-            f"module() takes a class, got an instance of {name}\n"
-            f"  its parameters go by name after the columns: module({name}, 'column', parameter=value)"
-        )
-    raise ModuleDefinitionError(
-        f"{_spell(module)} is not a module class\n"
-        "  expected: the name of an installed module, such as 'stats.average', or a subclass of one of Muntin's eight\n"
-        "  base classes, such as Aggregate"
-    )
-
-
-def check_inputs(cls: type[Module], inputs: tuple[object, ...]) -> None:
-    """Refuse inputs of a module that are no columns.
-
-    Raises:
-        QueryError: One is something else, such as a parameter.
-    """
-    for column in inputs:
-        if isinstance(column, list | tuple):
-            named = ", ".join(map(repr, column))
-            raise QueryError(f"module() takes columns one by one, got {column!r}\n  write module(..., {named})")
-        if isinstance(column, bool | int | float):
-            names = list(inspect.signature(cls).parameters) or ["parameter"]
-            raise QueryError(
-                f"module() takes columns by place and parameters by name, got {column!r} by place\n"
-                f"  write {names[0]}={column!r}, or F.lit({column!r}) for a column that is the same in each row"
-            )
-        check_column("column", column)
+    raise QueryError(f"{named}{spelled(window)} is not a window specification; expected, for example, {named}{written}")
 
 
 def check_call(call: object, made_by: type, write: Callable[[str], str]) -> None:
@@ -221,57 +143,15 @@ def check_call(call: object, made_by: type, write: Callable[[str], str]) -> None
         written = f"module({type(call).__name__}, 'column')"
     else:
         written = "module('stats.average', 'column')"
-    raise QueryError(f"{_spell(call)} is not a module with its columns\n  write {write(written)}")
+    raise QueryError(f"{spelled(call)} is not a module with its columns\n  write {write(written)}")
 
 
-def _spell(value: object) -> str:
+def spelled(value: object) -> str:
     """Spell an argument, short and without an address."""
     if isinstance(value, type | FunctionType):
         return value.__name__
     text = repr(value)
     return f"a {type(value).__name__}" if " at 0x" in text or "\n" in text else f"{text:.80}"
-
-
-def check_session(call: str, spark: object) -> None:
-    """Refuse what is no session of Spark's.
-
-    Args:
-        call: The function that is given it.
-        spark: What is given.
-
-    Raises:
-        QueryError: It is something else.
-    """
-    if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
-        raise QueryError(f"{call}() needs a session first, got {_spell(spark)}\n  write {call}(spark, ...)")
-
-
-def check_function(function: object) -> None:
-    """Refuse what is neither a function's name nor a function that `muntin.function` made.
-
-    Raises:
-        QueryError: It is something else.
-    """
-    if isinstance(function, str | Function):
-        return
-    if isinstance(function, list | tuple):
-        named = ", ".join(map(repr, function))
-        raise QueryError(f"functions() takes names one by one, got {function!r}\n  write functions(spark, {named})")
-    raise QueryError(
-        f"{_spell(function)} has no name in SQL\n"
-        "  expected: the name of an installed function, such as 'stats.clamp', or one made so:\n"
-        "  @muntin.function('<plugin>.<function>', version='1.0.0')"
-    )
-
-
-def check_period(argument: str, period: object) -> None:
-    """Refuse a time by the clock that is a bare number.
-
-    Raises:
-        PolicyError: It is one.
-    """
-    if isinstance(period, Number):
-        raise PolicyError(f"{argument}={period!r} has no unit\n  expected, for example, {argument}='10 seconds'")
 
 
 def check_shedding(most_held: object, when_full: object) -> None:
@@ -282,41 +162,13 @@ def check_shedding(most_held: object, when_full: object) -> None:
     """
     if type(most_held) is not int or most_held < 1:
         raise QueryError(
-            f"shedding() takes how many events a key may hold, a whole number above zero, got {_spell(most_held)}\n"
+            f"shedding() takes how many events a key may hold, a whole number above zero, got {spelled(most_held)}\n"
             "  for example shedding(most_held=100_000)"
         )
     if when_full not in ("shed", "fail"):
         raise QueryError(
-            f"when_full={_spell(when_full)} says nothing of a key that is full\n  expected: 'shed' or 'fail'\n"
+            f"when_full={spelled(when_full)} says nothing of a key that is full\n  expected: 'shed' or 'fail'\n"
             "  for results while windows fill up: emit=early(every_count(1000))"
-        )
-
-
-def check_output(output: object) -> None:
-    """Refuse what is no output whose rows can be events.
-
-    Raises:
-        QueryError: It is another output, or none.
-    """
-    if output not in ("results", "evicted"):
-        raise QueryError(f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted'")
-
-
-def check_by_name(output: str, sinks: object, query: str) -> None:
-    """Refuse sinks of several queries that are not given by name.
-
-    Args:
-        output: The output that they take, for example `"results"`.
-        sinks: What is given; None where there are none.
-        query: The name of one of the queries.
-
-    Raises:
-        QueryError: They are not.
-    """
-    if sinks is not None and not isinstance(sinks, Mapping):
-        raise QueryError(
-            f"{output}={_spell(sinks)} does not say of which query\n"
-            f"  give a sink for each by name: {output}={{{query!r}: ...}}"
         )
 
 
@@ -327,4 +179,4 @@ def check_path(argument: str, path: object) -> None:
         QueryError: It is something else.
     """
     if not isinstance(path, str | PathLike):
-        raise QueryError(f"{argument}={_spell(path)} is no path\n  expected: text or a pathlib.Path")
+        raise QueryError(f"{argument}={spelled(path)} is no path\n  expected: text or a pathlib.Path")

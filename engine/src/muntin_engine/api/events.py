@@ -14,9 +14,8 @@ from muntin_engine.api.arguments import (
     check_dataframe,
     check_each,
     check_flag,
-    check_progress,
-    check_ranges,
     key_columns,
+    spelled,
 )
 from muntin_engine.api.query import EventStream
 from muntin_engine.plan import check_buckets, check_columns, check_sources
@@ -107,7 +106,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
     check_each({**roles, "source": source, "order": order})
     check_flag("edge", edge)
-    check_progress(progress)
+    _check_progress(progress)
     check_columns({name for name, column in roles.items() if column is not None}, is_edge=edge)
     assert begins is not None
     if delay is not None and progress is not None:
@@ -127,7 +126,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     if key_ranges:
         from muntin_engine.spark.columns import ranges_of
 
-        check_ranges(key_ranges, progress)
+        _check_ranges(key_ranges, progress)
         ranges = ranges_of(df, keys, key_ranges)
     return EventStream(
         df=df,
@@ -149,3 +148,38 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         buckets=buckets,
         unit=unit,
     )
+
+
+def _check_progress(progress: object) -> None:
+    """Refuse what is no progress policy.
+
+    Raises:
+        QueryError: It is something else.
+    """
+    if progress is not None and not isinstance(progress, ProgressPolicy):
+        wanted = repr(progress) if isinstance(progress, str) else "'10 minutes'"
+        raise QueryError(
+            f"progress={spelled(progress)} is not a progress policy\n"
+            f"  expected, for example, progress=bounded_delay({wanted})"
+        )
+
+
+def _check_ranges(key_ranges: object, progress: ProgressPolicy | None) -> None:
+    """Refuse ranges of keys that are no pairs of columns by the names of keys, or that no row of punctuation may give.
+
+    Raises:
+        QueryError: They are something else, or the progress policy has no key punctuation.
+    """
+    example = "key_ranges={'sensor': ('first_sensor', 'end_sensor')}"
+    if not isinstance(key_ranges, Mapping):
+        raise QueryError(f"key_ranges={spelled(key_ranges)} is no mapping\n  expected, for example, {example}")
+    for name, limits in key_ranges.items():
+        if not isinstance(limits, tuple | list) or len(limits) != 2:
+            raise QueryError(f"key_ranges of {name!r} are {spelled(limits)}\n  expected two columns: {example}")
+        for limit in limits:
+            check_each({f"key_ranges of {name!r}": limit})
+    if progress is None or not progress.by_key:
+        raise QueryError(
+            "key_ranges bounds keys in rows of punctuation, and the progress policy has no key punctuation\n"
+            "  add it, for example progress=punctuated().with_key_punctuation()"
+        )

@@ -10,7 +10,7 @@ from muntin import Function
 from muntin.catalog import installed
 from muntin.errors import QueryError
 from muntin.schemas import Field, Scalar, ScalarKind, spell
-from muntin_engine.api.arguments import check_column, check_function, check_session
+from muntin_engine.api.arguments import check_column, spelled
 from muntin_engine.api.request import JoinCondition
 from muntin_engine.shipping.code_version import code_version
 
@@ -32,9 +32,10 @@ def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
         QueryError: The session is none, or a function is neither.
         UnknownModuleError: No installed plugin offers a name.
     """
-    check_session("functions", spark)
+    if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
+        raise QueryError(f"functions() needs a session first, got {spelled(spark)}\n  write functions(spark, ...)")
     for name in names:
-        check_function(name)
+        _check_function(name)
     from muntin_engine.spark.functions import register
 
     return register(spark, names)
@@ -73,7 +74,7 @@ def condition(
     if isfunction(function):
         made = Function(function.__qualname__, code_version(function), function, boolean)
     else:
-        check_function(function)
+        _check_function(function)
         made = installed().function(function) if isinstance(function, str) else cast("Function[..., Any]", function)
     if made.is_vectorized or made.result.type != boolean.type:
         fact = "is vectorised" if made.is_vectorized else f"returns {spell(made.result)}"
@@ -82,3 +83,21 @@ def condition(
     for column in (*lefts, *rights):
         check_column("condition()", column)
     return JoinCondition(made, lefts, rights, parameters)
+
+
+def _check_function(function: object) -> None:
+    """Refuse what is neither a function's name nor a function that `muntin.function` made.
+
+    Raises:
+        QueryError: It is something else.
+    """
+    if isinstance(function, str | Function):
+        return
+    if isinstance(function, list | tuple):
+        named = ", ".join(map(repr, function))
+        raise QueryError(f"functions() takes names one by one, got {function!r}\n  write functions(spark, {named})")
+    raise QueryError(
+        f"{spelled(function)} has no name in SQL\n"
+        "  expected: the name of an installed function, such as 'stats.clamp', or one made so:\n"
+        "  @muntin.function('<plugin>.<function>', version='1.0.0')"
+    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from muntin import Module
 from muntin.catalog import installed
-from muntin.errors import QueryError
+from muntin.errors import ModuleDefinitionError, QueryError
 from muntin.schemas import Struct
-from muntin_engine.api.arguments import check_column, check_inputs, check_module, check_name
+from muntin_engine.api.arguments import check_column, check_name, spelled
 from muntin_engine.api.request import ModuleCall, StreamColumns
 from muntin_engine.shipping.code_version import with_version
 
@@ -38,12 +39,12 @@ def module(name: str | type[Module], *inputs: ColumnLike, **parameters: Any) -> 
         >>> module("stats.quantile", "delay", q=0.9).parameters
         {'q': 0.9}
     """
-    check_module(name)
+    _check_module(name)
     cls = installed().module(name) if isinstance(name, str) else with_version(name)
     cls.check_definition()
     names = [part.name for part in cls.input_fields()]
     if not names:
-        check_inputs(cls, inputs)
+        _check_inputs(cls, inputs)
         return ModuleCall(cls, inputs, parameters)
     without = {part.name for part in cls.input_fields() if isinstance(part.type, Struct) and not part.type.fields}
     missing = [name for name in names if name not in parameters and name not in without]
@@ -89,3 +90,43 @@ def _stream_columns(name: str, given: Any) -> StreamColumns:
     for column in columns:
         check_column(name, column)
     return StreamColumns(name, columns)
+
+
+def _check_module(module: object) -> None:
+    """Refuse what is neither a module's name nor its class.
+
+    Raises:
+        ModuleDefinitionError: It is something else.
+    """
+    if isinstance(module, str) or (isinstance(module, type) and issubclass(module, Module)):
+        return
+    if isinstance(module, Module):
+        name = type(module).__name__
+        raise ModuleDefinitionError(
+            f"module() takes a class, got an instance of {name}\n"
+            f"  its parameters go by name after the columns: module({name}, 'column', parameter=value)"
+        )
+    raise ModuleDefinitionError(
+        f"{spelled(module)} is not a module class\n"
+        "  expected: the name of an installed module, such as 'stats.average', or a subclass of one of Muntin's eight\n"
+        "  base classes, such as Aggregate"
+    )
+
+
+def _check_inputs(cls: type[Module], inputs: tuple[object, ...]) -> None:
+    """Refuse inputs of a module that are no columns.
+
+    Raises:
+        QueryError: One is something else, such as a parameter.
+    """
+    for column in inputs:
+        if isinstance(column, list | tuple):
+            named = ", ".join(map(repr, column))
+            raise QueryError(f"module() takes columns one by one, got {column!r}\n  write module(..., {named})")
+        if isinstance(column, bool | int | float):
+            names = list(inspect.signature(cls).parameters) or ["parameter"]
+            raise QueryError(
+                f"module() takes columns by place and parameters by name, got {column!r} by place\n"
+                f"  write {names[0]}={column!r}, or F.lit({column!r}) for a column that is the same in each row"
+            )
+        check_column("column", column)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Never
 
 from muntin import Duration
 from muntin.errors import QueryError
-from muntin_engine.api.arguments import check_by_name, check_name, check_path
+from muntin_engine.api.arguments import check_name, check_path, spelled
 from muntin_engine.api.query import Query
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import evaluator_of, keeping_late_rows
@@ -228,7 +228,11 @@ class OnePass:
             QueryError: Sinks are not named by queries.
         """
         for output, sinks in outputs.items():
-            check_by_name(output, sinks, next(iter(self.queries)))
+            if sinks is not None and not isinstance(sinks, Mapping):
+                raise QueryError(
+                    f"{output}={spelled(sinks)} does not say of which query\n"
+                    f"  give a sink for each by name: {output}={{{next(iter(self.queries))!r}: ...}}"
+                )
             self._check_names(output, sinks or ())
         return {name: {output: (sinks or {}).get(name) for output, sinks in outputs.items()} for name in self.queries}
 

@@ -16,7 +16,6 @@ from muntin_engine.api.arguments import (
     check_call,
     check_column,
     check_each,
-    check_output,
     check_shedding,
     check_specification,
     key_columns,
@@ -371,7 +370,8 @@ class Query(Outputs, KnowsSparkWords):
         keys = key_columns(key)
         check_each({"order": order})
         check_buckets(buckets)
-        check_output(output)
+        if output not in ("results", "evicted"):
+            raise QueryError(f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted'")
         inner = replace(self, metrics_name=f"{self.metrics_name}.input")
         return EventStream(
             df=output_as_events(inner, output),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from numbers import Number
 from typing import TYPE_CHECKING, Self
 
 from muntin import Duration
-from muntin.errors import QueryError
+from muntin.errors import PolicyError, QueryError
 from muntin.progress import bounded_delay
-from muntin_engine.api.arguments import check_dataframe, check_each, check_period
+from muntin_engine.api.arguments import check_dataframe, check_each
 from muntin_engine.api.request import Heartbeat, InputRequest
 
 if TYPE_CHECKING:
@@ -86,5 +87,6 @@ class TimedInput(InputRequest):
             )
         if clock is not None:
             check_dataframe("with_clock", clock)
-        check_period("every", every)
+        if isinstance(every, Number):
+            raise PolicyError(f"every={every!r} has no unit\n  expected, for example, every='10 seconds'")
         return replace(self, clock=clock_beside(self.df, every) if clock is None else clock)
