@@ -79,7 +79,7 @@ class TimedInput(InputRequest):
             PolicyError: `every` is not above zero, or a number without a unit.
             DurationError: `every` cannot be read.
         """
-        from muntin_engine.spark.clock import clock_beside
+        from muntin_engine.spark.clock import clock_stream
 
         if isinstance(clock, str | int | timedelta):
             raise QueryError(
@@ -89,4 +89,6 @@ class TimedInput(InputRequest):
             check_dataframe("with_clock", clock)
         if isinstance(every, Number):
             raise PolicyError(f"every={every!r} has no unit\n  expected, for example, every='10 seconds'")
-        return replace(self, clock=clock_beside(self.df, every) if clock is None else clock)
+        if clock is None and not self.df.isStreaming:
+            raise QueryError("a static input has ended, so no time passes for it: leave the clock out")
+        return replace(self, clock=clock_stream(self.df.sparkSession, every) if clock is None else clock)

@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from muntin import Duration, moment, ticks
-from muntin.errors import PolicyError, QueryError
+from muntin.errors import PolicyError
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import AnySession
 
@@ -38,17 +38,6 @@ def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame
         raise PolicyError(f"a clock is read every so often, got every={every!r}\n  give a time above zero")
     spark.dataSource.register(ClockSource)
     return spark.readStream.format(ClockSource.name()).option(_PERIOD, str(ticks(every))).load()
-
-
-def clock_beside(events: DataFrame, every: Duration) -> DataFrame:
-    """Return the clock of a stream of events.
-
-    Raises:
-        QueryError: The events are not a stream.
-    """
-    if not events.isStreaming:
-        raise QueryError("a static input has ended, so no time passes for it: leave the clock out")
-    return clock_stream(events.sparkSession, every)
 
 
 class ClockSource(DataSource):
