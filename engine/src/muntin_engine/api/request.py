@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Function, JoinKind, Module, TimestampPolicy
 from muntin.windows import WindowSpecification
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     ColumnLike: TypeAlias = str | Column
+
+
+ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
+"""The attributes of `InputRequest`, and of `Columns` in a plan, that are a column which makes rows events."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,13 @@ class InputRequest(InputPolicies):
     buckets: int = 16
     unit: str | None = None
     inner: tuple[Plan, ...] = ()
+
+    @property
+    def named_columns(self) -> dict[str, ColumnLike]:
+        """The columns that it names besides those that modules read, by the names under which they travel."""
+        named = {name: getattr(self, name) for name in ROLES}
+        named |= {f"k{place}": key for place, key in enumerate(self.keys)} | dict(self.ranges)
+        return {name: column for name, column in named.items() if column is not None}
 
     @property
     def lifetimes(self) -> Lifetimes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import chain
 from operator import and_
 from typing import TYPE_CHECKING, Final
@@ -23,13 +23,14 @@ from muntin.triggers import Trigger
 from muntin.triggers.elementary import conditions_of
 from muntin.windows.specification import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
+from muntin_engine.api.request import ROLES
 from muntin_engine.plan import Columns, Input, InputPolicies, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, PairCondition, plan_condition
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.module_plan import SOURCE, plan_several, sources_of_inputs
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.spark.code_in_use import code_in_use
-from muntin_engine.spark.columns import ReadColumns, as_column, check_order, check_read, fields_of, keys_of, read_as
+from muntin_engine.spark.columns import ReadColumns, as_column, check_order, check_read, fields_of, read_as
 from muntin_engine.spark.other_streams import marks_of, with_marks
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation, field_of, passed_on, places_of
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     )
 
 
-_ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 _TEXTS: Final = ("change", "signal", "source")
 """The roles whose columns are read as text."""
 
@@ -56,40 +56,41 @@ class _Stream:
 
     Attributes:
         request: The stream, as the query writer describes it.
-        roles: The columns that make its rows events.
-        keys: Those that it is grouped by.
+        fields: The columns that it names, by the names under which they travel.
         tested: The conditions on its insertions.
         inputs: The columns that modules read.
     """
 
     request: InputRequest
-    roles: Mapping[str, spark_types.StructField]
-    keys: Sequence[spark_types.StructField]
+    fields: Mapping[str, spark_types.StructField]
     tested: Sequence[spark_types.StructField]
     inputs: ReadColumns
 
     @classmethod
     def of(cls, request: InputRequest) -> _Stream:
         """Return a stream of which no module has read anything yet."""
-        conditions = {str(place): condition for place, condition in enumerate(request.conditions)}
-        times = {"start": "at"} if request.end is None else {}
-        return cls(
-            request,
-            fields_of(request.df, {name: getattr(request, name) for name in _ROLES}, times),
-            keys_of(request.df, request.keys),
-            list(fields_of(request.df, conditions, dict.fromkeys(conditions, "where")).values()),
-            ReadColumns(request.df),
-        )
+        conditions = {f"where {place}": condition for place, condition in enumerate(request.conditions)}
+        readers = dict.fromkeys((f"k{place}" for place, _ in enumerate(request.keys)), "key")
+        readers |= {"start": "at"} if request.end is None else {}
+        readers |= dict.fromkeys(conditions, "where")
+        found = fields_of(request.df, {**request.named_columns, **conditions}, readers)
+        tested = [found.pop(name) for name in conditions]
+        return cls(request, found, tested, ReadColumns(request.df))
 
-    @property
+    @cached_property
     def axis(self) -> Axis:
         """The axis of its times."""
-        return _axis([self.roles[name] for name in ("start", "end", "new_end") if name in self.roles])
+        return _axis([self.fields[name] for name in ("start", "end", "new_end") if name in self.fields])
 
     @property
     def places(self) -> int | None:
         """The decimal places of its times, if these are decimals."""
-        return places_of(self.roles["start"].dataType)
+        return places_of(self.fields["start"].dataType)
+
+    @property
+    def keys(self) -> list[spark_types.StructField]:
+        """The columns that it is grouped by."""
+        return [self.fields[f"k{place}"] for place, _ in enumerate(self.request.keys)]
 
     def planned(self, scale: AxisScale, order: int | None = None) -> Input:
         """Return its part of the plan, once all modules have their columns, and its order a place among them.
@@ -105,11 +106,11 @@ class _Stream:
             )
         self._check_lengths()
         columns = Columns(
-            **{name: _named(part) for name, part in self.roles.items()},
+            **{name: _named(self.fields[name]) for name in ROLES if name in self.fields},
             keys=tuple(map(_named, self.keys)),
             payload=tuple(map(_named, self.inputs.fields)),
             conditions=tuple(map(_named, self.tested)),
-            ranges={name: _named(part) for name, part in fields_of(request.df, request.ranges, {}).items()},
+            ranges={name: _named(self.fields[name]) for name in request.ranges},
         )
         return Input(
             columns,
@@ -126,7 +127,7 @@ class _Stream:
         Raises:
             QueryError: One is not.
         """
-        request, start = self.request, self.roles["start"].dataType
+        request, start = self.request, self.fields["start"].dataType
         read = {length.name: F.col(length.name) for length in request.length_columns}
         for length, part in zip(request.length_columns, fields_of(request.df, read, {}).values(), strict=True):
             kind = part.dataType
@@ -148,9 +149,9 @@ class _Stream:
     def projected(self, scale: AxisScale) -> Projection:
         """Return its columns that the query reads."""
         request = self.request
-        if "id" in self.roles:
-            arrow_type_of(self.roles["id"].dataType)
-            check_no_collation(self.roles["id"], "the id")
+        if "id" in self.fields:
+            arrow_type_of(self.fields["id"].dataType)
+            check_no_collation(self.fields["id"], "the id")
         types = tuple(map(_key_type, self.keys))
         heartbeats = [
             replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")) for beat in request.heartbeats
@@ -180,7 +181,7 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     if len({(stream.axis, stream.places, stream.request.unit) for stream in streams}) > 1:
         raise QueryError("the inputs of a query have times of one kind, and of one unit if they are integers")
     first, windows = streams[0], request.specification
-    scale = AxisScale(first.axis, events.unit, first.roles["start"].name, first.places)
+    scale = AxisScale(first.axis, events.unit, first.fields["start"].name, first.places)
 
     planned = [
         replace(_plan_call(streams[call.side], output, call, scale), side=call.side) for output, call in calls.items()
@@ -256,7 +257,7 @@ def _plan_streams(stream: _Stream, output: str, call: ModuleCall, scale: AxisSca
         name: inputs.parts(given.columns, f"the input {name} of {call.cls.name}")
         for name, given in call.streams.items()
     }
-    is_text = isinstance(source, str) and stream.roles["source"].dataType == spark_types.StringType()
+    is_text = isinstance(source, str) and stream.fields["source"].dataType == spark_types.StringType()
     of_source = inputs.place(
         source if is_text else as_column(source).cast("string"),
         spark_types.StructField(SOURCE.name, spark_types.StringType()),
@@ -334,9 +335,7 @@ def _key_type(part: spark_types.StructField) -> pa.DataType:
 
 def _projected_columns(events: InputRequest, inputs: ReadColumns) -> tuple[dict[str, Column], dict[str, str]]:
     """Return the columns that a query reads, by their names, and what identifies those that only name a column."""
-    roles = {name: getattr(events, name) for name in _ROLES}
-    given = {name: column for name, column in roles.items() if column is not None}
-    given |= {f"k{place}": key for place, key in enumerate(events.keys)} | dict(events.ranges)
+    given = events.named_columns
     columns = {name: as_column(column) for name, column in given.items()}
     columns |= {name: columns[name].cast("string") for name in _TEXTS if name in columns}
     columns |= {length.name: F.col(length.name) for length in events.length_columns}
