@@ -110,7 +110,7 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     source = query.source.df
     if source.isStreaming:
         return evaluated_in_one_pass([query], [() if is_told else UNREAD])
-    described = _task(query)
+    described = task_of(query)
     task = pack_task(described)
     check_workers(source.sparkSession, [task], is_streaming=False)
     teller, keeps_state = None, planner.evaluator_of(query.plan).keeps_state
@@ -140,7 +140,7 @@ def evaluated_in_one_pass(
     for query in queries:
         _check_progress(query.plan)
         check_trigger(query.plan)
-    described = [_task(query, place) for place, query in enumerate(queries)]
+    described = [task_of(query, place) for place, query in enumerate(queries)]
     tasks = pack_tasks(described)
     check_workers(session, tasks, is_streaming=True)
     schema = spark_schema_of(exchange_schema(len(queries[0].sources)))
@@ -170,7 +170,7 @@ def closed(queries: Sequence[PlannedQuery], cells: DataFrame) -> DataFrame:
         cells: Their state: the columns `bucket`, `name` and `data`.
     """
     session = cells.sparkSession
-    described = [replace(_task(query, place), is_static=True) for place, query in enumerate(queries)]
+    described = [replace(task_of(query, place), is_static=True) for place, query in enumerate(queries)]
     tasks = _by_bucket(described, pack_tasks(described))
     check_workers(session, set(tasks.values()), is_streaming=False)
     every = session.createDataFrame([(bucket,) for bucket in tasks], "bucket int")
@@ -285,7 +285,8 @@ def _total(metric: Metric, totals: Column) -> Column:
     return (total if metric.is_level else F.coalesce(total, F.lit(0))).alias(metric.name)
 
 
-def _task(query: PlannedQuery, place: int = 0) -> TaskPayload:
+def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:
+    """Return what a query sends to the workers, given its place among those of one pass."""
     source, plan = query.source, query.plan
     return TaskPayload(
         plan=plan.for_workers(),
