@@ -10,8 +10,8 @@ from muntin import INFINITY, RowOperator, Window
 from muntin.modules.row_operator import HANDLERS
 from muntin.rows import Action, ActionKind, MemberRow, RowsInWindow
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery, plain_of
-from muntin_engine.core.returned_rows import listing
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.plain_results import listing, plain_of
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.evaluators.keyed.bucket import Start
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, results_in_order

@@ -15,7 +15,7 @@ from muntin.safe_text import safe_cause
 from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
 from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.core.returned_rows import listing
+from muntin_engine.core.plain_results import listing
 from muntin_engine.core.skipping import SKIPPED, payloads_of
 from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.intake import columns_of, tuples_of

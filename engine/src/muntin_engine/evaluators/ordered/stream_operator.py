@@ -10,7 +10,7 @@ from muntin.modules.stream_operator import too_many_wake_ups
 from muntin.query_checks import check_cause, wake_up_of
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.returned_rows import listing
+from muntin_engine.core.plain_results import listing
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.evaluators.keyed.bucket import Start
 from muntin_engine.evaluators.keyed.computation import results_in_order

@@ -1,0 +1,138 @@
+"""Results of modules as plain data, which shares nothing with their states.
+
+A column takes a list that a module returns as an array, or as anything else that can be read through, as it is. Where a
+result may be retracted it is kept, compared and stored, so all are made plain where they come out of the module, and no
+emission is stricter than another.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any, TypeAlias
+
+from muntin import Event
+from muntin.schemas import Field, ListOf, MapOf, Scalar, Struct
+
+Plain: TypeAlias = Callable[[Any], Any]
+
+_LISTS = (list, tuple, set, frozenset, deque)
+
+
+def plain_of(field: Field) -> Plain | None:
+    """Return the function that makes results of a declared type plain; None if the type has neither lists nor maps.
+
+    Values of another type are left as they are; a later check refuses them.
+
+    Example:
+        >>> from muntin.schemas import describe
+        >>> plain_of(describe(list[int]))(range(3)), plain_of(describe(int))
+        ([0, 1, 2], None)
+    """
+    data_type = field.type
+    if isinstance(data_type, ListOf):
+        return _PlainList(plain_of(data_type.element))
+    if isinstance(data_type, MapOf):
+        return _PlainMap(plain_of(data_type.value))
+    if isinstance(data_type, Struct):
+        parts = {part.name: plain for part in data_type.fields if (plain := plain_of(part)) is not None}
+        places = {place: parts[part.name] for place, part in enumerate(data_type.fields) if part.name in parts}
+        return _PlainRecord(parts, places) if parts else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRow:
+    """Makes a row of an operator plain, be it an event or a payload."""
+
+    payload: Plain
+
+    def __call__(self, row: object) -> object:
+        """Return the row."""
+        if isinstance(row, Event):
+            return Event(row.start, row.end, self.payload(row.payload))
+        return self.payload(row)
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainList:
+    element: Plain | None
+
+    def __call__(self, value: object) -> object:
+        if value is None or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            return value
+        if self.element is None:
+            return value if isinstance(value, _LISTS) else list(value)
+        return [self.element(item) for item in value]
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainMap:
+    value: Plain | None
+
+    def __call__(self, value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        return dict(value) if self.value is None else {key: self.value(item) for key, item in value.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainRecord:
+    """Makes the fields of a record plain: a dict, a named or a plain tuple, or a dataclass."""
+
+    parts: Mapping[str, Plain]
+    places: Mapping[int, Plain]
+
+    def __call__(self, value: object) -> object:
+        if isinstance(value, Mapping):
+            return {name: self.parts[name](item) if name in self.parts else item for name, item in value.items()}
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            return tuple(self.places[at](item) if at in self.places else item for at, item in enumerate(value))
+        if isinstance(value, tuple):
+            return value._replace(**self._changed(value))  # type: ignore[attr-defined]  # it has fields
+        if not is_dataclass(value) or isinstance(value, type):
+            return value
+        changed = self._changed(value)
+        return replace(value, **changed) if changed else value
+
+    def _changed(self, value: object) -> dict[str, object]:
+        """Return the fields that are other values when they are plain; a dataclass need not be made anew for others."""
+        parts = {name: plain for name, plain in self.parts.items() if hasattr(value, name)}  # of another record, some
+        fields = {name: (old := getattr(value, name), plain(old)) for name, plain in parts.items()}
+        return {name: new for name, (old, new) in fields.items() if new is not old}
+
+
+def listing(
+    method: Callable[..., Iterable[object] | None], plain: Plain | None, field: Field | None
+) -> Callable[..., list[object]]:
+    """Return a method whose rows are computed when it is called, are plain data, and share nothing with a state.
+
+    Args:
+        method: Returns rows, lazily or not; None for none.
+        plain: Makes a row plain data; None where it is.
+        field: The declared type of a row; None if there is none. Rows of a type that cannot change are not copied.
+    """
+    is_copied = field is not None and _can_change(field)
+
+    def call(*arguments: object) -> list[object]:
+        found = method(*arguments)
+        if found is None:
+            return []
+        rows = [*found] if plain is None else [plain(row) for row in found]
+        return [deepcopy(row) for row in rows] if is_copied else rows
+
+    return call
+
+
+def _can_change(field: Field) -> bool:
+    """Return True if a value of a type may be changed in place, at any depth."""
+    kind = field.type
+    if isinstance(kind, Struct):
+        made: Any = kind.make  # a class; of a plain tuple, a function
+        is_tuple = not isinstance(made, type) or issubclass(made, tuple)
+        parameters: Any = getattr(made, "__dataclass_params__", None)
+        is_frozen = is_tuple or (parameters is not None and parameters.frozen)
+        return not is_frozen or any(map(_can_change, kind.fields))
+    return not isinstance(kind, Scalar)
