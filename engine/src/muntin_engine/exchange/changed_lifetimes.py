@@ -113,15 +113,7 @@ class _Lives:
         return flagged
 
     def take(self, chosen: IntArray | BoolArray) -> _Lives:
-        return _Lives(
-            self.place[chosen],
-            self.kind[chosen],
-            self.start[chosen],
-            self.end[chosen],
-            self.is_said[chosen],
-            self.new_end[chosen],
-            self.fault[chosen],
-        )
+        return _Lives(*(getattr(self, part.name)[chosen] for part in fields(self)))
 
     def with_fault(self, code: int, is_wrong: BoolArray) -> _Lives:
         """Return the same with a problem where there was none before."""
