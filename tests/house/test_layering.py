@@ -312,7 +312,7 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.workers.anything", "from muntin_engine.exchange import task"),
         ("muntin_engine.exchange.anything", "from muntin_engine.evaluators import registry"),
         ("muntin_engine.evaluators.anything", "import pyspark"),
-        ("muntin_engine.evaluators.anything", "from muntin_engine.spark import distributor"),
+        ("muntin_engine.evaluators.anything", "from muntin_engine.spark import tasks"),
         ("muntin_engine.evaluators.registry", "import numpy"),
         ("muntin_engine.evaluators.arrays.anything", "from pyspark.sql import functions"),
         ("muntin_engine.evaluators.general.anything", "import numpy"),
