@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from muntin_engine.core.calls import Meter, clock
+from muntin_engine.core.calls import clock
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import STAGES, long_calls_metric, longest_call_metric, module_metric, stage_metric
 
@@ -30,10 +30,10 @@ class Durations:
 
     def __init__(self, task: TaskPayload) -> None:
         self._task = task
-        self._meters = [Meter(clock) for _ in STAGES] if task.is_timed else []
+        self._timed = [_Timed() for _ in STAGES]
         self.stages: dict[str, AbstractContextManager[None]] = dict.fromkeys(STAGES, _UNTIMED)
         if task.is_timed:
-            self.stages |= zip(STAGES, map(_Timed, self._meters), strict=True)
+            self.stages |= zip(STAGES, self._timed, strict=True)
             self._take()
 
     def pack(self) -> bytes | None:
@@ -49,7 +49,7 @@ class Durations:
         if not self._task.is_timed:
             return {}
         labels = self._task.plan.module_labels
-        names = [*map(stage_metric, STAGES), *map(module_metric, labels)]
+        names = [*_STAGES, *map(module_metric, labels)]
         spent, counts, longest = self._take()
         for data in packed:
             more = np.split(np.frombuffer(data, _WIRE), [len(spent), len(spent) + len(counts)])
@@ -63,24 +63,32 @@ class Durations:
     def _take(self) -> tuple[Numbers, Numbers, Numbers]:
         """Return nanoseconds of all stages and modules; of each module, how many calls ran long, and the longest."""
         modules = self._task.meters
-        spent = [meter.take() for meter in [*self._meters, *modules]]
+        spent = [stage.spent for stage in self._timed] + [meter.take() for meter in modules]
         long = [meter.take_long() for meter in modules]
+        for stage in self._timed:
+            stage.spent = 0
         counts, longest = [calls.number for calls in long], [calls.longest for calls in long]
         return np.array(spent, _WIRE), np.array(counts, _WIRE), np.array(longest, _WIRE)
 
 
 _UNTIMED: Final = nullcontext()
+_STAGES: Final = tuple(map(stage_metric, STAGES))
+"""The names of the metrics of stages."""
 
 
 class _Timed:
-    """Adds the time of a block to a meter, unless it fails."""
+    """Adds up the nanoseconds of blocks, but of those that fail.
 
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    Attributes:
+        spent: They, since it was last set to nothing.
+    """
+
+    def __init__(self) -> None:
+        self.spent = 0
 
     def __enter__(self) -> None:
-        self._started = self._meter.now()
+        self._started = clock()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is None:
-            self._meter.since(self._started)
+            self.spent += clock() - self._started
