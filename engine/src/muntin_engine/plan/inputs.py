@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Final
 
@@ -62,6 +62,10 @@ class InputPolicies:
         """The columns that say by how much lifetimes change."""
         of_sources = (change for rule in self.rules for change in rule.lifetime_changes)
         return length_columns((*of_sources, *self.lifetime_changes))
+
+
+POLICIES: Final = tuple(policy.name for policy in fields(InputPolicies))
+"""The names of the policies of an input."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain
 from operator import and_
@@ -25,6 +25,7 @@ from muntin.windows.specification import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.api.request import ROLES
 from muntin_engine.plan import Columns, Input, InputPolicies, ModulePlan, NamedColumn, Plan, plan_module
+from muntin_engine.plan.inputs import POLICIES
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, PairCondition, plan_condition
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.module_plan import SOURCE, plan_several, sources_of_inputs
@@ -118,7 +119,7 @@ class _Stream:
             has_clock=request.clock is not None,
             order=order,
             is_chained=bool(request.inner) and not request.rules,
-            **{policy.name: scale.resolve(getattr(request, policy.name)) for policy in fields(InputPolicies)},
+            **vars(scale.resolve(InputPolicies(**{name: getattr(request, name) for name in POLICIES}))),
         )
 
     def _check_lengths(self) -> None:
