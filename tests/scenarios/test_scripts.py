@@ -14,6 +14,7 @@ from muntin import (
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
+    JoinKind,
     Refinement,
     TimestampPolicy,
     global_windows,
@@ -26,6 +27,7 @@ from muntin.triggers import every_count
 from tests.core.progress.histories import Row, punctuations
 from tests.differential.cases import RANKED, WINDOWS
 from tests.scenarios.hostile import Hostile, HostileRow
+from tests.scenarios.join import Join
 from tests.scenarios.kinds import OWN
 from tests.scenarios.known import Arrival
 from tests.scenarios.modules import ANY, COLUMNAR
@@ -103,6 +105,40 @@ def test_a_trigger_goes_on_where_a_window_is_cut_elsewhere() -> None:
             run.take(Arrival((batch,)))
             ends.append([(row.window[1], row.more) for row in run.inserted])
     assert ends == [[], [(15, ("early", 0))], [], [(23, ("early", 1))], [(23, ("final", 2))], [(52, ("early", 0))]]
+
+
+EARLY = EarlyEmission(every_count(1), Refinement.RETRACT)
+
+
+@pytest.mark.parametrize("emit", [EARLY, EmitPolicy.EAGER])
+def test_what_is_live_stays_where_its_window_is_another_lifes_now(emit: EmitPolicy | EarlyEmission) -> None:
+    """Forgotten after three silent ticks: one life, two, and one again. Nobody sees that of the later windows.
+
+    0       5            18  20     25  28
+    [-------)----------------[------)...:
+            )............)
+    """
+    query = Query(hopping(10, 3), ANY["aggregate"], emit=emit, forget_keys_after=3)
+    stream = Script().insert(1, 0, 5, 1).insert(2, 20, 25, 2).batch().revise(1, 18).batch().revise(1, 5)
+    run, live = Run(query, query.evaluators["general"], AS_IT_IS), list[set[Any]]()
+    for batch in stream.batches():
+        run.take(Arrival((batch,)))
+        live.append({(name, row) for name, row in run._live.items() if row.window[0] > 17})
+    assert len(live[0]) == 3
+    assert live == [live[0]] * 3
+    Scenario(query, stream.close(), AS_IT_IS).check()
+
+
+def test_an_event_that_takes_the_place_of_another_leaves_their_equal_pairs() -> None:
+    """
+          0         10
+    left  [---------)     retracted in the batch that brings an equal one
+    right    [---)        pairs with either
+    """
+    left = Script().insert(1, 0, 10, 4).batch().retract(1).insert(2, 0, 10, 4).batch().close()
+    right = Script().insert(1, 3, 6, 1).batch().batch().close()
+    query = Join(JoinKind.INNER, ("named", "named"), is_eager=True)
+    Scenario(query, (left, right), AS_IT_IS).check()
 
 
 def test_a_window_that_a_sample_reaches_stays_when_one_without_an_end_comes() -> None:

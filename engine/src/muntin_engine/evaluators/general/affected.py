@@ -82,7 +82,7 @@ class AffectedWindows:
         ]
         if net.recut is not None:
             changes.append(_ChangeSpan(None, None, *net.recut))
-        affected: dict[Window, Affected] = {window: Affected() for window in net.replaced}
+        affected: dict[Window, Affected] = {}
         for window, numbers in state.windows.touched_by([(change.start, change.end) for change in changes]):
             affected[window] = found = Affected()
             for number in numbers:

@@ -7,7 +7,7 @@ and the later part of a split life becomes a new life.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
@@ -20,9 +20,10 @@ from muntin_engine.evaluators.general.assigner import GeneralAssigner
 from muntin_engine.evaluators.general.general_run import GeneralRun
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
-from muntin_engine.evaluators.general.window_index import NEW, WindowEntry
+from muntin_engine.evaluators.general.window_index import WindowEntry
 from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.live_output import without_undone
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import KeyTimer, soonest
 
@@ -89,6 +90,19 @@ class KeyLives(KeyState):
         """Start it, with the largest serial number that may be in use already, by this key or another."""
         super().__init__(query, serial)
         self.lives: list[LifeState] = []
+
+    def keep_ids(self, insertions: Iterable[OutputChange], stays: Mapping[int, int]) -> None:
+        """Give live rows the ids of the equal rows that stay in the output instead of them.
+
+        Args:
+            insertions: The insertions of the rows.
+            stays: The id that stays, by the id of the insertion.
+        """
+        for window in {change.window for change in insertions}:
+            for life in self.lives:
+                if (entry := life.windows.get(window)).live:
+                    live = [out._replace(id=stays.get(out.id, out.id)) for out in entry.live]
+                    life.windows.put(window, entry._replace(live=live))
 
     @property
     def plain_count(self) -> int:
@@ -169,7 +183,6 @@ class LifeChanges(NetChanges):
         self.life = life
         self.was_over_at = life.over_at
         self.is_absorbed = False
-        self.replaced: list[Window] = []
         self.renamed: dict[Window, Window] = {}
 
 
@@ -227,8 +240,6 @@ class Division:
             one.is_absorbed = id(one.life) not in going_on
             if has_triggers:
                 _rename(one)
-            else:
-                self._hand_over(one, key.lives)
             was, now = sorted([one.was_over_at, one.life.over_at])
             if was != now:
                 one.recut = (was - 1, now)
@@ -252,24 +263,6 @@ class Division:
             events = list(origin.events)
             self._of[id(origin)].touched |= {event.id: (event, None) for event in events}
             now.inserted += events
-
-    def _hand_over(self, one: LifeChanges, lives: Sequence[LifeState]) -> None:
-        """Have the windows that are cut at another tick computed again, each in the life that it belongs to now.
-
-        A window ends after the first tick of its life and not after the life is over, so there is one such life.
-        """
-        low = EARLIEST if one.is_absorbed else min(one.was_over_at, one.life.over_at)
-        if not one.is_absorbed and one.was_over_at == one.life.over_at:
-            return
-        for window, entry in one.life.entries:
-            if window.end < low:
-                continue
-            life = next((life for life in lives if life.span.start < window.end <= life.over_at), one.life)
-            if life is one.life and one.is_absorbed:
-                continue
-            one.life.windows.put(window, NEW)
-            life.windows.put(window, WindowEntry(0, [], entry.live))
-            self._of[id(life)].replaced.append(window)
 
 
 def _rename(one: LifeChanges) -> None:
@@ -364,7 +357,10 @@ class LivesRun(GeneralRun):
                 state.lives = [other for other in state.lives if other is not life]
                 self.result.keys_forgotten += 1
         self.closing.close(state, now.watermark)
-        return output
+        rest, stays = without_undone(output)
+        if stays:
+            state.keep_ids((change for change in output if change.id in stays), stays)
+        return rest
 
     def output_watermark(self, earliest: int) -> int:
         """Return a tick below which the output does not change any more.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.bucket import KeyedRun, Start, Work
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
-from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, without_undone
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import Due, KeyTimer
 
@@ -86,6 +86,15 @@ class JoinState:
             self.emitted.pop(left, None)
         if self._changed is not None:
             self._changed.add(left)
+
+    def keep_ids(self, stays: Mapping[int, int]) -> None:
+        """Give emitted rows, by their ids, the ids of the equal rows that stay in the output instead of them.
+
+        Cost: linear in the emitted rows of the key.
+        """
+        for left, emitted in list(self.emitted.items()):
+            if any(serial in stays for serial, _ in emitted.values()):
+                self.put(left, {name: (stays.get(serial, serial), end) for name, (serial, end) in emitted.items()})
 
     def track(self) -> None:
         """Take the state for stored as it is, and track its changes from now on."""
@@ -164,7 +173,10 @@ class JoinEmission:
             if self._query.waits:
                 found = [match for match in found if not self._waits(event, match, others)]
             output += self._replace(event, found)
-        return output
+        rest, stays = without_undone(output)
+        if stays:
+            self._state.keep_ids(stays)
+        return rest
 
     def _emit_at_once(self, nets: Sequence[NetChanges]) -> Iterator[OutputChange]:
         """Yield the pairs that have a new event: none is emitted twice, and none changes."""

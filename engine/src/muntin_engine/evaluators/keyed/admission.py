@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, TypeAlias
 
-from muntin import INFINITY, Axis, Window
+from muntin import INFINITY, Axis
 from muntin.axis import AnyAxis
 from muntin_engine.core.changes import InputChange, Reason, Rejection
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
@@ -33,11 +33,9 @@ class NetChanges:
     Attributes:
         inserted: New events that no other row can be about.
         touched: The other net changes by event: an event revised twice in a batch appears once.
-        replaced: Windows whose entry has live output and no members: what they are now is to be computed.
         recut: The stretch of the axis in which windows are cut elsewhere than before; None if they are not.
     """
 
-    replaced: Sequence[Window] = ()
     recut: tuple[int, int] | None = None
 
     def __init__(self, state: KeyEvents) -> None:

@@ -71,6 +71,30 @@ def replace_rows_from(
     return left + added, changes + [out.change(OutputKind.INSERT, window) for out in added]
 
 
+def without_undone(output: Iterable[OutputChange]) -> tuple[list[OutputChange], dict[int, int]]:
+    """Leave out the pairs of a retraction and an insertion of equal rows, whichever parts of a key they come from.
+
+    Returns:
+        The other changes; and by the id of each insertion that is left out, the id of the row that stays instead.
+    """
+    changes = list(output)
+    gone: dict[Hashable, list[OutputChange]] = {}
+    for change in changes:
+        if change.kind is OutputKind.RETRACT:
+            gone.setdefault(_content(change), []).append(change)
+    stays: dict[int, int] = {}
+    for change in changes if gone else ():
+        if change.kind is OutputKind.INSERT and (same := gone.get(_content(change))):
+            stays[change.id] = same.pop().id
+    undone = {*stays, *stays.values()}
+    return [change for change in changes if change.id not in undone], stays
+
+
+def _content(change: OutputChange) -> Hashable:
+    row = OutputRow(change.start, change.end, change.value)
+    return change.window, _identity(row), change.timing, change.firing
+
+
 def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
     """Return the live rows that are wanted, those that are not, and the wanted rows that are not live."""
     by_row: dict[Hashable, list[LiveRow]] = {}
