@@ -25,13 +25,10 @@ class CountWindows(WindowKind):
 
     With `every=m` the first time of a key opens a window, then the m-th after it, and so on. The rank of a time is its
     place among all times of the key, however long ago they were. An event that comes late moves all later times on by
-    one, so every later window changes.
+    one, so every later window changes. If `m` is above the count, there are times between windows, and their events are
+    members of none.
 
-    Attributes:
-        count: How many distinct times a window spans.
-        by: Whether the starts or the ends of events are counted. An event that has not ended has no end yet.
-        every: How many times lie between the starts of neighbouring windows. As many as the count make windows end to
-            end; more leave times between windows, and their events are members of none.
+    The fields are the arguments of `count_by_start` and `count_by_end`; `by` says which.
     """
 
     name: ClassVar[str] = "count"

@@ -17,8 +17,8 @@ class WindowKind(WindowSpecification):
 
     Kinds differ in two answers: on which stretch of the axis an event counts (`membership`), and how the stretches of
     one key's events cut the axis (`cut`). An event is a member of each window that shares a tick with its stretch.
-    Everything else has a default that is right for most kinds. The engine asks per key; nothing may be remembered
-    between calls.
+    Everything else has a default that is right for most kinds. The engine asks per key: `known` are the stretches of
+    one key, and the end of an event that has not ended is `INFINITY`. Nothing may be remembered between calls.
 
     Laws (checked by `muntin.testing.WindowKindLaws`):
 
@@ -73,10 +73,6 @@ class WindowKind(WindowSpecification):
         """Return the stretch `[start, end)` of the axis on which an event counts, by default its lifetime.
 
         An empty stretch means that it is a member of no window, yet.
-
-        Args:
-            start: When the event starts.
-            end: When it ends; `INFINITY` if it has not ended.
         """
         return start, end
 
@@ -86,20 +82,12 @@ class WindowKind(WindowSpecification):
 
         Windows without a member may be among them. Where windows do not wait for events and the end is `INFINITY`,
         there is no end of windows.
-
-        Args:
-            known: The stretches of one key.
-            start: Where the windows that are wanted begin.
-            end: Where they end.
         """
 
     def windows_of(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows that an event is a member of, in order: those that share a tick with its stretch.
 
-        Args:
-            known: The stretches of one key, with that of the event.
-            start: When the event starts.
-            end: When it ends; `INFINITY` if it has not ended.
+        The stretch of the event is among those that are known.
 
         Example:
             >>> from muntin import hopping
@@ -110,14 +98,10 @@ class WindowKind(WindowSpecification):
         return self.cut(known, since, until) if since < until else iter(())
 
     def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the events that are members of a window: the dual of `windows_of`.
+        """Return the events, given by start and end, that are members of a window of `cut`: the dual of `windows_of`.
 
         The engine asks for the windows of an event. Override this with the definition that a user of the windows would
         give, from the times of events and without `membership`: the laws then check one against the other.
-
-        Args:
-            window: A window that `cut` yields.
-            events: The start and end of each event.
 
         Example:
             >>> from muntin import hopping

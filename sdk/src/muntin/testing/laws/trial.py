@@ -144,13 +144,7 @@ class CallError(Exception):
 
 @contextmanager
 def calling(what: str, remedy: str | None = None, method: str = "") -> Iterator[None]:
-    """Report what the writer's code raises.
-
-    Args:
-        what: What raises, in words.
-        remedy: The remedy, if that is not the law's own.
-        method: The method, where it is one of a module.
-    """
+    """Report what the writer's code raises, with a remedy that is not the law's own, and the method of a module."""
     __tracebackhide__ = True
     try:
         yield
@@ -201,24 +195,16 @@ class Trial:
     def expect_same(self, left: tuple[str, Any], right: tuple[str, Any], tolerance: float | None = None) -> None:
         """Raise unless two results, each with a description, are equal within a tolerance.
 
-        Args:
-            left: A description and a result.
-            right: Another.
-            tolerance: By default that of the laws, for floats that were added up in another order; 0 for results that
-                are of equal calls.
+        That is by default the one of the laws, for floats that were added up in another order; 0 is for equal calls.
         """
         if not self.same(left[1], right[1], tolerance):
             raise self.broken("\n".join(f"{text}: {value}" for text, value in _told_apart(left, right)))
 
     @contextmanager
     def unchanged(self, before: str, after: str, value: T, look: Callable[[T], Any] = deepcopy) -> Iterator[None]:
-        """Raise if a value is another one at the end of the block.
+        """Raise if a value is another one at the end of the block; words say what it was before, and after it.
 
-        Args:
-            before: What it was, in words.
-            after: What it became.
-            value: The value.
-            look: Returns what is compared, which shares nothing with the value.
+        What is compared is how it looks, which shares nothing with the value.
         """
         kept = look(value)
         yield
