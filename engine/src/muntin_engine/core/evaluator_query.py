@@ -167,6 +167,11 @@ class EvaluatorQuery(MakesOnce):
         return bool(self.bindings) and self.bindings[0].module.is_operator
 
     @cached_property
+    def names_events(self) -> bool:
+        """True if an event is known by the id and the start that it was inserted with; a sample is by its time."""
+        return self.has_ids and not self.is_edge
+
+    @cached_property
     def event_ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
         return self.has_ids or self.is_edge

@@ -29,7 +29,7 @@ class Closing:
         self._query = query
         self._ends_move, self._waits = query.window.ends_move, query.waits_for_ends
         self._event_ends_move = query.event_ends_move
-        self._is_speculative = query.emit is EmitPolicy.SPECULATIVE
+        self._is_final, self._is_speculative = query.emit is EmitPolicy.FINAL, query.emit is EmitPolicy.SPECULATIVE
         self._is_at_end = query.timestamps is TimestampPolicy.POINT_AT_END
 
     def steps(self, state: KeyState, before: Progress, now: Progress) -> Iterable[SweptWindow]:
@@ -96,7 +96,9 @@ class Closing:
             state.replace(forgotten, ())
             is_closed = partial(_is_closed, waiting, self._boundary(watermark))
         assigner.close(self._limit(state, watermark))
-        closed = state.windows.close(assigner.frontier, watermark, is_closed) if state.windows else 0
+        closed = 0
+        if not self._is_final and state.windows:
+            closed = state.windows.close(assigner.frontier, watermark, is_closed)
         may_move = self._event_ends_move and watermark != INFINITY
         past = events.forget(assigner.frontier, (lambda event: event.end >= watermark) if may_move else None)
         if past:
@@ -130,7 +132,7 @@ class Closing:
             output_watermark = assigner.first_start(earliest)  # no window that starts before it is emitted or changes
         elif first is not None:
             output_watermark = first.end
-        if state.windows:
+        if not self._is_final and state.windows:
             times += state.windows.unsettled()
             clock, max_event_time = state.windows.wake_ups()
             if max_event_time <= now.max_event_time:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, starmap
 from typing import Any, NamedTuple, Protocol
 
 from muntin import EARLIEST
@@ -161,7 +161,8 @@ class KeyedRun(ABC):
             if output := self.process_key(store, name, of_key):
                 self.result.output.append((of_key.key, output))
         self.metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
-        self.result.accepted += sum(intake.accepted for intake in self.intakes)
+        for intake in self.intakes:
+            self.result.accepted += intake.accepted
 
     def process_key(self, store: KeyStore[Any], name: bytes, work: Work) -> list[OutputChange]:
         """Evaluate a key: admit its rows, take them in, emit, and write its state; return the changes of its output."""
@@ -334,8 +335,8 @@ class KeyedBucket:
         ]
         now = before.advance(self._trackers, arrived, [some.observed for some in reports])
         work: dict[bytes, Work] = {}
-        of_keys = ((key, (), watermark) for some in reports for key, watermark in some.key_watermarks)
-        for given, rows, watermark in chain(((key, rows, EARLIEST) for key, rows in changes), of_keys):
+        punctuated = [Work(key, (), watermark) for some in reports for key, watermark in some.key_watermarks]
+        for given, rows, watermark in chain(starmap(Work, changes), punctuated):
             key = canonical(given)
             name = codec.pack(list(key))
             known = work.get(name)

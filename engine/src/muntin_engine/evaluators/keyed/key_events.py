@@ -121,13 +121,9 @@ class KeyEvents:
         first = self.serial + 1
         self.serial += len(starts)
         serials = range(first, self.serial + 1)
-        if not self._has_ids:
+        if not self.query.names_events:
             return serials
         return [(("anonymous", serial), start) for serial, start in zip(serials, starts, strict=True)]
-
-    @property
-    def _has_ids(self) -> bool:
-        return self.query.has_ids and not self.query.is_edge
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch for which an event with a lifetime is needed: here the lifetime itself."""
@@ -176,6 +172,7 @@ class KeyEvents:
             StateError: A module's state cannot be stored.
         """
         del serializer, key
+        has_ids = self.query.names_events
         gone: Sequence[Any] = () if is_whole else list(self.events.gone or ())
         events = self.events.ordered if is_whole else [*self.events.new.values()]
         pending = [
@@ -188,9 +185,9 @@ class KeyEvents:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
         return [
             self.serial,
-            [list(column) for column in zip(*gone, strict=True)] if self._has_ids else [list(gone)],
-            [id for id, _ in ids] if self._has_ids else list(ids),
-            [start for _, start in ids] if self._has_ids and self.query.late.policy is LatePolicy.ADJUST else [],
+            [list(column) for column in zip(*gone, strict=True)] if has_ids else [list(gone)],
+            [id for id, _ in ids] if has_ids else list(ids),
+            [start for _, start in ids] if has_ids and self.query.late.policy is LatePolicy.ADJUST else [],
             list(starts),
             list(ends),
             max(widths, default=0),
@@ -221,7 +218,7 @@ class KeyEvents:
             is_ordered: True if the events are in the order of an index.
         """
         self.serial, *_, pending, self.key_watermark = stored[-1]
-        ids, starts, ends, payloads = _events_of(stored, has_ids=self._has_ids)
+        ids, starts, ends, payloads = _events_of(stored, has_ids=self.query.names_events)
         events = list(map(stored_event, zip(ids, starts, ends, payloads, *self.memberships(starts, ends), strict=True)))
         if (keeps := self.query.keeps) is not None:
             events = [event if keeps(event.payload) else event.filtered() for event in events]
