@@ -108,17 +108,20 @@ def row_traced(query: Query) -> Trace:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line for the plan and one for a row with each evaluator."""
+    """Print a line for a plan, one for a plan with its DataFrame of results, and one for a row with each evaluator."""
     parser = argparse.ArgumentParser(prog="benchmarks.paths", description=sys.modules[__name__].__doc__)
     parser.add_argument("--files", action="store_true", help="name the files too, with the number of calls")
     is_long = parser.parse_args(arguments).files
     start_session(Path("build/bench/paths.log"))
     rate = spark_session().readStream.format("rate").load()
     stream = rate.selectExpr("'a' AS key", "timestamp AS at", "double(value) AS value")
-    planned(stream)
-    with traced() as trace:
+    planned(stream).results()
+    with traced() as of_plan:
         planned(stream)
-    traces = {"planned": trace} | {name: row_traced(planned(stream, name)) for name in EVALUATORS}
+    with traced() as of_results:
+        planned(stream).results()
+    traces = {"planned": of_plan, "results": of_results}
+    traces |= {name: row_traced(planned(stream, name)) for name in EVALUATORS}
     end_session()
     sys.stdout.write(f"{'':10}{'files':>6}{'functions':>11}{'changes of file':>17}\n")
     for name, trace in traces.items():

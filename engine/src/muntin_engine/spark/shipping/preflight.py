@@ -49,19 +49,20 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     if is_streaming:
         check_driver_python(spark)
     known = _CHECKED.setdefault(name_of(spark), set())
-    needed_at_all = (reference for task in tasks for reference in references_of(task))
-    unchecked = {reference for reference in needed_at_all if _unit(reference) not in known}
+    references = {reference for task in tasks for reference in references_of(task)}
+    units = {module: _unit(module) for module in {reference.module for reference in references}}
+    unchecked = {reference for reference in references if units[reference.module] not in known}
     if unchecked:
         needed = needed_by(unchecked)
         reports = worker_reports(spark, unchecked, needed)
         missing = {Reference(name) for report in reports for _, _, name in report["failures"] if name}
         judge(reports, needed_by(unchecked | missing) if missing else needed, platform.python_version())
-        known.update(map(_unit, unchecked))
+        known.update(units.values())
 
 
-def _unit(reference: Reference) -> str:
-    """Return the unit of installation of a reference: its package, or its module if it is of no package."""
-    return reference.module if is_local(reference.module) else reference.module.partition(".")[0]
+def _unit(module: str) -> str:
+    """Return the unit of installation of a module: its package, or the module if it is of no package."""
+    return module if is_local(module) else module.partition(".")[0]
 
 
 def worker_reports(spark: AnySession, references: Iterable[Reference], needed: Needed) -> list[dict[str, Any]]:
