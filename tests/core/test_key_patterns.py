@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import EARLIEST
+from muntin import EARLIEST, INFINITY
 from muntin_engine.core.key_patterns import KeyPatterns, Told
 from muntin_engine.errors import StateError
 
@@ -24,7 +24,7 @@ def conditions() -> st.SearchStrategy[tuple[Any, ...]]:
     return st.just(()) | st.tuples(st.sampled_from(VALUES)) | ranges
 
 
-TOLD = st.tuples(st.tuples(conditions(), conditions()), st.integers(1, 9))
+TOLD = st.tuples(st.tuples(conditions(), conditions()), st.integers(1, 9) | st.just(INFINITY))
 
 
 def allowed(pattern: Any) -> set[tuple[Any, Any]]:
@@ -48,6 +48,7 @@ def test_a_key_is_as_far_as_the_furthest_pattern_that_allows_it(
     for key in KEYS:
         times = [time for pattern, time in (*known, *told) if time > watermark and key in allowed(pattern)]
         assert patterns.watermark_of(key) == max(times, default=EARLIEST)
+        assert patterns.reached_by(key) == max((time for time in times if time < INFINITY), default=EARLIEST)
     kept = patterns.to_data()
     assert len(patterns) == len(kept) == len(dict.fromkeys(kept))
 

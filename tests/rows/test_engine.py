@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from muntin import Event, Module, RowOperator, TimestampPolicy, Window
+from muntin import INFINITY, Event, Module, RowOperator, TimestampPolicy, Window
 from muntin.changes import Insertion
 from muntin.errors import ModuleFailedError, PolicyError
 from muntin.named_windows import from_dict
@@ -19,6 +19,7 @@ from muntin_engine.plan.explanation import topics_of
 from muntin_engine.state.cells import MemoryCells
 from tests.rows.following import Numbers, Told
 from tests.rows.modules import Changes, Kept, Listed, Sliding
+from tests.scenarios.inputs import BY_KEY
 from tests.scenarios.query import Query
 from tests.scenarios.running import Run
 from tests.scenarios.stepping import AS_IT_IS, final, steps
@@ -113,6 +114,23 @@ def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWin
     """Rows at 1 and 3 have left at 6. That the windows were full stays, and so does what the module remembers."""
     script = points(1, 3).punctuate(5).batch().punctuate(6).batch().punctuate(50)
     assert [min(run.promised.values()) for run in steps(over(windows, module), script)] == [3, 4, 48]
+
+
+@pytest.mark.parametrize(("key", "keys"), [("a", "a"), (("eu", 7), ("eu", 7)), (("eu", 7), ("eu", ...))], ids=str)
+def test_time_passes_for_a_key_up_to_its_punctuation_also_in_the_batch_that_closes_it(key: Any, keys: Any) -> None:
+    """
+    2     8            20
+    !     leaves       !      closed in a batch of its own, or in the only one
+    """
+    windows = last(elapsed(5)).partition("p", age=30)
+    query = replace(over(windows, Told()), progress=BY_KEY, keys=2 if isinstance(key, tuple) else 1)
+    rows, at = points(2, key=key, p="a"), Script().punctuate(20, key=keys)
+    closed = Script().punctuate(INFINITY, key=keys)
+    apart, once = (
+        [(row["window"]["start"], row["text"]) for run in steps(query, script) for row in run.told]
+        for script in (joined(rows, at, closed), joined(Script((*rows.steps, *at.steps, *closed.steps))))
+    )
+    assert once == apart
 
 
 class Failing(Numbers):

@@ -6,10 +6,10 @@ the values from `low` on and below `high`, of which either may be None; null is 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-from muntin import EARLIEST
+from muntin import EARLIEST, INFINITY
 from muntin.value_order import value_key
 from muntin_engine.core.changes import Key
 from muntin_engine.core.frozen_values import freeze
@@ -29,6 +29,8 @@ _RANGE: Final = 2
 
 class KeyPatterns:
     """Patterns that no other makes superfluous: one is if another allows all its keys, and is as far.
+
+    That keys are done does not say up to where time has passed for them, so it makes no finite time superfluous.
 
     Patterns with the same values in the same columns are found by these values.
 
@@ -56,12 +58,11 @@ class KeyPatterns:
 
     def watermark_of(self, key: Key) -> int:
         """Return the furthest time of the patterns that allow a key; `EARLIEST` if none does."""
-        found = EARLIEST
-        for places, groups in self._groups.items():
-            for pattern, time in groups.get(_values(key, places), ()):
-                if time > found and all(_is_in(pattern[place], key[place]) for place in _places(pattern, _RANGE)):
-                    found = time
-        return found
+        return max(self._times(key), default=EARLIEST)
+
+    def reached_by(self, key: Key) -> int:
+        """Return the same without the patterns whose keys are done: up to where time has passed for a key."""
+        return max((time for time in self._times(key) if time < INFINITY), default=EARLIEST)
 
     def advance(self, told: Sequence[Told], watermark: int, most: int = MOST_PATTERNS) -> KeyPatterns:
         """Return these and others, without those that a watermark of all keys has reached.
@@ -87,6 +88,12 @@ class KeyPatterns:
             )
         return found
 
+    def _times(self, key: Key) -> Iterator[int]:
+        for places, groups in self._groups.items():
+            for pattern, time in groups.get(_values(key, places), ()):
+                if all(_is_in(pattern[place], key[place]) for place in _places(pattern, _RANGE)):
+                    yield time
+
     def _add(self, pattern: Pattern, time: int) -> None:
         """Add a pattern, unless one makes it superfluous that is as far, and has values in no more columns."""
         places = _places(pattern, _CONSTANT)
@@ -94,7 +101,7 @@ class KeyPatterns:
         for others, groups in self._groups.items():
             if values.keys() >= set(others):
                 group = groups.get(_values(values, others), ())
-                if any(_covers(known, pattern) for known, _ in group):
+                if any(_covers(known, pattern) for known, at in group if (at < INFINITY) == (time < INFINITY)):
                     return
         group = self._groups.setdefault(places, {}).setdefault(_values(values, places), [])
         group[:] = [one for one in group if one[1] > time or not _covers(pattern, one[0])]

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from itertools import chain, starmap
 from typing import Any, NamedTuple, Protocol
 
-from muntin import EARLIEST
+from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.core.key_patterns import KeyPatterns, Told
 from muntin_engine.errors import StateError
@@ -33,15 +33,20 @@ from muntin_engine.state.kept_stores import KeptStores
 
 
 class Work(NamedTuple):
-    """The part of a batch for one key: its rows and its key watermark."""
+    """The part of a batch for one key: its rows, and the watermarks of the key alone."""
 
     key: Key
     rows: Sequence[InputChange] = ()
-    key_watermark: int = EARLIEST
+    watermarks: Sequence[int] = ()
 
-    def add(self, rows: Sequence[InputChange], watermark: int) -> Work:
-        """Return it with more rows of the same key, and the larger key watermark."""
-        return Work(self.key, [*self.rows, *rows], max(self.key_watermark, watermark))
+    @property
+    def key_watermark(self) -> int:
+        """The furthest watermark of the key alone; `EARLIEST` if there is none."""
+        return max(self.watermarks, default=EARLIEST)
+
+    def add(self, rows: Sequence[InputChange], watermarks: Sequence[int]) -> Work:
+        """Return it with more rows and watermarks of the same key."""
+        return Work(self.key, [*self.rows, *rows], [*self.watermarks, *watermarks])
 
 
 @dataclass(slots=True)
@@ -211,15 +216,22 @@ class KeyedRun(ABC):
         before, now = self._patterns
         return before.watermark_of(key), now.watermark_of(key)
 
+    def reached_by(self, work: Work) -> int:
+        """Return up to where the batch says that time has passed for a key alone, which may be done besides."""
+        finite = [watermark for watermark in work.watermarks if watermark < INFINITY]
+        return max([EARLIEST if self._patterns is None else self._patterns[1].reached_by(work.key), *finite])
+
 
 class OneInputRun(KeyedRun):
     """A micro-batch of one input.
 
     Attributes:
         now: The progress of the input after the batch, with the watermark after allowed lateness.
-        key_now: The same as it counts for the key whose rows were taken in.
+        work: The part of the batch for the key whose rows were taken in.
+        key_now: The progress as it counts for that key.
     """
 
+    work: Work
     key_now: Progress
 
     def __init__(self, query: Any, start: Start) -> None:
@@ -230,6 +242,7 @@ class OneInputRun(KeyedRun):
 
     def take_rows(self, key: Key, state: Any, work: Work) -> list[OutputChange]:
         """Admit the rows of a key, and evaluate it."""
+        self.work = work
         net, before, now = self._intake.take(key, state, work.rows, self.told(key), work.key_watermark)
         self.key_now = now
         return self.evaluate(key, state, net, before, now)
@@ -335,12 +348,12 @@ class KeyedBucket:
         ]
         now = before.advance(self._trackers, arrived, [some.observed for some in reports])
         work: dict[bytes, Work] = {}
-        punctuated = [Work(key, (), watermark) for some in reports for key, watermark in some.key_watermarks]
-        for given, rows, watermark in chain(starmap(Work, changes), punctuated):
+        punctuated = [Work(key, (), (watermark,)) for some in reports for key, watermark in some.key_watermarks]
+        for given, rows, watermarks in chain(starmap(Work, changes), punctuated):
             key = canonical(given)
             name = codec.pack(list(key))
             known = work.get(name)
-            work[name] = Work(key, rows, watermark) if known is None else known.add(rows, watermark)
+            work[name] = Work(key, rows, watermarks) if known is None else known.add(rows, watermarks)
         told, patterns = [one for some in reports for one in some.patterns], None
         if told or metadata.patterns:
             stored = KeyPatterns(metadata.patterns)

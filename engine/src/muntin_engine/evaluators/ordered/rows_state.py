@@ -119,15 +119,6 @@ class RowsState(DelayBuffer):
             else:
                 yield action, ()
 
-    def end(self, before: Progress, now: Progress, of_input: Progress) -> int:
-        """Return the tick at which the stream ends for the key, given its progress and that of the input.
-
-        A key that is done ends with its own rows, and not with those of others, which a micro-batch may bring or not.
-        """
-        if of_input.watermark == INFINITY:
-            return now.horizon
-        return max(self.newest + 1, before.watermark, of_input.watermark)
-
     def clear(self) -> None:
         """Forget the windows, which are as good as new ones."""
         self.rows, self.members, self.states, self.own, self.was_full = None, {}, {}, None, False
@@ -240,11 +231,21 @@ class RowsRun(OrderedRun):
         if now.watermark < INFINITY:
             self.advance(now.watermark)
         else:
-            end = state.end(before, now, self.now)
+            end = self._end(before, now)
             self.advance(end)
             self.do(self.windows.close(state.rows, end), end)
         if now.watermark == INFINITY or self.is_new():
             state.clear()
+
+    def _end(self, before: Progress, now: Progress) -> int:
+        """Return the tick at which the stream ends for the key.
+
+        A key that is done ends with its own rows and watermarks, and not with the rows of others, which a micro-batch
+        may bring or not.
+        """
+        if self.now.watermark == INFINITY:
+            return now.horizon
+        return max(self.state.newest + 1, before.watermark, self.now.watermark, self.reached_by(self.work))
 
     def emit(self, window: Window, results: Sequence[Any], partition: Hashable, *, key: object, ends: bool) -> None:
         """Emit the results of a window.
