@@ -1,25 +1,30 @@
-"""The windows of IBM Streams 4.2, statement by statement, as traces of what is done.
+"""The windows of IBM Streams 4.2, statement by statement (IB-01 to IB-38), as traces of what is done.
 
-Rows are numbered 1, 2, 3, ... A line says what is done, and to which rows; that of a trigger or a flush shows the rows
-that the window then holds.
+Rows are numbered 1, 2, 3, ... A trace says what is done, and to which rows; that of a trigger or a flush shows the rows
+that the window then holds. A bar stands where time comes to a tick without a row.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from typing import Any
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final
 
 import pytest
 
 from muntin import Window
 from muntin.errors import WindowError
+from muntin.named_windows import from_dict
 from muntin.rows import (
     CountPolicy,
     DeltaPolicy,
-    MarkerPolicy,
+    ElapsedPolicy,
+    LastRows,
+    Partitions,
+    PartitionView,
     Row,
-    RowBatches,
     RowWindows,
     batch,
     delta,
@@ -27,12 +32,184 @@ from muntin.rows import (
     last,
     marker,
 )
-from tests.rows.tracing import LETTERED, Computed, trace
+from tests.rows.tracing import LETTERED, Computed, Trace, trace
+from tests.tables import entries
 
 
-def contents(windows: RowWindows, rows: list[Row], partition: object = 0) -> list[tuple[int, ...]]:
+def at(*times: int) -> list[Row]:
+    return [Row(place, time) for place, time in enumerate(times, 1)]
+
+
+def valued(*values: Any) -> list[Row]:
+    """Return rows at the times 1, 2, 3, ... with one attribute."""
+    return [Row(place, place, (value,)) for place, value in enumerate(values, 1)]
+
+
+def timed(*rows: tuple[int, Any]) -> list[Row]:
+    """Return rows with a time and one attribute."""
+    return [Row(place, time, (value,)) for place, (time, value) in enumerate(rows, 1)]
+
+
+class AllEmptyAndOne(LastRows):
+    """The handler of the document: all old empty partitions, and one that is not empty."""
+
+    __slots__ = ()
+    name = "test.all_empty_and_one"
+
+    def select_partitions(self, partitions: Any) -> list[Any]:
+        chosen = []
+        for view in partitions:
+            assert isinstance(view, PartitionView)
+            chosen.append(view.partition)
+            if view.rows:
+                break
+        return chosen
+
+
+def emptying(length: int, **limits: Any) -> RowWindows:
+    return AllEmptyAndOne(elapsed(length), CountPolicy(100), partitions=Partitions("letter", **limits))
+
+
+E, D, AGE, LEFT = elapsed, delta, delta("age", 2), last(9).trigger(100)
+TWO: Final = timed((1, 1.0), (2, 4.0))
+"""Two rows: the second comes a tick later, and is larger by 3."""
+MARKED: Final = [Row(n, n, pair) for n, pair in enumerate([("a", False), ("b", False), ("a", True), ("b", False)], 1)]
+OLD: Final = timed((1, "a"), (9, "b"), (9, "c"), (11, "d"))
+TRACES = """
+IB-01, IB-06: tumbling rows leave all at once
+    batch(2); at(1, 2, 3)
+    insert 1, insert 2, flush 1,2, insert 3
+IB-03, IB-08: count 4 and count 2
+    last(4).trigger(2); at(*range(1, 8))
+    insert 1, insert 2, trigger 1,2, insert 3, insert 4, full, trigger 1,2,3,4, evict 1, insert 5, evict 2, insert
+    6, trigger 3,4,5,6, evict 3, insert 7
+IB-09: strictly larger, from the oldest row; the new row is not flushed
+    batch(AGE); valued(10, 12, 11, 13, 15, 16)
+    insert 1, insert 2, insert 3, flush 1,2,3, insert 4, insert 5, flush 4,5, insert 6
+IB-10: an attribute that goes back and forth is not first in, first out
+    last(AGE).trigger(100); valued(5, 3, 6, 7, 8)
+    insert 1, insert 2, full, evict 2, insert 3, insert 4, evict 1, insert 5
+IB-11: from the attribute of the row that triggered last, without the new row
+    last(3).trigger(AGE); valued(10, 12, 13, 15, 16)
+    insert 1, insert 2, trigger 1,2, insert 3, full, evict 1, insert 4, trigger 2,3,4, evict 2, insert 5
+IB-11: the first delta counts from what is said
+    last(9).trigger(D("age", 2, start=0)); valued(1, 3, 5)
+    insert 1, trigger 1, insert 2, insert 3
+IB-11: or from the first row
+    last(9).trigger(AGE); valued(1, 3, 4)
+    insert 1, insert 2, trigger 1,2, insert 3
+IB-12: a row at the very tick belongs to the next window
+    batch(E(10)); [*at(3, 9, 10), 19, 20]
+    insert 1, insert 2, flush 1,2, insert 3 | | flush 3
+IB-13: those leave that are there for longer than the time
+    last(E(10)).trigger(100); [*at(3, 3, 7), 13, 14, 18]
+    insert 1, insert 2, insert 3 | | full, evict 1,2 | evict 3
+IB-14: every period, whatever leaves
+    last(2).trigger(E(5)); [*at(1, 2, 3), 16]
+    insert 1, insert 2, full, evict 1, insert 3 | trigger 2,3, trigger 2,3, trigger 2,3
+IB-15: a marker flushes and is no member
+    batch(marker("m")); valued(False, False, True, False)
+    insert 1, insert 2, flush 1,2, insert 4
+IB-15, IB-20: a marker flushes all partitions
+    batch(marker("m")).partition("letter"); MARKED
+    a: insert 1, b: insert 2, a: flush 1, b: flush 2, b: insert 4
+IB-17, count: insert, evict
+    batch(2); at(1, 2, 7)
+    insert 1, insert 2, flush 1,2, insert 3
+IB-17, delta: evict, insert
+    batch(D("v", 2)); timed((1, 1.0), (2, 4.0), (7, 9.0))
+    insert 1, flush 1, insert 2, flush 2, insert 3
+IB-17, time: evict by itself
+    batch(E(5)); at(1, 2, 7)
+    insert 1, insert 2, flush 1,2, insert 3
+IB-17, marker: evict at a marker
+    batch(marker("v > 8")); timed((1, False), (2, False), (7, True))
+    insert 1, insert 2, flush 1,2
+IB-18, count, count
+    last(1).trigger(1); [*TWO, 7]
+    insert 1, full, trigger 1, evict 1, insert 2, trigger 2 |
+IB-18, count, delta
+    last(1).trigger(D("v", 2)); [*TWO, 7]
+    insert 1, full, trigger 1, evict 1, insert 2 |
+IB-18, count, time
+    last(1).trigger(E(2)); [*TWO, 7]
+    insert 1, full, trigger 1, evict 1, insert 2 | trigger 2, trigger 2
+IB-18, delta, count
+    last(D("v", 2)).trigger(1); [*TWO, 7]
+    insert 1, trigger 1, full, evict 1, insert 2, trigger 2 |
+IB-18, delta, delta
+    last(D("v", 2)).trigger(D("v", 2)); [*TWO, 7]
+    insert 1, trigger 1, full, evict 1, insert 2 |
+IB-18, delta, time
+    last(D("v", 2)).trigger(E(2)); [*TWO, 7]
+    insert 1, trigger 1, full, evict 1, insert 2 | trigger 2, trigger 2
+IB-18, time, count
+    last(E(4)).trigger(1); [*TWO, 7]
+    insert 1, trigger 1, insert 2, trigger 1,2 | full, evict 1, evict 2
+IB-18, time, delta
+    last(E(4)).trigger(D("v", 2)); [*TWO, 7]
+    insert 1, trigger 1, insert 2 | full, evict 1, evict 2
+IB-18, time, time
+    last(E(4)).trigger(E(2)); [*TWO, 7]
+    insert 1, trigger 1, insert 2 | trigger 1,2, full, evict 1, trigger 2, evict 2
+IB-13, IB-14, IB-18: time before the row at that tick, and eviction before the trigger
+    last(E(3)).trigger(E(4)); at(0, 1, 4)
+    insert 1, insert 2, full, evict 1, trigger 2, insert 3
+IB-21, IB-27: a partition without an insertion for so long is removed
+    LEFT.partition("letter", age=5); [*timed((1, "a"), (2, "b"), (4, "a")), 6, 7, 9]
+    a: insert 1, b: insert 2, a: insert 3 | | b: remove 2 | a: remove 1,3
+IB-21, IB-25: or waits for the next insertion
+    LEFT.partition("letter", age=5, on_insertion=True); [Row(1, 1, ("a",)), 100, Row(2, 101, ("b",))]
+    a: insert 1 | b: insert 2, a: remove 1
+IB-22, IB-24, IB-25: until there are so many, the least recently used first
+    LEFT.partition("letter", most=2); valued(*"abacb")
+    a: insert 1, b: insert 2, a: insert 3, c: insert 4, b: remove 2, b: insert 5, a: remove 1,3
+IB-23: until they hold so many rows, even the one that just got a row
+    batch(9).partition("letter", most_rows=2); valued(*"aabbb")
+    a: insert 1, a: insert 2, b: insert 3, a: remove 1,2, b: insert 4, b: insert 5, b: remove 3,4,5
+IB-24, IB-26: a class of one's own selects, while there are too many
+    emptying(1, most=3); timed((1, "a"), (2, "b"), (9, "c"), (9, "d"))
+    a: insert 1, b: insert 2, a: full, a: evict 1, b: full, b: evict 2, c: insert 3, d: insert 4, a: remove, b:
+    remove, c: remove 3
+IB-21, IB-24, IB-26: or until none is too old, when time comes
+    emptying(2, age=10); OLD
+    a: insert 1, a: full, a: evict 1, b: insert 2, c: insert 3, a: remove, b: remove 2, d: insert 4
+IB-21, IB-24, IB-26: or at an insertion
+    emptying(2, age=10, on_insertion=True); OLD
+    a: insert 1, a: full, a: evict 1, b: insert 2, c: insert 3, d: insert 4, a: remove, b: remove 2
+IB-28, IB-29, IB-30: told one by one
+    last(1).trigger(2); at(1, 2)
+    insert 1, full, evict 1, insert 2, trigger 2
+IB-29: a marker without rows is told
+    batch(marker("m")); valued(True, False, True, True)
+    empty, insert 2, flush 2, empty
+a batch that is not full is flushed some time after its first row
+    batch(3, within=5); [*at(1, 2, 6, 8), 21]
+    insert 1, insert 2, flush 1,2, insert 3, insert 4 | flush 3,4
+"""
+STATEMENTS: Final = dict(entries(TRACES))
+"""Windows and rows, and what is done, by what the document says."""
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_windows_do_what_the_document_says(statement: str) -> None:
+    asked, *lines = STATEMENTS[statement].splitlines()
+    windows, given = (eval(part) for part in asked.split("; "))
+    found, told = trace(windows), ""
+    for step in given:
+        done = len(found.lines)
+        if isinstance(step, int):
+            found.advance(step)
+            told += f" | {', '.join(found.lines[done:])}"
+        else:
+            row = step if windows.reads else step._replace(values=())
+            told += "".join(f", {line}" for line in found.rows(row).lines[done:])
+    assert told.replace("| ,", "|").removeprefix(", ").split() == " ".join(lines).split()
+
+
+def contents(windows: RowWindows, rows: list[Row], partition: object = 0) -> str:
     """The rows of a partition after each row that came to it, newest first, as the document writes them."""
-    found, seen = trace(windows), list[tuple[int, ...]]([()])
+    found, seen = trace(windows), list[tuple[int, ...]]()
     for row in rows:
         before = len(found.lines)
         found.rows(row)
@@ -41,81 +218,33 @@ def contents(windows: RowWindows, rows: list[Row], partition: object = 0) -> lis
         if any("flush" in line for line in found.lines[before:]):
             seen.append(tuple(reversed(found.computed[-1].rows)))
         seen.append(tuple(reversed(found.members[partition])))
-    return seen
+    return " / ".join(" ".join(map(str, some)) for some in seen)
 
 
-def of_rows(count: int) -> list[Row]:
-    return [Row(number, number) for number in range(1, count + 1)]
-
-
-def test_tumbling_rows_are_stored_in_order_and_leave_all_at_once() -> None:
-    """IB-01, IB-06: the first sequence of the document, count 4."""
-    assert contents(batch(4), of_rows(6)) == [(), (1,), (2, 1), (3, 2, 1), (4, 3, 2, 1), (), (5,), (6, 5)]
-    assert trace(batch(2)).counted(1, 2, 3).lines == ["insert 1", "insert 2", "flush 1,2", "insert 3"]
-
-
-def test_sliding_rows_leave_one_by_one_the_oldest_first() -> None:
-    """IB-02, IB-07: the second sequence of the document, count 4."""
-    expected = [(), (1,), (2, 1), (3, 2, 1), (4, 3, 2, 1), (5, 4, 3, 2), (6, 5, 4, 3)]
-    assert contents(last(4), of_rows(6)) == expected
-
-
-def test_a_sliding_window_triggers_after_so_many_rows_with_the_newest() -> None:
-    """IB-03, IB-08: the third sequence of the document, count 4 and count 2, where a star marks a trigger."""
-    found = trace(last(4).trigger(2)).counted(*range(1, 8))
-    assert [line for line in found.lines if line.startswith("trigger")] == [
-        "trigger 1,2",
-        "trigger 1,2,3,4",
-        "trigger 3,4,5,6",
-    ]
-    assert found.lines[-3:] == ["trigger 3,4,5,6", "evict 3", "insert 7"]
-
-
-def test_each_partition_is_a_window_of_its_own() -> None:
-    """IB-04: the partitioned sequences of the document, count 4."""
+def test_the_sequences_of_the_document() -> None:
+    """IB-01, IB-02, IB-04, IB-06, IB-07: count 4, tumbling and sliding, without partitions and with them."""
+    assert contents(batch(4), at(*range(6))) == "1 / 2 1 / 3 2 1 / 4 3 2 1 /  / 5 / 6 5"
+    assert contents(last(4), at(*range(6))) == "1 / 2 1 / 3 2 1 / 4 3 2 1 / 5 4 3 2 / 6 5 4 3"
     tumbling, sliding = batch(4).partition("letter"), last(4).partition("letter")
-    a = [(), (1,), (3, 1), (7, 3, 1), (8, 7, 3, 1), (), (11,), (13, 11)]
-    b = [(), (2,), (4, 2), (5, 4, 2), (6, 5, 4, 2), (), (9,), (10, 9)]
-    assert contents(tumbling, LETTERED, "a") == a
-    assert contents(tumbling, LETTERED, "b") == b
-    a = [(), (1,), (3, 1), (7, 3, 1), (8, 7, 3, 1), (11, 8, 7, 3), (13, 11, 8, 7)]
-    b = [(), (2,), (4, 2), (5, 4, 2), (6, 5, 4, 2), (9, 6, 5, 4), (10, 9, 6, 5)]
-    assert contents(sliding, LETTERED, "a") == a
-    assert contents(sliding, LETTERED, "b") == b
+    assert contents(tumbling, LETTERED, "a") == "1 / 3 1 / 7 3 1 / 8 7 3 1 /  / 11 / 13 11"
+    assert contents(tumbling, LETTERED, "b") == "2 / 4 2 / 5 4 2 / 6 5 4 2 /  / 9 / 10 9"
+    assert contents(sliding, LETTERED, "a") == "1 / 3 1 / 7 3 1 / 8 7 3 1 / 11 8 7 3 / 13 11 8 7"
+    assert contents(sliding, LETTERED, "b") == "2 / 4 2 / 5 4 2 / 6 5 4 2 / 9 6 5 4 / 10 9 6 5"
     flushed = trace(tumbling).rows(*LETTERED).computed
     assert flushed == [Computed(Window(2, 7), "b", (2, 4, 5, 6)), Computed(Window(1, 9), "a", (1, 3, 7, 8))]
 
 
 def test_a_flushed_partition_is_gone_and_a_sliding_one_by_count_or_delta_never_empty_again() -> None:
-    """IB-05."""
-    flushed = trace(batch(2).partition("letter")).rows(*LETTERED[:3])
-    assert list(flushed.state.partitions) == ["b"]
+    """IB-05; and IB-33: the rows of all partitions are there to look at."""
+    assert list(trace(batch(2).partition("letter")).rows(*LETTERED[:3]).state.partitions) == ["b"]
     for windows in (last(2), last(delta("value", 1))):
         held = trace(windows)
         for number, value in enumerate([0, 5, 1, 90, -50], 1):
             held.rows(Row(number, number, (value,) if isinstance(windows.evicts, DeltaPolicy) else ()))
             assert held.state.count > 0
-
-
-def test_a_tumbling_delta_flushes_before_the_row_that_is_too_far_away() -> None:
-    """IB-09: strictly larger, from the oldest row; the new row is not in the flushed window."""
-    found = trace(batch(delta("age", 2))).valued(10, 12, 11, 13, 15, 16)
-    assert found.lines == [
-        *("insert 1", "insert 2", "insert 3"),
-        *("flush 1,2,3", "insert 4", "insert 5"),
-        *("flush 4,5", "insert 6"),
-    ]
-
-
-def test_a_sliding_delta_evicts_all_rows_that_are_too_far_behind_whatever_their_order() -> None:
-    """IB-10: strictly larger; an attribute that goes back and forth is not first in, first out."""
-    found = trace(last(delta("age", 2)).trigger(100)).valued(5, 3, 6, 7, 8)
-    assert found.lines == [
-        *("insert 1", "insert 2"),
-        *("full", "evict 2", "insert 3"),
-        "insert 4",
-        *("evict 1", "insert 5"),
-    ]
+    found = trace(last(2).partition("letter")).rows(*LETTERED).state.partitions
+    assert {name: list(held.rows) for name, held in found.items()} == {"a": [11, 13], "b": [9, 10]}
+    assert list(trace(last(2)).counted(1, 2).state.partitions) == [0], "IB-20: the default one"
 
 
 def test_a_row_without_the_attribute_evicts_nothing_and_leaves_with_the_row_before_it() -> None:
@@ -131,155 +260,124 @@ def test_a_row_without_the_attribute_evicts_nothing_and_leaves_with_the_row_befo
     ]
 
 
-def test_a_delta_trigger_computes_before_the_row_that_exceeds_it() -> None:
-    """IB-11: strictly larger than the attribute of the row that triggered last; the new row is not included."""
-    found = trace(last(3).trigger(delta("age", 2))).valued(10, 12, 13, 15, 16)
-    assert [line for line in found.lines if line.startswith("trigger")] == ["trigger 1,2", "trigger 2,3,4"]
-
-
-def test_the_first_delta_counts_from_the_first_row_or_from_what_is_said() -> None:
-    """IB-11, which leaves the baseline open."""
-    assert trace(last(9).trigger(delta("age", 2, start=0))).valued(1, 3, 5).lines == [
-        *("insert 1", "trigger 1", "insert 2", "insert 3"),
-    ]
-    assert trace(last(9).trigger(delta("age", 2))).valued(1, 3, 4).lines == [
-        *("insert 1", "insert 2", "trigger 1,2", "insert 3"),
-    ]
-
-
-def test_a_tumbling_window_is_flushed_by_time_without_any_row() -> None:
-    """IB-12: at multiples of the period; a row at the very tick belongs to the next window."""
-    found = trace(batch(elapsed(10))).rows(Row(1, 3), Row(2, 9), Row(3, 10))
-    assert found.lines == ["insert 1", "insert 2", "flush 1,2", "insert 3"]
-    assert found.advance(19).computed == [Computed(Window(0, 10), 0, (1, 2))]
-    assert found.advance(20).computed[1:] == [Computed(Window(10, 20), 0, (3,))]
-
-
-def test_rows_of_a_sliding_window_leave_by_time_without_any_row() -> None:
-    """IB-13: those that are there for longer than the time."""
-    found = trace(last(elapsed(10)).trigger(100)).rows(Row(1, 3), Row(2, 3), Row(3, 7))
-    assert found.advance(13).lines == ["insert 1", "insert 2", "insert 3"]
-    assert found.advance(14).lines[3:] == ["full", "evict 1,2"]
-    assert found.advance(18).lines[5:] == ["evict 3"]
-
-
-def test_a_window_triggers_by_time_without_any_row() -> None:
-    """IB-14: every period, whatever leaves."""
-    found = trace(last(2).trigger(elapsed(5))).rows(Row(1, 1), Row(2, 2), Row(3, 3)).advance(16)
-    assert found.computed == [Computed(Window(2, end), 0, (2, 3)) for end in (5, 10, 15)]
-
-
-def test_a_batch_that_is_not_full_is_flushed_some_time_after_its_first_row() -> None:
-    """The document has either; this is both, on the axis.
+def test_windows_that_time_computes_have_its_extents() -> None:
+    """IB-12, IB-14: at multiples of the period; and both, on the axis, where a batch is full or overdue.
 
     time   1 2      6    8 9 10   14 16
     batch  [--------)             [-----
                     [-----------)          the row at 6 is not in the first, and fills the second with those at 8 and 9
                               [---------)  10 and 14
     """
-    rows = [Row(place, time) for place, time in enumerate((1, 2, 6, 8, 9, 10, 14, 16), 1)]
-    found = trace(batch(3, within=5)).rows(*rows)
+    by_time = trace(batch(elapsed(10))).rows(*at(3, 9, 10)).advance(20).computed
+    assert by_time == [Computed(Window(0, 10), 0, (1, 2)), Computed(Window(10, 20), 0, (3,))]
+    triggered = trace(last(2).trigger(elapsed(5))).rows(*at(1, 2, 3)).advance(16).computed
+    assert triggered == [Computed(Window(2, end), 0, (2, 3)) for end in (5, 10, 15)]
+    found = trace(batch(3, within=5)).rows(*at(1, 2, 6, 8, 9, 10, 14, 16))
     assert found.computed == [
         Computed(Window(1, 6), 0, (1, 2)),
         Computed(Window(6, 10), 0, (3, 4, 5)),
         Computed(Window(10, 15), 0, (6, 7)),
     ]
-    assert found.lines[:4] == ["insert 1", "insert 2", "flush 1,2", "insert 3"]
     assert found.restart().advance(20).lines[-1] == "insert 8"
     assert found.advance(21).computed[-1] == Computed(Window(16, 21), 0, (8,))
     assert batch(3, within=5).least_events == 1
-    with pytest.raises(WindowError, match="is flushed by time twice"):
-        batch(elapsed(10), within=5)
-
-
-def test_a_marker_flushes_and_is_no_member() -> None:
-    """IB-15."""
-    found = trace(batch(marker("is_last"))).valued(False, False, True, False)
-    assert found.lines == ["insert 1", "insert 2", "flush 1,2", "insert 4"]
-
-
-def test_a_marker_flushes_all_partitions() -> None:
-    """IB-15, IB-20: a punctuation is of no partition."""
-    rows = [Row(1, 1, ("a", False)), Row(2, 2, ("b", False)), Row(3, 3, ("a", True)), Row(4, 4, ("b", False))]
-    assert trace(batch(marker("is_last")).partition("letter")).rows(*rows).lines == [
-        *("a: insert 1", "b: insert 2", "a: flush 1", "b: flush 2", "b: insert 4"),
-    ]
 
 
 def test_policies_of_time_have_no_thread_of_their_own() -> None:
     """IB-34: where IBM's windows need up to two threads and a lock, time is data here, and windows are called."""
     before = threading.active_count()
-    found = trace(last(elapsed(10)).trigger(elapsed(5))).rows(Row(1, 3), Row(2, 9)).advance(30)
-    assert [line for line in found.lines if line.startswith(("evict", "trigger"))][-1] == "evict 2"
+    trace(last(elapsed(10)).trigger(elapsed(5))).rows(*at(3, 9)).advance(30)
     assert threading.active_count() == before
 
 
-MARKED = {"evict": lambda: last(marker("x")), "trigger": lambda: last(3).trigger(marker("x"))}
+class Nothing(LastRows):
+    __slots__ = ()
+
+    def select_partitions(self, partitions: Any) -> list[Any]:
+        return []
 
 
-@pytest.mark.parametrize("make", MARKED.values(), ids=MARKED)
-def test_a_sliding_window_by_marker_is_refused_with_the_reason(make: Any) -> None:
-    """IB-16."""
-    with pytest.raises(WindowError, match=r"a marker ends a whole window, and a sliding one has no end"):
+REFUSED: Final[dict[str, tuple[Callable[[], object], str]]] = {
+    "IB-16: eviction by marker": (lambda: last(marker("x")), "a marker ends a whole window, and a sliding one has no"),
+    "IB-16: trigger by marker": (lambda: last(3).trigger(marker("x")), "a marker ends a whole window, and a sliding"),
+    "flushed by time twice": (lambda: batch(elapsed(10), within=5), "is flushed by time twice"),
+    "IB-26: a selection of nothing, which would be asked for ever": (
+        lambda: trace(Nothing(CountPolicy(2), partitions=Partitions("letter", most=1))).rows(*valued("a", "b")),
+        r"Nothing\.select_partitions returned",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_meaning_is_refused_with_the_reason(name: str) -> None:
+    make, message = REFUSED[name]
+    with pytest.raises(WindowError, match=message):
         make()
 
 
-ROWS = [Row(1, 1, (1.0,)), Row(2, 2, (4.0,)), Row(3, 7, (9.0,))]
-"""Three rows: each later by more, and larger by more."""
+def test_the_types_of_rows_and_partitions_are_free() -> None:
+    """IB-19: an attribute of any type that subtracts, a partition of any type that tells apart."""
+    rows = [Row(1, 1, (("x", 1), Decimal("0.1"))), Row(2, 2, (("x", 1), Decimal("0.2"))), Row(3, 3, (None, Decimal(9)))]
+    found = trace(last(delta("v", 0)).partition("p")).rows(*rows)
+    assert [(one.partition, one.rows) for one in found.computed] == [(("x", 1), (1,)), (("x", 1), (2,)), (None, (3,))]
 
 
-@pytest.mark.parametrize(
-    ("windows", "expected"),
-    [
-        pytest.param(batch(2), "insert 1, insert 2, flush 1,2, insert 3", id="count: insert, evict"),
-        pytest.param(batch(delta("v", 2)), "insert 1, flush 1, insert 2, flush 2, insert 3", id="delta: evict, insert"),
-        pytest.param(batch(elapsed(5)), "insert 1, insert 2, flush 1,2, insert 3", id="time: evict by itself"),
-        pytest.param(batch(marker("v > 8")), "insert 1, insert 2, flush 1,2", id="marker: evict at a marker"),
-    ],
-)
-def test_the_order_of_events_of_tumbling_windows(windows: RowBatches, expected: str) -> None:
-    """IB-17: table 1 of the document."""
-    is_marked = isinstance(windows.evicts, MarkerPolicy)
-    rows = [Row(row.number, row.time, (row.values[0] > 8,)) for row in ROWS] if is_marked else ROWS
-    assert ", ".join(trace(windows).rows(*rows).lines) == expected
+def test_windows_may_be_empty_or_wait_until_they_are_full_for_the_first_time_which_they_are_once() -> None:
+    """IB-29, IB-30: by count, and by what leaves for the first time."""
+    shown = trace(batch(marker("m")).with_empty()).valued(True)
+    assert (shown.lines, shown.computed[0].rows) == (["empty", "flush"], ())
+    by_time = trace(last(elapsed(2)).when_full()).rows(*at(1, 2, 4, 5))
+    for found, expected in (
+        (trace(last(3).when_full()).counted(1, 2, 3, 4), [(1, 2, 3), (2, 3, 4)]),
+        (by_time, [(2, 3), (3, 4)]),
+        (trace(last(delta("v", 1)).when_full()).valued(1, 2, 3, 4), [(2, 3), (3, 4)]),
+    ):
+        assert [computed.rows for computed in found.computed] == expected
+    for windows in (last(2), last(delta("v", 1)), last(elapsed(2))):
+        rows = [Row(number, number, (number,) * len(windows.reads)) for number in range(1, 8)]
+        assert trace(windows).rows(*rows).lines.count("full") == 1, windows
 
 
-E, D, C = elapsed, delta, CountPolicy
-CELLS = {
-    ("count", "count"): (last(1).trigger(1), "insert 1, full, trigger 1, evict 1, insert 2, trigger 2"),
-    ("count", "delta"): (last(1).trigger(D("v", 2)), "insert 1, full, trigger 1, evict 1, insert 2"),
-    ("count", "time"): (last(1).trigger(E(2)), "insert 1, full, trigger 1, evict 1, insert 2"),
-    ("delta", "count"): (last(D("v", 2)).trigger(1), "insert 1, trigger 1, full, evict 1, insert 2, trigger 2"),
-    ("delta", "delta"): (last(D("v", 2)).trigger(D("v", 2)), "insert 1, trigger 1, full, evict 1, insert 2"),
-    ("delta", "time"): (last(D("v", 2)).trigger(E(2)), "insert 1, trigger 1, full, evict 1, insert 2"),
-    ("time", "count"): (last(E(4)).trigger(1), "insert 1, trigger 1, insert 2, trigger 1,2"),
-    ("time", "delta"): (last(E(4)).trigger(D("v", 2)), "insert 1, trigger 1, insert 2"),
-    ("time", "time"): (last(E(4)).trigger(E(2)), "insert 1, trigger 1, insert 2"),
+COUNT, AGES, TIME = {"policy": "count"}, {"policy": "delta", "attribute": "age"}, {"policy": "elapsed"}
+FIVE, TWOS, EIGHT, SHORT = COUNT | {"size": 5}, AGES | {"size": 2}, TIME | {"length": 8}, TIME | {"length": 2}
+CONFIGURATIONS: Final[dict[str, tuple[RowWindows, tuple[dict[str, Any], ...]]]] = {
+    "tumbling, count(5)": (batch(5), (FIVE,)),
+    "tumbling, punct()": (batch(marker("p")), ({"policy": "marker", "condition": "p"},)),
+    "tumbling, delta(age,2)": (batch(AGE), (TWOS,)),
+    "tumbling, time(8)": (batch(E(8)), (EIGHT,)),
+    "sliding, count(5), count(2)": (last(5).trigger(2), (FIVE, COUNT | {"size": 2})),
+    "sliding, count(5), delta(age,2)": (last(5).trigger(AGE), (FIVE, TWOS)),
+    "sliding, delta(age,2), count(5)": (last(AGE).trigger(5), (TWOS, FIVE)),
+    "sliding, delta(age,2), delta(age,0)": (last(AGE).trigger(D("age", 0)), (TWOS, AGES | {"size": 0})),
+    "sliding, delta(age,2), time(2)": (last(AGE).trigger(E(2)), (TWOS, SHORT)),
+    "sliding, time(8), count(5)": (last(E(8)).trigger(5), (EIGHT, FIVE)),
+    "sliding, time(8), delta(age,2)": (last(E(8)).trigger(AGE), (EIGHT, TWOS)),
+    "sliding, time(8), time(2)": (last(E(8)).trigger(E(2)), (EIGHT, SHORT)),
 }
-"""What is done when the second of two rows comes, a tick later and larger by 3."""
-
-AT_TICK_SEVEN = {
-    ("count", "time"): "trigger 2, trigger 2",
-    ("delta", "time"): "trigger 2, trigger 2",
-    ("time", "count"): "full, evict 1, evict 2",
-    ("time", "delta"): "full, evict 1, evict 2",
-    ("time", "time"): "trigger 1,2, full, evict 1, trigger 2, evict 2",
-}
-"""What time alone does up to tick 7: rows 1 and 2 leave at 6 and 7, after 4 ticks; windows are computed at 4 and 6."""
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=" evicts, ".join)
-def test_the_order_of_events_of_sliding_windows(cell: tuple[str, str]) -> None:
-    """IB-18: table 2 of the document, all nine cells, serial and independent events."""
-    windows, expected = CELLS[cell]
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_twelve_configurations_of_the_document_are_made_by_calls_and_from_data(name: str) -> None:
+    """IB-36, IB-38: the examples construct, also from a declarative specification, and run."""
+    windows, policies = CONFIGURATIONS[name]
+    kind = "batch" if name.startswith("tumbling") else "last"
+    assert from_dict({"kind": kind, **dict(zip(("evicts", "triggers"), policies, strict=False))}) == windows
+    assert from_dict(windows.to_dict()) == windows
     reads = len(windows.reads)
-    found = trace(windows).rows(Row(1, 1, (1.0,) * reads), Row(2, 2, (4.0,) * reads))
-    assert ", ".join(found.lines) == expected
-    done = len(found.lines)
-    assert ", ".join(found.advance(7).lines[done:]) == AT_TICK_SEVEN.get(cell, "")
+    rows = [Row(number, number, (False if "punct" in name else number,) * reads) for number in range(1, 30)]
+    assert Trace(windows).rows(*rows).close().computed
+    assert len({str(windows) for windows, _ in CONFIGURATIONS.values()}) == 12
 
 
-def test_time_comes_before_the_row_at_that_tick_and_eviction_before_the_trigger() -> None:
-    """IB-13, IB-14, IB-18: independent threads, made one order."""
-    found = trace(last(elapsed(3)).trigger(elapsed(4))).rows(Row(1, 0), Row(2, 1), Row(3, 4))
-    assert found.lines == ["insert 1", "insert 2", "full", "evict 1", "trigger 2", "insert 3"]
+def test_a_state_goes_on_after_a_checkpoint_and_a_key_that_holds_nothing_is_forgotten() -> None:
+    """IB-37: drain, checkpoint, reset."""
+    held = trace(last(3).trigger(2)).counted(1, 2, 3).restart().counted(4, 5)
+    assert held.lines == trace(last(3).trigger(2)).counted(1, 2, 3, 4, 5).lines
+    windows = batch(2)
+    states = [trace(windows).counted(1).state, trace(windows).counted(1, 2).state, windows.create_state()]
+    assert list(map(windows.is_empty, states)) == [False, True, True]
+
+
+def test_policies_keep_what_they_were_given() -> None:
+    assert last("5 minutes").trigger("1 minute").policies == (ElapsedPolicy(300_000_000), ElapsedPolicy(60_000_000))
+    assert last().policies == (CountPolicy(1), CountPolicy(1))

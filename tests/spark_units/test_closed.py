@@ -12,7 +12,6 @@ import pytest
 
 from muntin import INFINITY, ColumnarAggregate, Component, IncrementalAggregate, Instant
 from muntin.errors import ModuleContractError
-from muntin.progress import ordered
 from muntin.schemas import describe
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.shuffle import from_blob
@@ -74,15 +73,6 @@ def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None =
         else:
             found.setdefault(blob.stream, []).extend(from_blob(blob.data).to_pylist())
     return found
-
-
-@pytest.mark.parametrize("module", [Told(), Largest()])
-def test_bad_rows_are_rejected_and_late_ones_counted(module: Any) -> None:
-    task, cells = sliced(module, policy=ordered()), MemoryCells()
-    assert run(task, rows(start=[1, 25, None], i0=[1, 2, 3]), cells=cells)["accepted"] == 2
-    found = run(task, rows(start=[19, 20, 21, None], i0=[1, 2, None, 3]), cells=cells)
-    assert (found["accepted"], found["late"]) == (2, 1)
-    assert [row["reason"] for row in found["rejected"]] == ["null time"]
 
 
 @pytest.mark.parametrize(

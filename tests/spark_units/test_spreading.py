@@ -1,4 +1,4 @@
-"""The buckets of keys: equal keys share one, whatever their type, and it never changes while a layout lasts."""
+"""The buckets of keys, and their ids: equal keys share one, it never changes, and partitions get equally many."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pyarrow as pa
 import pytest
 
 from muntin_engine.exchange.spreading import buckets_of, by_bucket
+from muntin_engine.exchange.task_payload import bucket_ids, murmur3
+from muntin_engine.plan import MOST_BUCKETS
 
 POINT = pa.struct([("x", pa.float64()), ("name", pa.string())])
 OTHER_NAN = unpack("<d", bytes([1, 0, 0, 0, 0, 0, 0xF8, 0xFF]))[0]
@@ -111,3 +113,42 @@ def test_rows_keep_their_order_and_one_with_a_problem_may_hold_any_key() -> None
     assert sorted(place for places in found.values() for place in places) == [0, 1, 2, 3, 4]
     assert [place for place in good[0] if place in (1, 2, 4)] == [1, 2, 4]
     assert list(by_bucket(rows.slice(0, 0), ["k0"], 4)) == []
+
+
+# Bucket ids that a hash partitioner spreads.
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0, 933211791), (1, -559580957), (-1, -1604776387)])
+def test_the_hash_is_sparks(value: int, expected: int) -> None:
+    assert murmur3(value) == expected
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 4, 8, 16, 32, 64])
+def test_every_partition_gets_equally_many_buckets(partitions: int) -> None:
+    for buckets in (partitions, 2 * partitions, 4 * partitions):
+        spread = Counter(murmur3(id) % partitions for id in bucket_ids(buckets))
+        assert spread == dict.fromkeys(range(partitions), buckets // partitions)
+
+
+@pytest.mark.parametrize("partitions", [3, 5, 6, 7, 12])
+def test_other_numbers_of_partitions_come_close(partitions: int) -> None:
+    spread = Counter(murmur3(id) % partitions for id in bucket_ids(256))
+    assert len(spread) == partitions
+    assert max(spread.values()) <= 1.5 * 256 / partitions
+
+
+def test_ids_are_distinct_ints_and_a_smaller_query_has_the_first_of_them() -> None:
+    ids = bucket_ids(MOST_BUCKETS)
+    assert len(set(ids)) == MOST_BUCKETS
+    assert all(0 <= id < 2**31 for id in ids)
+    assert bucket_ids(16) == ids[:16]
+
+
+def test_queries_of_one_pass_have_ids_of_their_own_that_are_spread_as_well() -> None:
+    places = range(5)
+    ids = [id for place in places for id in bucket_ids(MOST_BUCKETS, place)]
+    assert len(set(ids)) == 5 * MOST_BUCKETS
+    for place in places:
+        spread = Counter(murmur3(id) % 8 for id in bucket_ids(16, place))
+        assert spread == dict.fromkeys(range(8), 2)
+    assert len({murmur3(bucket_ids(1, place)[0]) % 8 for place in places}) == 5
