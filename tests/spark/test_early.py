@@ -1,7 +1,8 @@
-"""Early results through Spark: triggers of all kinds over one stream, with a restart in the middle of it."""
+"""Early results through Spark, and eager ones that are shortened: triggers of all kinds, with a restart."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import EarlyEmission, early, tumbling
+from muntin import ClipPolicy, EarlyEmission, Event, Operator, OutputContract, Window, early, tumbling
 from muntin.errors import PolicyError
 from muntin.triggers import every, every_count, on_signal, repeat, when
 from muntin_engine import Query, events, module
 from tests.spark.modules import Total
-from tests.spark.running import read_stream, run_together, write_batches
+from tests.spark.running import plain, read_stream, run, run_together, stream_of, write_batches
 
 SCHEMA = pa.schema(
     [
@@ -92,3 +93,37 @@ def test_what_a_trigger_cannot_be_told_is_refused(spark: SparkSession, tmp_path:
     plain = events(df, key="key", at="at", delay=5)
     with pytest.raises(PolicyError, match="waits for a clock, and this input has none"):
         plain.window(tumbling(10), emit=early(every(60))).aggregate(total=module(Total, "x")).results()
+
+
+# Results that start no earlier than what caused them: the module promises it, or the query asks for it.
+
+
+class Largest(Operator[int, int]):
+    """The largest payload so far, from when it came on."""
+
+    name, version = "show.largest_so_far", "1.0.0"
+    is_time_sensitive = True
+    contract = OutputContract.TIME_BOUND
+    accepted_clips = frozenset({ClipPolicy.FULL})
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:
+        ordered = sorted(events, key=lambda event: (event.start, -event.payload))
+        rises = [e for i, e in enumerate(ordered) if all(e.payload > before.payload for before in ordered[:i])]
+        ends = [after.start for after in rises[1:]] + [window.end]
+        return [Event(rise.start, end, rise.payload) for rise, end in zip(rises, ends, strict=True)]
+
+
+def test_an_eager_result_is_shortened_instead_of_retracted(spark: SparkSession, tmp_path: Path) -> None:
+    batches = [pa.table({"at": [1, 3], "x": [5, 4]}), pa.table({"at": [6], "x": [9]}), pa.table({"at": [30], "x": [1]})]
+    stream = events(stream_of(spark, tmp_path / "stream", batches), at="at", delay=3, buckets=1)
+    query = stream.window(tumbling(10), clip="full", timestamps="unchanged", emit="eager").apply(module(Largest, "x"))
+    results = query.results()
+    assert results.columns == ["window", "lifetime", "change", "event_id", "new_end", "value"]
+
+    outcome = run(results, tmp_path / "checkpoint")
+    shown = [
+        (number, row["change"], row["value"], row["lifetime"]["start"], row["lifetime"]["end"], row["new_end"])
+        for number, batch in sorted(outcome.batches.items())
+        for row in plain(batch)
+    ]
+    assert shown[:3] == [(0, "insert", 5, 1, 10, None), (1, "revise", 5, 1, 10, 6), (1, "insert", 9, 6, 10, None)]

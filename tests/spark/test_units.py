@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from muntin import correct, count_by_start, hopping, tumbling
+from muntin import count_by_start, hopping, tumbling
 from muntin.errors import QueryError
 from muntin.rows import last
 from muntin_engine import events, module
@@ -34,23 +34,6 @@ def test_windows_over_milliseconds_are_as_long_as_they_say(spark: SparkSession) 
     assert sorted(extents["tens"]) == [(0, 600000, 2), (600000, 1200000, 1), (1800000, 2400000, 1)]
     assert extents["pairs"] == [(0, 1800001, 4)]
     assert sorted(extents["halves"]) == [(0, 1800000, 2), (1800000, 3600000, 1)]
-
-
-def test_a_length_that_means_nothing_on_the_axis_is_refused_with_what_to_write(spark: SparkSession) -> None:
-    integers, at = spark.range(3), F.timestamp_millis("id")
-
-    def rejection(window: Any, **columns: Any) -> str:
-        with pytest.raises(QueryError) as failure:
-            events(integers, **columns).window(window).aggregate(n=module(Count))
-        return str(failure.value)
-
-    assert "the size of a window is 10 minutes, and the times in id are integers" in rejection(
-        tumbling("10 minutes"), at="id"
-    )
-    assert "'10 seconds' or timedelta(seconds=10)" in rejection(tumbling(10), at=at)
-    assert "the delay is the bare number 60" in rejection(tumbling("1 hour"), at=at, delay=60)
-    assert "the allowed lateness is the bare number 5" in rejection(tumbling("1 hour"), at=at, late=correct(5))
-    assert "are in ms" in rejection(tumbling(10), at="id", unit="ms")
 
 
 STEP = Decimal("0.25")
