@@ -14,10 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, Instant
+from muntin import INFINITY, Instant, Window, tumbling
+from muntin.errors import ModuleContractError
 from muntin.schemas import describe
 from muntin.testing.fitting import misfit
-from muntin_engine.exchange.arrays import MisfitError, first_misfit, to_arrow
+from muntin_engine.exchange.arrays import MisfitError, Source, first_misfit, to_arrow
+from tests.scenarios.modules import ANY
+from tests.scenarios.query import Query
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
 SPAN = pa.struct([("low", pa.float64()), ("high", pa.float64())])
@@ -193,3 +196,25 @@ def test_the_laws_take_what_a_column_takes(annotation: Any, of: pa.DataType, val
     """NumPy's numbers and None mean the same where a module is tried and where it runs."""
     field = describe(annotation)
     assert (misfit(field, value, is_result=True) is None) == (first_misfit([value], field, of) is None)
+
+
+class Leaving(Span):
+    """A span of which one part cannot be read; a second look at it would hide that."""
+
+    looks = 0
+
+    @property
+    def high(self) -> float:
+        Leaving.looks += 1
+        if Leaving.looks == 1:
+            raise SystemExit("gone")
+        return 1.0
+
+
+def test_a_field_of_a_row_is_read_once_and_an_exit_in_it_is_told_with_the_row() -> None:
+    query, row = Query(tumbling(5), ANY["operator"]), describe(Span, "value")
+    source = Source(query.task(query.plan()), "some.module 1.0.0", lambda place: (("a",), Window(place, place + 5)))
+    rows = [Span(0.0, 1.0), object.__new__(Leaving), Span(2.0, 3.0)]
+    with pytest.raises(ModuleContractError, match=r"(?s)some\.module.*gone.*\[1, 6\)"):
+        source.part(rows, row, 1, describe(float, "high"), pa.float64())
+    assert Leaving.looks == 1

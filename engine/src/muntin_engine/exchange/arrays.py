@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from functools import partial
 from itertools import accumulate
 from math import inf
 from numbers import Integral, Real
@@ -121,13 +122,17 @@ def part_of(value: object, struct: Struct, place: int) -> object:
             return value[field.name]
         if not isinstance(value, tuple) or hasattr(value, "_fields"):
             return getattr(value, field.name)
-    except (KeyError, AttributeError) as error:
-        raise MisfitError(value, Field("", struct), f": it has no {field.name!r}") from safe_cause(error)
     except BaseException as error:  # what a property of the module's own does
-        raise _raised(value, Field("", struct), error) from safe_cause(error)
+        raise _unreadable(value, struct, place, error) from safe_cause(error)
     if len(value) != len(struct.fields):
         raise MisfitError(value, Field("", struct), f": it has {len(value)} parts")
     return value[place]
+
+
+def _unreadable(value: object, struct: Struct, place: int, error: BaseException) -> MisfitError:
+    if isinstance(error, KeyError | AttributeError):
+        return MisfitError(value, Field("", struct), f": it has no {struct.fields[place].name!r}")
+    return _raised(value, Field("", struct), error)
 
 
 def _structs(values: Sequence[object], field: Field, struct: Struct, arrow_type: pa.DataType) -> pa.Array:
@@ -324,16 +329,15 @@ class Source:
     def _parts(self, rows: Sequence[object], row: Struct, place: int) -> list[object]:
         """Return one field of an operator's rows: of plain or named tuples, and dataclasses, all at once."""
         name, kinds, parts = row.fields[place].name, set(map(type, rows)), list[object]()
+        if kinds == {tuple} and set(map(len, rows)) == {len(row.fields)}:  # type: ignore[arg-type]
+            return list(map(itemgetter(place), rows))  # type: ignore[arg-type]
+        are_attributes = name.isidentifier() and not any(issubclass(kind, Mapping) or kind is tuple for kind in kinds)
+        read = attrgetter(name) if are_attributes else partial(part_of, struct=row, place=place)
         try:
-            if kinds == {tuple} and set(map(len, rows)) == {len(row.fields)}:  # type: ignore[arg-type]
-                return list(map(itemgetter(place), rows))  # type: ignore[arg-type]
-            if name.isidentifier() and not any(issubclass(kind, Mapping) or kind is tuple for kind in kinds):
-                return list(map(attrgetter(name), rows))
-        except BaseException:
-            pass  # what follows finds the row
-        try:
-            for value in rows:
-                parts.append(part_of(value, row, place))
+            parts.extend(map(read, rows))  # those before one that fails stay
         except MisfitError as error:
             raise self.contract_error(str(error), len(parts)) from error
+        except BaseException as error:  # what a property of the module's own does
+            misfit = _unreadable(rows[len(parts)], row, place, error)
+            raise self.contract_error(str(misfit), len(parts)) from safe_cause(error)
         return parts
