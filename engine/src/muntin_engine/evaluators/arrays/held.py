@@ -257,14 +257,7 @@ class HeldEvents(HeldSessions):
         """Return for each event, as it came, whether it is held, or ended where an open snapshot starts."""
         whole, cut_at = self.whole(), self._cut_at
         assert cut_at is not None, "a store that is read forgets what has ended"
-        if whole is None:
-            return np.zeros(len(piece), np.bool_)
-        opened = np.full(int(max(whole.keys.max(), piece.keys.max(initial=0))) + 1, INFINITY)
-        is_begun = ends_before(whole.low, cut_at)
-        opened[whole.keys[is_begun]] = whole.low[is_begun]
-        ends = piece.high
-        is_held: BoolArray = (ends >= cut_at) | (ends == opened[piece.keys])
-        return is_held
+        return np.zeros(len(piece), np.bool_) if whole is None else ~are_past(piece, whole, cut_at)
 
 
 def _cut(events: StretchTable, watermark: int) -> StretchTable:
@@ -275,6 +268,21 @@ def _cut(events: StretchTable, watermark: int) -> StretchTable:
     is_over = ends_before(events.high, watermark)
     cut = replace(events, low=opened_since(events, watermark))
     return cut.take(np.flatnonzero(~is_over)) if is_over.any() else cut
+
+
+def are_past(events: StretchTable, held: StretchTable, watermark: int) -> BoolArray:
+    """Return for each event whether it has ended, unless an open snapshot starts where it ended.
+
+    Args:
+        events: The events.
+        held: Those that are held, cut at the watermark.
+        watermark: The watermark.
+    """
+    opened = np.full(1 + int(max(events.keys.max(initial=-1), held.keys.max(initial=-1))), EARLIEST)
+    is_begun = ends_before(held.low, watermark)
+    opened[held.keys[is_begun]] = held.low[is_begun]
+    found: BoolArray = ends_before(events.high, watermark) & (events.high != opened[events.keys])
+    return found
 
 
 def opened_since(events: StretchTable, watermark: int) -> IntArray:

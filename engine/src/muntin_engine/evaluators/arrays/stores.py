@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -42,9 +43,14 @@ def grid_query(grids: Sequence[SliceGrid], make_entries: Callable[[], Entries], 
     return ArrayQuery(
         lambda: GridStore(grids, make_entries()),
         lambda progress: _first_open(grids, progress),
-        lambda found: output_watermark(grids, found.now.least.watermark, at_end=at_end),
+        partial(grid_watermark, grids, at_end=at_end),
         closed_tables,
     )
+
+
+def grid_watermark(grids: Sequence[SliceGrid], found: BucketResult, *, at_end: bool) -> int:
+    """Return the output watermark of a bucket whose windows lie on grids."""
+    return output_watermark(grids, found.now.least.watermark, at_end=at_end)
 
 
 class StretchStore(ArrayStore):
@@ -205,17 +211,21 @@ def session_query(make_entries: Callable[[], Entries], *, at_end: bool, is_cut: 
         at_end: True if results are points at the ends of windows, so that one without an end has none.
         is_cut: True of snapshots.
     """
-
-    def output_watermark(found: BucketResult) -> int:
-        watermark = found.now.least.watermark
-        return watermark if at_end or watermark == INFINITY else min(watermark, found.first_start)
-
     return ArrayQuery(
         lambda: SessionStore(make_entries(), at_end=at_end, is_cut=is_cut),
         lambda progress: progress.least.watermark,
-        output_watermark,
+        partial(session_watermark, at_end=at_end),
         closed_tables,
     )
+
+
+def session_watermark(found: BucketResult, *, at_end: bool) -> int:
+    """Return the output watermark of a bucket whose windows follow events: none starts before the first open one.
+
+    Points at the ends of windows lie past the input's watermark.
+    """
+    watermark = found.now.least.watermark
+    return watermark if at_end or watermark == INFINITY else min(watermark, found.first_start)
 
 
 class SessionStore(StretchStore):

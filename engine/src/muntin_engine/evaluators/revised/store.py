@@ -23,6 +23,7 @@ from muntin_engine.evaluators.arrays.lifting import Rows, row_parts
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed
 from muntin_engine.evaluators.arrays.rows import RowValues
+from muntin_engine.evaluators.arrays.stores import grid_watermark, session_watermark
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, StretchTable, concat
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense
 from muntin_engine.evaluators.keyed.intake import Filter
@@ -76,7 +77,12 @@ def revised_query(
         codec: How waiting rows are written.
         results_of: Returns results as columns that can be stored; only those that are emitted early need it.
     """
-    windows, is_final = windows_of(query), query.emit is EmitPolicy.FINAL
+    grid, is_final = query.window.grid(), query.emit is EmitPolicy.FINAL
+    at_end = query.timestamps is TimestampPolicy.POINT_AT_END
+    if grid is None:
+        output_watermark = partial(session_watermark, at_end=at_end)
+    else:
+        output_watermark = partial(grid_watermark, [SliceGrid.of(grid)], at_end=at_end)
 
     def stage(progress: InputsProgress) -> tuple[int, ...]:
         (now,) = progress.inputs
@@ -85,7 +91,7 @@ def revised_query(
     return ArrayQuery(
         partial(RevisedStore, query, forms, codec, None if is_final else results_of),
         stage,
-        lambda result: windows.output_watermark(result.now.least.watermark, result.first_start),
+        output_watermark,
         closed_tables,
     )
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from muntin import EARLIEST, INFINITY
+from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.slice_grid import SliceGrid, output_watermark
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.edges import snapshots_of
-from muntin_engine.evaluators.arrays.held import HeldPartials, opened_since
+from muntin_engine.evaluators.arrays.held import HeldPartials, are_past, opened_since
 from muntin_engine.evaluators.arrays.lifting import slices_of
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, ends_before, merge_alike
 from muntin_engine.evaluators.revised.events import LiveEvents
@@ -58,18 +58,10 @@ class RevisedWindows(ABC):
     def are_over(self, events: StretchTable, live: LiveEvents, watermark: int) -> BoolArray:
         """Return for each of some events whether nothing needs it any more, after `forget`."""
 
-    @abstractmethod
     def first_start(self, live: LiveEvents) -> int:
         """Return the least start of an open window that events have cut; `INFINITY` if there is none."""
-
-    @abstractmethod
-    def output_watermark(self, watermark: int, first_start: int) -> int:
-        """Return the output watermark: no later result of the bucket has a sync time before it.
-
-        Args:
-            watermark: The watermark of the input.
-            first_start: What the method of this name returned, in this batch or in an earlier one.
-        """
+        del live
+        return INFINITY
 
 
 class RevisedGrid(RevisedWindows):
@@ -124,16 +116,6 @@ class RevisedGrid(RevisedWindows):
         found: BoolArray = ends_before(events.high, watermark) & ~(is_in_open & (events.weight > 0))
         return found
 
-    def first_start(self, live: LiveEvents) -> int:
-        """Return that events cut no window."""
-        del live
-        return INFINITY
-
-    def output_watermark(self, watermark: int, first_start: int) -> int:
-        """Return the start of the first open window, or its end if results are points there."""
-        del first_start
-        return output_watermark([self._grid], watermark, at_end=self._at_end)
-
     def _unshown(self, at: Progress) -> int:
         """Return the first window that is not emitted yet."""
         unbegun = self._grid.windows.first_unbegun(at.horizon)
@@ -185,18 +167,9 @@ class RevisedSnapshots(RevisedWindows):
 
     def are_over(self, events: StretchTable, live: LiveEvents, watermark: int) -> BoolArray:
         """Return for each event whether it has ended, unless an open snapshot starts where it ended."""
-        members = live.members()
-        opened = np.full(1 + int(max(events.keys.max(initial=-1), members.keys.max(initial=-1))), EARLIEST)
-        is_begun = ends_before(members.low, watermark)
-        opened[members.keys[is_begun]] = members.low[is_begun]
-        found: BoolArray = ends_before(events.high, watermark) & (events.high != opened[events.keys])
-        return found
+        return are_past(events, live.members(), watermark)
 
     def first_start(self, live: LiveEvents) -> int:
         """Return the least start of an open snapshot with an event."""
         members: IntArray = live.members().low
         return int(members.min(initial=INFINITY))
-
-    def output_watermark(self, watermark: int, first_start: int) -> int:
-        """Return the least start of an open snapshot, or the watermark; points at ends lie past it."""
-        return watermark if self._at_end or watermark == INFINITY else min(watermark, first_start)
