@@ -49,9 +49,18 @@ def test_a_cell_in_the_place_of_another_is_found() -> None:
     kept = MemoryCells()
     cells = CheckedCells(kept)
     cells.put("entry 1", b"some state")
+    cells.put("entry 2", b"other state")
     kept.cells["entry 2"] = kept.cells["entry 1"]
     with pytest.raises(StateError, match="the cell 'entry 2'"):
         cells.get("entry 2")
+
+
+def test_the_store_is_not_asked_for_a_cell_that_the_metadata_do_not_list() -> None:
+    class Asked(MemoryCells):
+        def get(self, name: str) -> bytes | None:
+            raise AssertionError(name)
+
+    assert CheckedCells(Asked()).get("waiting") is None
 
 
 def in_batch(kept: MemoryCells, batch: int, query: str = "q", bucket: int = 3, idle: int = 99) -> CheckedCells:

@@ -37,15 +37,29 @@ OUTPUT: Final = spark_types.StructType(
 _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
 _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
 
+IDLE: Final = "idle"
+"""The cell in which a partition keeps since when none of its buckets was evaluated."""
+
+_KNOWN: Final[set[tuple[str, int]]] = set()
+"""The buckets, each with its query, that have had state in this process."""
+
 
 class MapCells:
-    """Cells in a map of Spark's state store."""
+    """Cells in a map of Spark's state store.
+
+    Attributes:
+        may_be_new: True if cells may be missing. Spark logs a warning for each missing value that is read, so it is
+            then asked first.
+    """
 
     def __init__(self, state: Any) -> None:
         self._state = state
+        self.may_be_new = True
 
     def get(self, name: str) -> bytes | None:
         """Return a cell's bytes, or None if it is empty."""
+        if self.may_be_new and not self._state.containsKey((name,)):
+            return None
         value = self._state.getValue((name,))
         return None if value is None else bytes(value[0])
 
@@ -60,9 +74,6 @@ class MapCells:
 
 REPARTITIONED: Final = "spark.muntin.repartitioned"
 """The setting that names a micro-batch in which Spark gave the state another number of partitions, and ran no query."""
-
-IDLE: Final = "idle"
-"""The cell in which a partition keeps since when none of its buckets was evaluated."""
 
 _NO_BUCKET: Final = -1
 """The key of that cell, in every partition."""
@@ -98,6 +109,9 @@ class BucketProcessor(StatefulProcessor):
         bucket = key[0]
         task, now = open_task(self._tasks[bucket]), _now(bucket)
 
+        known = (now.query if now else "", bucket)
+        self._cells.may_be_new = known not in _KNOWN
+
         def was_idle(first: int) -> bool:
             return now is not None and self._was_idle(first, now, task)
 
@@ -105,6 +119,7 @@ class BucketProcessor(StatefulProcessor):
         for blob in with_totals(found):
             own = {"stream": blob.stream, "rows": blob.rows, "data": blob.data, "totals": blob.totals}
             yield Row(bucket=bucket, place=task.place, **own)
+        _KNOWN.add(known)
 
     def close(self) -> None:
         """Keep that no bucket was evaluated, if none was."""
@@ -152,9 +167,11 @@ class BucketProcessor(StatefulProcessor):
     @contextmanager
     def _cells_of(self, bucket: int, now: Origin) -> Iterator[None]:
         """Have the cells be those of another bucket for a while."""
+        was_new, self._cells.may_be_new = self._cells.may_be_new, True
         self._client.set_implicit_key((bucket,))
         yield
         self._client.set_implicit_key((now.bucket,))
+        self._cells.may_be_new = was_new
 
 
 def _now(bucket: int) -> Origin | None:

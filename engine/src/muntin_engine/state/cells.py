@@ -128,15 +128,15 @@ class CheckedCells:
         Raises:
             StateError: They are not what was put there, or are of another time or place.
         """
-        sealed = self._cells.get(name)
         if name == METADATA:
-            return self._get_metadata(sealed)
-        if sealed is None:
-            if name in self._listed:
-                raise damaged(name, "the metadata lists it, and it is empty", self._owner)
+            return self._get_metadata(self._cells.get(name))
+        if name not in self._listed:
             return None
+        sealed = self._cells.get(name)
+        if sealed is None:
+            raise damaged(name, "the metadata lists it, and it is empty", self._owner)
         cell = unseal(name, sealed, self._owner)
-        if cell.checksum != self._listed.get(name):
+        if cell.checksum != self._listed[name]:
             raise damaged(name, f"the metadata lists another one than this, which is {cell.origin}", self._owner)
         return cell.data
 

@@ -322,11 +322,18 @@ class Checkpoint:
     def _files(self, folder: str) -> list[str]:
         """Return the files in a folder, and in those in it."""
         try:
-            return self._lines(folder).inputFiles()
+            # of a folder that is missing Spark would log an error, with all that the JVM was doing
+            is_missing = self._is_seen and not (local_path(self._path) / folder).exists()
+            return [] if is_missing else self._lines(folder).inputFiles()
         except AnalysisException as error:
             if error.getCondition() == _NOT_FOUND:
                 return []
             raise
+
+    @property
+    def _is_seen(self) -> bool:
+        """True if the driver sees its files itself."""
+        return not is_connect(self._spark) and not is_elsewhere(self._path)
 
     def _numbers(self, folder: str) -> list[int]:
         """Return the numbers of the micro-batches that have a file, or a folder with one."""
@@ -336,7 +343,7 @@ class Checkpoint:
 
     def _text(self, path: str) -> str:
         """Return the text of a file, without asking Spark where the driver sees it itself; empty if it is gone."""
-        if not is_connect(self._spark) and not is_elsewhere(self._path):
+        if self._is_seen:
             file = local_path(self._path) / path
             return file.read_text(errors="replace") if file.exists() else ""
         return "\n".join(row["value"] for row in self._lines(path).collect()) if self._files(path) else ""
