@@ -23,7 +23,10 @@ from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
 from tests.docs.runner import Printed, needs_spark, open_page, tidy
 
 LANGUAGES = {"python", "text", "toml", "shell", "sql", "json"}
-PROGRAMS = {"cd", "export", "git", "make", "mkdir", "muntin", "pip", "pytest", "python", "rm", "spark-submit"}
+PROGRAMS = {
+    *("cd", "export", "git", "make", "mkdir", "muntin", "pip", "pytest", "python", "rm"),
+    *("spark-class", "spark-submit"),
+}
 RUNNABLE = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 

@@ -32,7 +32,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 def test_the_navigation_has_a_tab_for_each_reason_to_read() -> None:
     home, *tabs = navigation_of(DOCS)
     assert home == "index.md"
-    assert [next(iter(tab)) for tab in tabs] == ["Get started", "Guides", "Reference", "API", "Explanation"]
+    assert [next(iter(tab)) for tab in tabs] == ["Get started", "Deploy", "Guides", "Reference", "API", "Explanation"]
 
 
 def test_a_list_begins_after_an_empty_line() -> None:
