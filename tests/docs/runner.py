@@ -41,7 +41,7 @@ class Printed:
 
 
 def needs_spark(page: Path) -> bool:
-    asks = re.compile(r"\b(local_|prepare_)?session\(")
+    asks = re.compile(r"\b(local_|prepare_|spark_)?session\(")
     return any(asks.search(block.text) for block in blocks(page) if block.language == "python" and block.file is None)
 
 

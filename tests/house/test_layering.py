@@ -140,6 +140,7 @@ LAYERS = (
         never=TESTING,
     ),
     Layer("muntin_engine.shipping.worker_report", SHIPPING, in_functions=("pyarrow",), never=TESTING),
+    Layer("muntin_engine.testing.streaming", ("*",)),
     Layer(
         "muntin_engine.testing",
         (*PLAIN, *TESTING, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.testing"),

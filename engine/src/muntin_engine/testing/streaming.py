@@ -1,0 +1,327 @@
+"""Test a streaming job with Spark in pytest: feed it micro-batches, move its watermark, compare its rows.
+
+A test suite takes the fixtures by a line in its `conftest.py`:
+
+```python
+pytest_plugins = ["muntin_engine.testing.streaming"]
+```
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeAlias
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from muntin.errors import QueryError
+from muntin_engine.api.planned_query import Projection
+from muntin_engine.api.query import Query
+from muntin_engine.spark.other_streams import with_marks
+from muntin_engine.spark.session.local import local_session, stop_session
+from muntin_engine.spark.session.worker_settings import KEPT
+
+Row: TypeAlias = dict[str, Any]
+"""A row of an output: timestamps are text in UTC, and `start` and `end` stand for the window."""
+
+_ROWS: Final = "rows"
+"""The name of the only stream of a job."""
+
+_MARKS: Final = "watermark"
+
+
+class StreamingJob:
+    """A streaming job under test; the fixture `streaming` makes it.
+
+    Each micro-batch starts the job anew from its checkpoint, and workers keep no state in memory in between. So a job
+    that remembers something outside of its state fails here as it would after a restart in production.
+    """
+
+    def __init__(
+        self, spark: SparkSession, folder: Path, build: Callable[..., Query], schemas: Mapping[str, str], *, late: bool
+    ) -> None:
+        """Take a job that has not started.
+
+        Args:
+            spark: The session that it runs in.
+            folder: An empty folder, for its input and its checkpoint.
+            build: Makes the query of the streams.
+            schemas: The schema of each stream by its name.
+            late: True to collect late rows.
+        """
+        self._spark = spark
+        self._folder = folder
+        self._build = build
+        self._schemas = {name: _schema_of(spark, schema) for name, schema in schemas.items()}
+        self._outputs = ("results", "rejected", "late") if late else ("results", "rejected")
+        self._batches: dict[str, dict[int, list[Row]]] = {output: {} for output in self._outputs}
+        self._steps = 0
+        for name in (*schemas, _MARKS):
+            self._source(name).mkdir(parents=True)
+
+    @property
+    def checkpoint(self) -> Path:
+        """The checkpoint of the job."""
+        return self._folder / "checkpoint"
+
+    @property
+    def results(self) -> list[Row]:
+        """All results so far, in the order of their micro-batches."""
+        return self._rows("results")
+
+    @property
+    def rejected(self) -> list[Row]:
+        """All rejected rows so far, with their reasons."""
+        return self._rows("rejected")
+
+    @property
+    def late(self) -> list[Row]:
+        """All late rows so far; `streaming(..., late=True)` collects them.
+
+        Raises:
+            QueryError: They are not collected.
+        """
+        if "late" not in self._outputs:
+            raise QueryError("late rows are not collected\n  start the job with streaming(..., late=True)")
+        return self._rows("late")
+
+    def feed(self, *rows: Mapping[str, Any] | Sequence[Any], **streams: Iterable[Any]) -> list[Row]:
+        """Run a micro-batch over some rows, and return its results.
+
+        Args:
+            rows: The rows of the only stream: tuples in the order of its columns, or dicts, whose missing columns are
+                null. A timestamp is a text such as `"2024-05-01T08:00:00Z"`, or a datetime.
+            streams: Instead of them, the rows of each stream by its name.
+
+        Raises:
+            QueryError: There is no such stream or column.
+        """
+        given = {**streams, _ROWS: rows} if rows or not streams else streams
+        for name in given:
+            if name not in self._schemas:
+                known = ", ".join(f"{known}=[...]" for known in self._schemas)
+                raise QueryError(f"the job has no stream {name!r}\n  expected: feed({known})")
+        lines = {name: [self._line(name, row) for row in some] for name, some in given.items()}
+        self._steps += 1
+        for name, some in lines.items():
+            self._deliver(name, some)
+        return self._run()
+
+    def advance(self, to: Any) -> list[Row]:
+        """Say that the input is complete before a time, and return the results of the micro-batch.
+
+        Args:
+            to: The new watermark: a text or a datetime where times are timestamps, else a number.
+
+        Raises:
+            QueryError: The job reads another query's results, whose watermark is not an input.
+        """
+        if self._query().inner:
+            raise QueryError(
+                "advance() moves the watermark of events, and this job reads the results of another query\n"
+                "  feed a row that is far enough ahead, or close() the stream"
+            )
+        self._steps += 1
+        self._deliver(_MARKS, [json.dumps({"at": _json_of(to)})])
+        return self._run()
+
+    def close(self) -> list[Row]:
+        """End the stream, and return the results of the windows that were open; the job cannot go on after it."""
+        query = self._query()
+        before = len(self.results)
+        query.close_checkpoint(self.checkpoint, **self._sinks())
+        return self.results[before:]
+
+    def restart(self, build: Callable[..., Query]) -> None:
+        """Go on with another version of the job, as after a deployment.
+
+        Args:
+            build: Makes its query.
+
+        Raises:
+            StateMismatchError: It cannot continue from the checkpoint.
+        """
+        self._build = _of_one(build) if _ROWS in self._schemas else build
+        self._query().check_checkpoint(self.checkpoint, late="late" in self._outputs)
+
+    def _run(self) -> list[Row]:
+        before = len(self.results)
+        with _setting(self._spark, KEPT, "0"):
+            running = self._query().write(checkpoint=self.checkpoint, trigger="available_now", **self._sinks())
+            running.awaitTermination()
+        return self.results[before:]
+
+    def _query(self) -> Query:
+        query = self._build(**{name: self._read(name, schema) for name, schema in self._schemas.items()})
+        if query.inner:
+            return query
+        return replace(query, sources=tuple(map(self._with_marks, query.sources)))
+
+    def _with_marks(self, source: Projection) -> Projection:
+        """Return an input with rows of punctuation among its events."""
+        df = source.df if source.has_changes else source.df.withColumn("change", F.lit("insert"))
+        marks = self._read(_MARKS, spark_types.StructType().add("at", df.schema["start"].dataType))
+        given = {"change": F.lit("punctuate"), "start": F.col("at")}
+        return replace(source, df=with_marks(df, [(marks, given)]), has_changes=True)
+
+    def _read(self, name: str, schema: spark_types.StructType) -> DataFrame:
+        reader = self._spark.readStream.schema(schema).option("mode", "FAILFAST").option("maxFilesPerTrigger", 1)
+        return reader.json(str(self._source(name)))
+
+    def _source(self, name: str) -> Path:
+        return self._folder / "input" / name
+
+    def _line(self, name: str, row: Mapping[str, Any] | Sequence[Any]) -> str:
+        columns = self._schemas[name].names
+        named = row if isinstance(row, Mapping) else dict(zip(columns, row, strict=False))
+        if not set(named) <= set(columns) or len(row) > len(columns):
+            raise QueryError(f"the row {row!r} does not fit the columns {', '.join(columns)}")
+        return json.dumps({column: _json_of(value) for column, value in named.items()})
+
+    def _deliver(self, name: str, lines: Iterable[str]) -> None:
+        """Write a file beside its place and move it there, so that Spark never reads half of it."""
+        file = self._folder / "input" / f"{name}.json"
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        os.utime(file, (self._steps, self._steps))
+        file.replace(self._source(name) / f"{self._steps:06}.json")
+
+    def _sinks(self) -> dict[str, Callable[[DataFrame, int], None]]:
+        def taking(output: str) -> Callable[[DataFrame, int], None]:
+            def take(batch: DataFrame, batch_id: int) -> None:
+                self._batches[output][batch_id] = [_plain(row) for row in batch.toArrow().to_pylist()]
+
+            return take
+
+        return {output: taking(output) for output in self._outputs}
+
+    def _rows(self, output: str) -> list[Row]:
+        return [row for _, rows in sorted(self._batches[output].items()) for row in rows]
+
+
+class StartsJob(Protocol):
+    """The type of the fixture `streaming`."""
+
+    def __call__(
+        self, build: Callable[..., Query], schema: str | None = None, *, late: bool = False, **schemas: str
+    ) -> StreamingJob:
+        """Return a job under test.
+
+        Args:
+            build: Makes the job's query: a function of the stream, or of several by their names.
+            schema: The schema of the only stream, such as `"station string, leaves timestamp, km double"`.
+            late: True to collect late rows too, with which some queries have another evaluator.
+            schemas: Instead of `schema`, that of each stream by its name.
+        """
+
+
+@pytest.fixture(scope="session")
+def muntin_spark() -> Iterator[SparkSession]:
+    """The session of all tests, on this machine. A test suite with a session of its own defines this fixture anew."""
+    spark = local_session("muntin tests")
+    yield spark
+    stop_session(spark)
+
+
+@pytest.fixture
+def streaming(muntin_spark: SparkSession, tmp_path: Path) -> StartsJob:
+    """A function that returns a job under test; see `StartsJob`."""
+    started: list[StreamingJob] = []
+
+    def start(
+        build: Callable[..., Query], schema: str | None = None, *, late: bool = False, **schemas: str
+    ) -> StreamingJob:
+        if (schema is None) == (not schemas):
+            raise QueryError(
+                "a job has one stream or several\n"
+                "  expected: streaming(job, 'a string'), or streaming(job, left='...', right='...')"
+            )
+        of_rows = build if schema is None else _of_one(build)
+        folder = tmp_path / f"job {len(started)}"
+        job = StreamingJob(muntin_spark, folder, of_rows, schemas or {_ROWS: str(schema)}, late=late)
+        started.append(job)
+        return job
+
+    return start
+
+
+def assert_rows(found: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]]) -> None:
+    """Assert that rows are the expected ones, in any order and as far as these name columns.
+
+    Args:
+        found: The rows, such as `job.results`.
+        expected: Dicts with the columns that matter; a value may be `pytest.approx(...)`.
+
+    Raises:
+        AssertionError: Some are missing, or there are others; it lists both.
+    """
+    wanted, others = list(expected), list(found)
+    columns = list(dict.fromkeys(name for row in wanted for name in row))
+    missing = []
+    for row in wanted:
+        place = next((at for at, other in enumerate(others) if _is_like(other, row)), None)
+        if place is None:
+            missing.append(row)
+        else:
+            others.pop(place)
+    shown = [{name: row[name] for name in columns if name in row} or dict(row) for row in others]
+    told = [*(f"  missing     {dict(row)}" for row in missing), *(f"  unexpected  {row}" for row in shown)]
+    if told:
+        raise AssertionError("\n".join(["the rows differ", *told]))
+
+
+def _is_like(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    return all(name in row and row[name] == value for name, value in wanted.items())
+
+
+def _of_one(build: Callable[..., Query]) -> Callable[..., Query]:
+    """Return a job of one stream as a job of streams by name."""
+    return lambda **streams: build(streams[_ROWS])
+
+
+def _schema_of(spark: SparkSession, schema: str) -> spark_types.StructType:
+    return spark.createDataFrame([], schema).schema
+
+
+def _json_of(value: Any) -> Any:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def _plain(row: Mapping[str, Any]) -> Row:
+    """Return a row with `start` and `end` for its window, or for its lifetime if it has no window."""
+    extent = next((name for name in ("window", "lifetime") if isinstance(row.get(name), Mapping)), None)
+    given = {name: _text_of(value) for name, value in row.items()}
+    if extent is None or {"start", "end"} & set(row):
+        return given
+    return {
+        name: value for one in given for name, value in (given[one].items() if one == extent else [(one, given[one])])
+    }
+
+
+def _text_of(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat() if value.tzinfo is None else value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, Mapping):
+        return {name: _text_of(part) for name, part in value.items()}
+    return [_text_of(part) for part in value] if isinstance(value, list) else value
+
+
+@contextmanager
+def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    before = spark.conf.get(name, None)
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name) if before is None else spark.conf.set(name, before)
