@@ -195,7 +195,7 @@ class StreamingJob:
         os.utime(file, (self._steps, self._steps))
         file.replace(self._source(name) / f"{self._steps:06}.json")
 
-    def _sinks(self) -> dict[str, Callable[[DataFrame, int], None]]:
+    def _sinks(self) -> dict[str, Any]:
         def taking(output: str) -> Callable[[DataFrame, int], None]:
             def take(batch: DataFrame, batch_id: int) -> None:
                 self._batches[output][batch_id] = [_plain(row) for row in batch.toArrow().to_pylist()]
