@@ -53,7 +53,7 @@ torture: .venv/spark.jsa
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) $(KIND:%=--kind %) $(SEED:%=--seed %) $(KINDS:%=--kinds %)
 
 mutants: .venv/spark.jsa
-	$(BIN)/python -m tests.mutants --count $(COUNT) $(SEED:%=--seed %) $(UNDER:%=--under %) $(TESTS)
+	$(BIN)/python -m tests.mutants --count $(COUNT) $(SEED:%=--seed %) $(PACKAGE:%=--package %) $(UNDER:%=--under %) $(TESTS)
 
 check: .venv/spark.jsa
 	$(BIN)/ruff check
