@@ -87,9 +87,7 @@ def test_everything_that_is_wrong_is_in_one_report(offer: Offer, tmp_path: Path,
     assert "it imports pandas" in items(done, "import")[0][1]
     assert "incompatible with supertype" in items(done, "types")[0][1]
     broken = [text for result, text in items(done, "laws") if result == "finding"]
-    assert [text.splitlines()[0] for text in broken] == [
-        "last.level 1.0.0 breaks the law: order does not matter",
-    ]
+    assert [text.splitlines()[0] for text in broken] == ["last.level 1.0.0 breaks the law: order does not matter"]
     assert "smallest stream:" in broken[0]
     assert "cannot be pickled" in items(done, "pickling")[0][1]
     assert "keep open files" in items(done, "pickling")[0][1]

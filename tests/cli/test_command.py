@@ -1,19 +1,24 @@
-"""The command as a whole: its help, its exit codes, and a program of its own."""
+"""The command as a whole: its help, its exit codes, a program of its own, and what pages show of it."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from muntin.catalog import installed
 from muntin.errors import ModuleDefinitionError, MuntinError, PluginLoadError, QueryError
 from muntin_cli.errors import EnvironmentLacksError, UsageError, exit_code_of
 from muntin_cli.exit_codes import ExitCode
 from muntin_engine import SetupError
+from tests.cli.command_pages import FOLLOWED, PAGES_WITH_COMMANDS, alike, commands_on, run_page
 from tests.cli.running import Done, Run
+from tests.docs.pages import REFERENCE, headings, name_of
 
 COMMANDS = ("new", "modules", "describe", "check", "stubs", "run", "doctor")
 
@@ -81,3 +86,45 @@ def test_describing_and_listing_start_neither_spark_nor_pandas(tmp_path: Path) -
 def test_listing_does_not_start_hypothesis_whose_own_discovery_trips_over_malformed_packages(tmp_path: Path) -> None:
     program = "import sys, muntin_cli; sys.exit('hypothesis' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False).returncode == 0
+
+
+SHOWING = [page for page in PAGES_WITH_COMMANDS if "<!-- shows -->" in page.read_text(encoding="utf-8")]
+IN_PROCESS = [page for page in SHOWING if page != FOLLOWED]
+SECTIONS = {heading.text: heading.section for heading in headings(REFERENCE / "command.md")}
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    yield
+    installed.cache_clear()
+
+
+@pytest.mark.parametrize("page", IN_PROCESS, ids=name_of)
+def test_a_command_prints_what_its_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = 0
+    for shown in run_page(page, tmp_path, monkeypatch):
+        found += 1
+        assert shown.code == 0, f"{shown.command}: {shown.text}"
+        assert alike(shown.block.text) == alike(shown.text), f"{shown.block}: {shown.command} prints something else"
+    assert found == page.read_text(encoding="utf-8").count("<!-- shows -->")
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_COMMANDS, ids=name_of)
+def test_the_commands_and_options_on_a_page_exist(page: Path, muntin: Run) -> None:
+    for block, (_, command, *arguments) in commands_on(page):
+        known = muntin(command, "--help").output
+        options = [word.partition("=")[0] for word in arguments if word.startswith("--")]
+        assert f"Usage: muntin {command}" in known, block
+        assert [option for option in options if option not in known] == [], block
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_reference_has_each_command_with_each_option(command: str, muntin: Run) -> None:
+    section = SECTIONS[f"muntin {command}"]
+    options = set(re.findall(r"--[a-z-]+", muntin(command, "--help").output.partition("Options:")[2])) - {"--help"}
+    assert set(re.findall(r"^\| `(--[a-z-]+)`", section, re.MULTILINE)) == options
+
+
+def test_pages_with_commands_were_found() -> None:
+    assert "docs/how-to/use-the-command.md" in {name_of(page) for page in IN_PROCESS}
+    assert FOLLOWED in SHOWING

@@ -1,68 +1,32 @@
-"""`muntin describe`: all there is to say about one name."""
+"""`muntin describe`: all there is to say about one name; parameters as a user types them, and examples of others."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from datetime import timedelta
+from enum import Enum
+from typing import Any, Literal
 
 import pytest
 
+from muntin import Aggregate
 from muntin.catalog import installed
+from muntin.errors import ParameterError
 from muntin_cli.description import describe
+from muntin_cli.errors import UsageError
+from muntin_cli.parameters import example_of, parse_parameters
 from muntin_cli.shapes import shape_of
 from muntin_stats import CollectList, ExponentiallyWeightedAverage, TopBy
 from tests.cli.plugins import BROKEN, TIDES
 from tests.cli.running import Offer, Run
 from tests.sdk.installation import Installation
 
-ABOVE = """\
-tides.above 1.0.0
-
-  Return the share of the window above a level.
-
-from        muntin-tides 0.1.0, plugin_0_tides.Above
-shape       time-sensitive aggregate
-parameters  level: float
-            way: Literal['strict', 'loose']
-reads       float
-returns     float
-clip        only full; full unless a query names another
-
-laws
-  accepted clips work        Under each clip in accepted_clips the module computes a result, also of events without an end.
-  definition is complete     The class has a name, a version, types and every method that its base class asks for, rightly spelt.
-  order does not matter      Any permutation of the members gives an equal result.
-  payloads are read only     Neither a payload nor the collection they come in is changed.
-  result has declared type   Every result, and every row of an operator, fits the declared result type.
-  same payloads same result  The same members give the same result at any time, to the last bit.
-
-evaluation, for final results and level=0.5, way='strict'
-  window               evaluator  a row costs                                                          why
-  calendar, any        grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
-  count_by_end, any    general    a constant for each window that it is a member of                    count_by_end(10) is cut by each key's own events
-  count_by_start, any  general    a constant for each window that it is a member of                    count_by_start(10) is cut by each key's own events
-  cumulate, points     grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
-  cumulate, lifetimes  general    a constant for each window that it is a member of                    cumulate('1 hour', '10 minutes') keeps a running state of points alone, and events last
-  global_windows, any  general    a constant for each window that it is a member of                    global_windows() is no regular grid
-  hopping, any         grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
-  landmark, points     grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
-  landmark, lifetimes  general    a constant for each window that it is a member of                    landmark('1 hour') keeps a running state of points alone, and events last
-  session, any         grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
-  snapshot, any        grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
-  trailing, any        general    a constant for each window that it is a member of                    trailing('1 hour') is cut by each key's own events
-  tumbling, any        grouped    a constant for each window that it is a member of, when that closes  tides.above 1.0.0 sees events and the window
-"""  # noqa: E501  # as it is printed
-
 
 @pytest.fixture
 def tides(offer: Offer, installation: Installation) -> Installation:
     offer(tides=TIDES)
     return installation
-
-
-def test_a_module_is_described_as_a_whole(tides: Installation, muntin: Run) -> None:
-    done = muntin("describe", "tides.above")
-    assert (done.code, done.output) == (0, ABOVE)
 
 
 def test_a_module_that_reads_the_order_is_an_ordered_one() -> None:
@@ -73,24 +37,13 @@ def test_a_module_that_reads_the_order_is_an_ordered_one() -> None:
 def test_the_planner_says_how_each_kind_of_window_is_evaluated(tides: Installation, muntin: Run) -> None:
     found = muntin("describe", "tides.average", "--json").data
     assert found["capabilities"] == ["combine"]
-    assert [(e["window"], e["events"], e["evaluator"]) for e in found["evaluations"]] == [
-        ("calendar", "points", "sliced"),
-        ("calendar", "lifetimes", "grouped"),
-        ("count_by_end", "any", "general"),
-        ("count_by_start", "any", "general"),
-        ("cumulate", "points", "sliced"),
-        ("cumulate", "lifetimes", "general"),
-        ("global_windows", "any", "general"),
-        ("hopping", "points", "sliced"),
-        ("hopping", "lifetimes", "grouped"),
-        ("landmark", "points", "sliced"),
-        ("landmark", "lifetimes", "general"),
-        ("session", "any", "sliced"),
-        ("snapshot", "any", "grouped"),
-        ("trailing", "any", "general"),
-        ("tumbling", "points", "sliced"),
-        ("tumbling", "lifetimes", "grouped"),
-    ]
+    told = {(one["window"], one["events"]): one["evaluator"] for one in found["evaluations"]}
+    assert len(told) == 16
+    assert (told["tumbling", "points"], told["tumbling", "lifetimes"], told["trailing", "any"]) == (
+        "sliced",
+        "grouped",
+        "general",
+    )
     assert all(evaluation["row"] and evaluation["reason"] for evaluation in found["evaluations"])
 
 
@@ -105,6 +58,16 @@ def test_parameters_have_types_and_defaults(tides: Installation, muntin: Run) ->
 
 DESCRIBED = {
     # what is asked: the exit code, and parts of the answer
+    "tides.above": (
+        0,
+        [
+            "tides.above 1.0.0\n\n  Return the share of the window above a level.\n\nfrom        muntin-tides 0.1.0",
+            "\nshape       time-sensitive aggregate\nparameters  level: float\n            way: Literal['strict', ",
+            "\nclip        only full; full unless a query names another\n\nlaws\n  accepted clips work ",
+            "\nevaluation, for final results and level=0.5, way='strict'\n  window ",
+            "\n  landmark, lifetimes  general    a constant for each window that it is a member of ",
+        ],
+    ),
     "tides.above --with level=2 --with way=loose": (0, ["\nevaluation, for final results and level=2, way='loose'\n"]),
     "tides.range --with unt=1": (2, ["unexpected keyword argument 'unt'"]),
     "tides.range --with unit": (2, []),
@@ -215,3 +178,100 @@ def test_documentation_is_shown_as_it_was_written(tides: Installation, muntin: R
     documentation = inspect.getdoc(installed().module("tides.range"))
     assert documentation
     assert documentation in shown.replace("\n  ", "\n")
+
+
+class Unit(Enum):
+    METRES = "m"
+
+
+class Level(Aggregate[float, float]):
+    name, version = "tides.level", "1.0.0"
+
+    def compute_result(self, payloads: Any) -> float:
+        return 0.0
+
+
+class Everything(Level):
+    def __init__(  # noqa: PLR0913  # one of each type
+        self,
+        whole: int,
+        share: float,
+        label: str,
+        way: Literal["up", "down"],
+        unit: Unit,
+        within: timedelta | None,
+        levels: list[float],
+        anything: Any,
+        *,
+        digits: int = 3,
+    ) -> None:
+        if whole < 10 or share >= 0.5:
+            raise ValueError("no")
+
+
+class OneOfTwo(Level):
+    def __init__(self, half_life: int | timedelta | None = None, alpha: float | None = None) -> None:
+        if (half_life is None) == (alpha is None):
+            raise ValueError("one of half_life and alpha")
+
+
+class Impossible(Level):
+    def __init__(self, level: int) -> None:
+        raise ValueError("never")
+
+
+def test_examples_are_found_by_type_until_the_constructor_accepts_them() -> None:
+    found = example_of(Everything)
+    assert found is not None
+    module, parameters = found
+    assert isinstance(module, Everything)
+    assert parameters == {
+        "whole": 10,
+        "share": 0.1,
+        "label": "a",
+        "way": "up",
+        "unit": Unit.METRES,
+        "within": timedelta(hours=1),
+        "levels": [0.5],
+        "anything": 2,
+    }
+
+
+def test_an_optional_parameter_is_looked_for_where_the_constructor_wants_one_of_several() -> None:
+    found = example_of(OneOfTwo)
+    assert found is not None
+    assert found[1] == {"half_life": 2}
+    with pytest.raises(ParameterError, match="one of"):
+        example_of(OneOfTwo, {"half_life": 2, "alpha": 0.5})
+
+
+def test_what_is_known_is_kept() -> None:
+    found = example_of(Everything, {"share": 0.25, "digits": 0, "whole": 11})
+    assert found is not None
+    assert (found[1]["share"], found[1]["digits"], found[1]["whole"]) == (0.25, 0, 11)
+
+
+def test_a_constructor_that_accepts_nothing_has_no_example() -> None:
+    assert example_of(Impossible) is None
+
+
+def test_what_is_given_and_complete_must_be_accepted() -> None:
+    with pytest.raises(ParameterError, match="never"):
+        example_of(Impossible, {"level": 1})
+
+
+def test_literals_are_read_as_python_and_the_rest_is_text() -> None:
+    assert parse_parameters(["a=1", "b=0.5", "c=[1, 2]", "d=None", "e=10 minutes", "f=x=y"]) == {
+        "a": 1,
+        "b": 0.5,
+        "c": [1, 2],
+        "d": None,
+        "e": "10 minutes",
+        "f": "x=y",
+    }
+
+
+@pytest.mark.parametrize("text", ["q", "=1", "2q=1", ""])
+def test_what_names_no_parameter_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="expected: <name>=<value>"):
+        parse_parameters([text])

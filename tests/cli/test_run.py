@@ -47,28 +47,6 @@ def write(offer: Offer, tmp_path: Path) -> Callable[[str], Path]:
     return to_file
 
 
-def test_what_goes_in_and_what_comes_out_is_drawn(write: Callable[[str], Path], muntin: Run) -> None:
-    done = muntin("run", write(STREAM), "--module", "tides.average", "--window", "hopping 10 5")
-    assert (done.code, done.output) == (
-        0,
-        """\
-        -5        5         15        25
-+ 'a'         [----)                      2.0
-+ 'b'            [)                       1.0
-------- batch
-~ 'a'         [-------)                   ended at 6
-+ 'c'                    [----)           5.0
-the stream is closed
-
-output  [---------)                       1.5
-output       [---------)                  1.5
-output            [---------)             3.5
-output                 [---------)        5.0
-output                      [---------)   5.0
-""",
-    )
-
-
 def test_a_file_may_define_the_module_and_the_query(write: Callable[[str], Path], muntin: Run) -> None:
     file = write(STREAM + QUERY)
     done = muntin("run", file)
@@ -199,19 +177,6 @@ class Remembers(IncrementalAggregate[float, float, float]):
 
 query = WindowedQuery(tumbling(10), [Computation(Remembers())])
 """
-
-
-def test_a_stream_may_be_run_with_a_restart_after_each_step(write: Callable[[str], Path], muntin: Run) -> None:
-    done = muntin("run", write(STREAM), "--module", "tides.average", "--crash-everywhere")
-    assert done.code == 0
-    assert done.output.endswith(
-        """   5.0
-
-final results survived a restart after each of 5 steps (general)
-speculative results survived a restart after each of 5 steps (general)
-eager results survived a restart after each of 5 steps (general)
-"""
-    )
 
 
 SILENCE = """

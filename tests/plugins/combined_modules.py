@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from muntin import (
-    Aggregate,
-    ClipPolicy,
-    ColumnarAggregate,
-    Component,
-    Event,
-    IncrementalAggregate,
-    Operator,
-    Window,
-)
+from muntin import Aggregate, ClipPolicy, ColumnarAggregate, Component, Event, IncrementalAggregate, Operator, Window
 
 T = TypeVar("T")
 

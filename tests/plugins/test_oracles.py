@@ -76,8 +76,7 @@ def test_the_ends_of_floats_are_summed_as_any_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
-    [([inf, 1.0], inf), ([-inf, inf], nan), ([nan, inf], nan), ([-inf, -inf], -inf)],
+    ("values", "expected"), [([inf, 1.0], inf), ([-inf, inf], nan), ([nan, inf], nan), ([-inf, -inf], -inf)]
 )
 def test_what_is_not_finite_decides_the_sum_while_it_is_there(values: list[float], expected: float) -> None:
     total = Total.of([2.5]) + Total.of(values)

@@ -1,16 +1,41 @@
-"""What the two plugins offer, and that all of it is under its laws."""
+"""What the two plugins offer, that all of it is under its laws, and which parameters it refuses."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
+from math import inf, nan
 from typing import Any
 
 import pytest
 
 from muntin import Function, Module
 from muntin.catalog import Catalog
+from muntin_patterns import (
+    ConsecutiveRise,
+    FollowedBy,
+    FollowedWithout,
+    HeadAndShoulders,
+    Silence,
+    StateMachine,
+    ThresholdCrossing,
+)
+from muntin_stats import (
+    ApproximateDistinctCount,
+    ApproximateMedian,
+    ApproximateQuantile,
+    Count,
+    Covariance,
+    ExponentiallyWeightedAverage,
+    Histogram,
+    Quantile,
+    TopBy,
+    TopK,
+    Variance,
+)
 from tests.plugins.test_laws import UNDER_LAWS
+from tests.tables import says
 
 ENTRIES = tuple(EntryPoint(name, f"muntin_{name}.plugin", "muntin") for name in ("patterns", "stats"))
 PLUGINS = {plugin.name: plugin for plugin in Catalog(ENTRIES).plugins()[0]}
@@ -42,3 +67,65 @@ def test_a_module_has_a_version_a_source_of_its_own_and_an_example(cls: type[Mod
     documentation = cls.__doc__ or ""
     assert ">>>" in documentation
     assert "Types:" in documentation
+
+
+ASCENDING = "limits must be numbers, each larger than the one before, such as [0, 10, 20]"
+REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
+    (Count, {"skip_nulls": "yes"}, "skip_nulls must be True or False, got 'yes'"),
+    (Variance, {"ddof": -1}, "ddof must be a whole number from 0 on, got -1"),
+    (Variance, {"ddof": 0.5}, "ddof must be a whole number from 0 on, got 0.5"),
+    *((Histogram, {"limits": limits}, f"{ASCENDING}, got {limits}") for limits in ([], [2, 1], [0, inf])),
+    (Covariance, {"ddof": -1}, "ddof must be a whole number from 0 on, got -1"),
+    (ExponentiallyWeightedAverage, {}, "either half_life, such as '10 minutes', or alpha, such as 0.5, got neither"),
+    (
+        ExponentiallyWeightedAverage,
+        {"half_life": 5, "alpha": 0.5},
+        "either half_life, such as '10 minutes', or alpha, such as 0.5, got both",
+    ),
+    (ExponentiallyWeightedAverage, {"half_life": 0}, "half_life must be positive, got 0"),
+    (ExponentiallyWeightedAverage, {"alpha": 0}, "alpha must be a number above 0 and up to 1, got 0"),
+    (ExponentiallyWeightedAverage, {"alpha": "0.5"}, "alpha must be a number above 0 and up to 1, got '0.5'"),
+    (Quantile, {"q": 90}, "q must be a number from 0 to 1, got 90; 90 percent is 0.9"),
+    (Quantile, {"q": nan}, "q must be a number from 0 to 1, got nan; 90 percent is 0.9"),
+    (Quantile, {"q": "0.5"}, "q must be a number from 0 to 1, got '0.5'; 90 percent is 0.9"),
+    (TopK, {"k": 0}, "k must be a whole number from 1 on, got 0"),
+    (TopK, {"k": True}, "k must be a whole number from 1 on, got True"),
+    (TopK, {"k": 3, "largest": None}, "largest must be True or False, got None"),
+    (TopBy, {"k": 1, "ties": "none"}, "ties must be 'exact' or 'all', got 'none'"),
+    (ApproximateQuantile, {"q": 2}, "q must be a number from 0 to 1, got 2; 90 percent is 0.9"),
+    (ApproximateQuantile, {"q": 0.5, "k": 7}, "k must be a whole number from 8 to 65535, got 7"),
+    (ApproximateMedian, {"k": 2.5}, "k must be a whole number from 8 to 65535, got 2.5"),
+    (ApproximateDistinctCount, {"lg_k": 22}, "lg_k must be a whole number from 7 to 21, got 22"),
+    (FollowedBy, {"within": -1}, "within must not be negative, got -1"),
+    (FollowedBy, {"within": "soon"}, "'soon' is not a duration: it is not a list of numbers with units"),
+    (ThresholdCrossing, {"threshold": nan}, "threshold must be a finite number, got nan"),
+    (ThresholdCrossing, {"threshold": "20"}, "threshold must be a finite number, got '20'"),
+    (
+        ThresholdCrossing,
+        {"threshold": 20, "direction": "upward"},
+        "direction must be one of 'up', 'down', 'both', got 'upward'",
+    ),
+    (ConsecutiveRise, {"n": 1}, "n must be a whole number from 2 on, got 1"),
+    (HeadAndShoulders, {"tolerance": -0.1}, "tolerance must be a finite number from 0 on, got -0.1"),
+    (HeadAndShoulders, {"tolerance": inf}, "tolerance must be a finite number from 0 on, got inf"),
+    (Silence, {"after": 0}, "after must be above zero, got 0"),
+    (FollowedWithout, {"within": -1}, "within must not be negative, got -1"),
+    *(
+        (StateMachine, {"start": "a", "transitions": moves, "timeouts": timeouts}, message)
+        for moves, timeouts, message in (
+            ([("a", "x", "b"), ("a", "x", "c")], [], "…the same state and event…"),
+            ([], [("a", 1, "b"), ("a", 2, "b")], "…a state has two time-outs…"),
+            ([], [("a", 0, "b")], "the time-out of 'a' must be above zero, got 0"),
+            ([("b", "x", "a")], [], "no transition leads to 'b', and machines start in 'a'"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("module", "parameters", "message"), REFUSED)
+def test_a_parameter_is_refused_with_its_value(
+    module: Callable[..., object], parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError) as refused:  # noqa: PT011  # the whole message follows
+        module(**parameters)
+    assert says(str(refused.value).partition("\n")[0], message)

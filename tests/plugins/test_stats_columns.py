@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -30,7 +29,6 @@ from muntin_stats import (
     Max,
     Median,
     Min,
-    Mode,
     Point,
     Quantile,
     StandardDeviation,
@@ -166,39 +164,6 @@ def test_a_form_is_named_and_typed_as_its_module_and_travels_to_workers(case: Ca
 @pytest.mark.parametrize(("module", "annotation"), WITHOUT)
 def test_other_inputs_have_no_form(module: Any, annotation: Any) -> None:
     assert module.columnar_form(describe(annotation, "input")) is None
-
-
-def test_modules_of_times_and_of_frequencies_have_no_form() -> None:
-    assert not hasattr(Mode(), "columnar_form")
-
-
-@pytest.mark.parametrize(
-    "values", [[MOST, MOST], [LEAST, LEAST, LEAST], [MOST, LEAST], [2**32, -1], [MOST] * 9 + [LEAST] * 9, [-1, 1]]
-)
-def test_a_sum_of_ints_of_any_size_is_exact(values: list[int]) -> None:
-    form = form_of(Sum(), int)
-    assert result(form, values) == sum(values)
-    assert results_at_once(form, [values, [1], [MOST], [LEAST]]) == [sum(values), 1, MOST, LEAST]
-
-
-@pytest.mark.parametrize(
-    ("low", "high"), [(1.0, inf), (-inf, 1.0), (-inf, inf), (inf, inf), (-1.7e308, 1.7e308), (1.0, nan)]
-)
-def test_a_quantile_next_to_what_is_not_finite_is_that_of_the_module(low: float, high: float) -> None:
-    for q in (0.0, 0.25, 0.5, 1.0):
-        assert same(result(form_of(Quantile(q), float), [low, high]), result(Quantile(q), [low, high]))
-
-
-def test_a_quantile_of_many_values_is_that_of_the_module() -> None:
-    random = Random(5)
-    groups: Sequence[list[float]] = [[random.gauss(0, 1e3) for _ in range(random.randint(1, 300))] for _ in range(50)]
-    for q in (0.01, 0.3, 0.77, 0.999):
-        assert results_at_once(form_of(Quantile(q), float), groups) == [result(Quantile(q), group) for group in groups]
-
-
-def test_nan_and_both_zeros_are_one_value_each_in_every_window() -> None:
-    groups = [[nan, 1.0, nan], [0.0, -0.0], [nan], [nan, nan, nan], [0.0, nan]]
-    assert results_at_once(form_of(DistinctCount(), float), groups) == [2, 1, 1, 1, 2]
 
 
 def test_importing_the_plugin_loads_neither_numpy_nor_sketches() -> None:

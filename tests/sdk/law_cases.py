@@ -129,10 +129,7 @@ def form(columnar_form: Any) -> Any:
 # Exact for the friendly floats that are drawn by default, and not for floats.
 UNDONE = made(
     columnar.Mean,
-    components=lambda self: {
-        "total": Component.merged(np.add, 0.0, inverse=np.subtract),
-        "count": Component.count(),
-    },
+    components=lambda self: {"total": Component.merged(np.add, 0.0, inverse=np.subtract), "count": Component.count()},
 )()
 MASKED = made(columnar.NullShare, lift=lambda self, payloads: {"nulls": payloads.astype("int64")})()
 
@@ -173,13 +170,7 @@ REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
             "to do: make it work for the stream above, or say with payloads = ... what may come",
         ],
     ),
-    (
-        OperatorLaws,
-        ORDER,
-        made(Operator[int, int], compute_result=lambda self, payloads: None)(),
-        {},
-        [NOT_ITERABLE],
-    ),
+    (OperatorLaws, ORDER, made(Operator[int, int], compute_result=lambda self, payloads: None)(), {}, [NOT_ITERABLE]),
     *(
         (
             OperatorLaws,
@@ -216,13 +207,7 @@ REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
         ["first window, columnar form: 2199023255553\n  module: 2199023255552\n"],
     ),
     (Incremental, FORM, WRONG, {"payloads": st.floats(-1e6, 1e6), "tolerance": 0.0}, ["columnar form: "]),
-    (
-        Incremental,
-        FORM,
-        FLOATS_FOR_INTEGERS,
-        {"payloads": SMALL},
-        ["form does not fit: it is 0.0, expected integer"],
-    ),
+    (Incremental, FORM, FLOATS_FOR_INTEGERS, {"payloads": SMALL}, ["form does not fit: it is 0.0, expected integer"]),
     (
         Incremental,
         FORM,
@@ -230,13 +215,7 @@ REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
         {"payloads": SMALL},
         ["columnar_form raised KeyError: "],
     ),
-    (
-        Incremental,
-        FORM,
-        form(lambda self, reads: "columns"),
-        {"payloads": SMALL},
-        ["columnar_form returned 'columns'"],
-    ),
+    (Incremental, FORM, form(lambda self, reads: "columns"), {"payloads": SMALL}, ["columnar_form returned 'columns'"]),
     (
         Incremental,
         DEFINITION,
@@ -269,12 +248,7 @@ KEPT: list[tuple[type[Any], str, Any, dict[str, Any]]] = [
     # the same with what may come, or what is said of it
     (AggregateLaws, ORDER, INVERSE, {"payloads": st.floats(1, 2)}),
     (OperatorLaws, ORDER, made(Operator[int, int], compute_result=lambda self, payloads: payloads)(), {}),
-    (
-        OperatorLaws,
-        CONTRACT,
-        timed(Operator[int, int], starts, contract=OutputContract.TIME_BOUND)(),
-        {},
-    ),
+    (OperatorLaws, CONTRACT, timed(Operator[int, int], starts, contract=OutputContract.TIME_BOUND)(), {}),
     *((AggregateLaws, law, CLIPPED_MEAN, {}) for law in laws_of(AggregateLaws)),
     (FunctionLaws, DEFINITION, add, {"arguments": st.tuples(st.integers(), st.integers())}),
     (Incremental, FORM, WRONG, {"payloads": st.floats(-1e6, 1e6)}),

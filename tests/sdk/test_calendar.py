@@ -15,7 +15,7 @@ from muntin import INFINITY, Window, calendar, instant, ticks, tumbling
 from muntin.errors import DurationError, WindowError
 from muntin.testing import LawError, WindowKindLaws, laws_of
 from muntin.windows import CalendarWindows, Stretches
-from muntin.windows.wall_clock import first_shown, shown_at, zone_named
+from muntin.windows.wall_clock import shown_at, zone_named
 
 NOTHING = Stretches()
 HOUR = ticks("1 hour")
@@ -36,16 +36,6 @@ def window_of(kind: CalendarWindows, tick: int) -> Window:
     """Return the one window of a tick."""
     (found,) = kind.cut(NOTHING, tick, tick + 1)
     return found
-
-
-def test_a_day_has_23_or_25_hours_where_summer_time_begins_or_ends() -> None:
-    berlin = calendar("day", zone="Europe/Berlin")
-    assert windows(berlin, "2024-03-30 12:00", "2024-04-01 00:00") == [
-        "2024-03-29 23:00:00 24",
-        "2024-03-30 23:00:00 23",
-        "2024-03-31 22:00:00 24",
-    ]
-    assert windows(berlin, "2024-10-26 22:00", "2024-10-27 00:00") == ["2024-10-26 22:00:00 25"]
 
 
 @pytest.mark.parametrize(
@@ -74,29 +64,6 @@ def test_a_day_begins_when_the_clock_first_shows_it(zone: str, day: str, lengths
     for window in days:
         shown = shown_at(clock, window.start // 1_000_000)
         assert shown % 86_400 == 0 or shown_at(clock, window.start // 1_000_000 - 1) < shown - shown % 86_400
-
-
-def test_no_window_begins_or_ends_with_a_day_that_a_zone_skipped() -> None:
-    """Of windows over the days 28 and 29, 29 and 30, 30 and 31, 31 and 1, the second would end with the first."""
-    found = windows(calendar("2 days", "day", zone="Pacific/Apia"), "2011-12-29 10:00", "2012-01-01 10:00")
-    assert found == [
-        "2011-12-28 10:00:00 48",
-        "2011-12-30 10:00:00 48",
-        "2011-12-31 10:00:00 48",
-    ]
-
-
-def test_months_and_their_multiples_hop_by_the_calendar() -> None:
-    assert windows(calendar("month", zone="America/New_York"), "2024-02-15", "2024-03-20") == [
-        "2024-02-01 05:00:00 696",
-        "2024-03-01 05:00:00 743",
-    ]
-    sliding = list(calendar("3 months", "month").cut(NOTHING, at("2024-01-31"), at("2024-02-01")))
-    assert [(f"{w.starts_at:%Y-%m}", f"{w.ends_at:%Y-%m}") for w in sliding] == [
-        ("2023-11", "2024-02"),
-        ("2023-12", "2024-03"),
-        ("2024-01", "2024-04"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -183,17 +150,6 @@ def test_instants_are_grouped_as_pandas_groups_them() -> None:
                 compared += 1
     assert compared == 30 * 12 * len(periods)
     assert set_back < 5
-
-
-@pytest.mark.parametrize("zone", sorted(available_timezones() - {"localtime"})[::7])
-def test_the_first_instant_at_which_a_clock_shows_a_time_is_that_of_a_walk_over_seconds(zone: str) -> None:
-    clock, random = zone_named(zone), Random(zone)
-    for _ in range(3):
-        shown = random.randrange(-(2**31), 2**31) // 3600 * 3600
-        found = first_shown(clock, shown)
-        assert shown_at(clock, found) >= shown > shown_at(clock, found - 1)
-        for step in (60, 1801, 3600, 7200, 40_000):
-            assert shown_at(clock, found - step) < shown
 
 
 @pytest.mark.parametrize(

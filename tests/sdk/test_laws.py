@@ -17,22 +17,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import muntin
-from muntin import (
-    ClipPolicy,
-    Function,
-    Operator,
-    OutputContract,
-    function,
-    testing,
-)
+from muntin import ClipPolicy, Function, Operator, OutputContract, function, testing
 from muntin.errors import ModuleDefinitionError
-from muntin.testing import (
-    AggregateLaws,
-    FunctionLaws,
-    LawError,
-    OperatorLaws,
-    laws_of,
-)
+from muntin.testing import AggregateLaws, FunctionLaws, LawError, OperatorLaws, laws_of
 from muntin.testing.laws import trial as law_module
 from tests.sdk.law_cases import (
     CLIPPED_MEAN,

@@ -13,15 +13,7 @@ from muntin import Aggregate, ColumnarAggregate, IncrementalAggregate, Operator,
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.declared_types import describe_input
 from muntin.schemas import describe, spell
-from muntin.testing import (
-    AggregateLaws,
-    Computation,
-    LawError,
-    Script,
-    WindowedQuery,
-    laws_applying_to,
-    try_laws,
-)
+from muntin.testing import AggregateLaws, Computation, LawError, Script, WindowedQuery, laws_applying_to, try_laws
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.module_laws import SeveralInputsLaws
 from muntin_adapters.combinators import all_of, filtering, mapping, skipping_nulls

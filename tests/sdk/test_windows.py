@@ -1,4 +1,4 @@
-"""Window specifications are plain data that say what they mean."""
+"""Window specifications are plain data that say what they mean; windows that grow, and sessions."""
 
 from __future__ import annotations
 
@@ -9,21 +9,31 @@ from typing import Any
 import pytest
 
 from muntin import (
+    EARLIEST,
+    INFINITY,
+    Axis,
+    Needs,
     Window,
     count_by_end,
     count_by_start,
     cumulate,
     global_windows,
     hopping,
+    instant,
     landmark,
     session,
     snapshot,
+    ticks,
     trailing,
     tumbling,
 )
+from muntin.axis import moment
+from muntin.drawings import Bar, timeline
 from muntin.errors import WindowError
 from muntin.named_windows import from_dict
-from muntin.windows import CountWindows, HoppingWindows, WindowKind
+from muntin.testing import Computation, Script, WindowedQuery
+from muntin.windows import CountWindows, HoppingWindows, SessionWindows, Stretches, WindowKind
+from muntin_stats import Count, Sum
 
 SPECIFICATIONS = [
     hopping(10, 3),
@@ -108,15 +118,9 @@ def test_a_specification_spells_itself() -> None:
             "step 12",
         ),
         (lambda: trailing("-1 minute"), "trailing windows need a length above zero, got '-1 minute'"),
-        (
-            lambda: trailing(5, every=0),
-            "trailing windows come at every n-th start, n a whole number above zero: 0",
-        ),
+        (lambda: trailing(5, every=0), "trailing windows come at every n-th start, n a whole number above zero: 0"),
         (lambda: landmark(0), "landmark windows need a step above zero, got 0"),
-        (
-            lambda: landmark(5, since="noon"),
-            "'noon' is no time\n  expected: a time such as '2024-05-01 08:00'",
-        ),
+        (lambda: landmark(5, since="noon"), "'noon' is no time\n  expected: a time such as '2024-05-01 08:00'"),
         (
             lambda: count_by_start(2, every=0),
             "count windows begin every so many times, a whole number above zero, got 0",
@@ -155,3 +159,111 @@ def test_counts_at_each_time_are_stored_as_before_there_were_others() -> None:
     assert count_by_start(3).to_dict() == {"kind": "count", "version": "1.0", "count": 3, "by": "start"}
     assert from_dict({"kind": "count", "version": "1.0", "count": 3, "by": "start"}) == count_by_start(3, every=1)
     assert count_by_end(3, every=2).to_dict()["every"] == 2
+
+
+MINUTE = ticks("1 minute")
+BIDS = {5: 4.0, 7: 2.0, 9: 5.0, 11: 3.0, 13: 1.0, 17: 6.0}
+"""Prices by minute after eight o'clock, from the page "Windowing table-valued functions"."""
+
+
+def test_cumulating_windows_are_those_of_flinks_documentation() -> None:
+    """CUMULATE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '2' MINUTES, INTERVAL '10' MINUTES), with SUM(price)."""
+    eight = instant(moment(0).replace(year=2020, month=4, day=15, hour=8))  # type: ignore[union-attr]
+    script = Script()
+    for minute, price in BIDS.items():
+        script = script.point(str(minute), eight + minute * MINUTE, price)
+    rows = script.close().run(WindowedQuery(cumulate("10 minutes", "2 minutes"), [Computation(Sum())]))[None]
+    found = [
+        (f"{row.window.starts_at:%H:%M}", f"{row.window.ends_at:%H:%M}", *row.value)
+        for row in rows
+        if row.window.starts_at is not None
+    ]
+    assert found == [
+        ("08:00", "08:06", 4.0),
+        ("08:00", "08:08", 6.0),
+        ("08:00", "08:10", 11.0),
+        ("08:10", "08:12", 3.0),
+        ("08:10", "08:14", 4.0),
+        ("08:10", "08:16", 4.0),
+        ("08:10", "08:18", 10.0),
+        ("08:10", "08:20", 10.0),
+    ]
+
+
+def test_when_the_stream_closes_cumulating_windows_come_out_by_the_start_of_their_last_step() -> None:
+    #              0   2   4   6
+    # a            |-| horizon 7: all of its period
+    # b            |-------------...  horizon 2: the windows to 4 and to 6 start before it, and their last steps do not
+    query = WindowedQuery(cumulate(6, 2), [Computation(Count())])
+    for end, found in ((2, [2, 4, 6]), (INFINITY, [2])):
+        (rows,) = Script().insert("a", 1, end).close().run(query).values()
+        assert [row.window for row in rows] == [Window(0, last) for last in found]
+
+
+def test_the_global_window_has_everything_and_closes_with_the_stream() -> None:
+    query = WindowedQuery(global_windows(), [Computation(Count())])
+    stream = Script().point("a", -(2**61), None).point("b", 2**61, None).punctuate(2**61)
+    assert stream.run(query) == {}
+    (row,) = stream.close().run(query)[None]
+    assert (row.window, row.value) == (Window(EARLIEST, INFINITY), (2,))
+    assert (row.window.starts_at, row.window.ends_at) == (None, None)
+    assert bar_of_all().extent == "(-∞, ∞)"
+    assert timeline([Bar("a", 2, 5), bar_of_all()]).splitlines()[-1] == "all  [-->"
+
+
+def bar_of_all() -> Bar:
+    return Bar("all", EARLIEST, INFINITY)
+
+
+def sessions(script: Script, gap: int) -> list[tuple[int, int, int]]:
+    """Return start, end and number of members of each session of a stream of one key."""
+    rows = script.close().run(WindowedQuery(session(gap), [Computation(Count())]))[None]
+    return [(row.window.start, row.window.end, row.value[0]) for row in rows]
+
+
+def test_a_session_with_an_event_that_has_not_ended_does_not_end() -> None:
+    rows = Script().insert("a", 3, INFINITY).point("b", 400, 0).run(WindowedQuery(session(5), [Computation(Count())]))
+    assert rows == {}
+    assert list(session(5).cut(Stretches([session(5).membership(3, INFINITY)]), 1000, INFINITY)) == [
+        Window(3, INFINITY)
+    ]
+
+
+def test_without_a_gap_events_that_touch_are_one_session() -> None:
+    script = Script().insert("a", 0, 5).insert("b", 5, 9).insert("c", 10, 12)
+    assert session() == SessionWindows(1)
+    assert str(session()) == "session()"
+    assert [row[:2] for row in sessions(script, 1)] == [(0, 9), (10, 12)]
+
+
+class Counting(list[tuple[int, int]]):
+    """Counts how many of its parts are read."""
+
+    read = 0
+
+    def __getitem__(self, place: object) -> tuple[int, int]:  # type: ignore[override]  # by number alone
+        self.read += 1
+        return super().__getitem__(place)  # type: ignore[call-overload, no-any-return]
+
+
+def test_the_first_session_is_found_without_going_through_those_before_it() -> None:
+    known = Stretches([(place * 10, place * 10 + 5) for place in range(100_000)])
+    known._covered = parts = Counting(known.covered)
+    windows = session(5).cut(known, 600_002, INFINITY)
+    assert next(windows) == Window(600_000, 600_005)
+    assert 0 < parts.read < 40
+
+
+def test_sessions_hold_what_starts_less_than_a_gap_after_the_end_of_an_event() -> None:
+    assert Needs(reach=10).lacks(session(10)) == ""
+    told = Needs(reach=11).lacks(session(10))
+    assert told.startswith(
+        "needs events to stay members for 11 ticks after their end, and session(10) keeps them for 10"
+    )
+    assert told.endswith("write: session(11)")
+    assert Needs((SessionWindows,), 11).lacks(snapshot()).endswith("write, for example: session(11)")
+
+
+def test_a_gap_is_spelled_as_time_where_the_axis_is_time() -> None:
+    assert session("30 minutes").spell(Axis.TIME) == "session('30 minutes')"
+    assert SessionWindows.suggest(0, Axis.TICKS) == "session()"
