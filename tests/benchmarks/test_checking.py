@@ -1,20 +1,44 @@
-"""The comparison of answers: it finds what is planted."""
+"""The comparison of answers finds what is planted; the stream, and answers about rows that last."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.checking import Difference, WrongAnswersError, check, closed, compare, expected_answers
-from benchmarks.data import MICROSECONDS, SCHEMA, Data, Files, Pace, write_data
-from benchmarks.question import Question
-from benchmarks.windows import Band, Calendar, Hopping, LastRows, Nexmark, Session, Together
+from benchmarks.data import MICROSECONDS, SCHEMA, Data, Files, Pace, table_of, write_data
+from benchmarks.question import Aggregate, Question
+from benchmarks.streaming import net
+from benchmarks.systems.hot_key import HotKeyInProcess
+from benchmarks.systems.in_process import OpenWindow
+from benchmarks.systems.plain_aggregates import PlainAverage, PlainMax
+from benchmarks.windows import (
+    ANSWERS,
+    Band,
+    Calendar,
+    Hopping,
+    HotKey,
+    LastingHops,
+    LastRows,
+    Nexmark,
+    Session,
+    Together,
+    Windows,
+)
+from benchmarks.windows.hot_key import LASTS
+from benchmarks.windows.lasting import ends_of
+from benchmarks.windows.windows import Rows
+from muntin import Event, Module, calendar, hopping, instant, session
+from muntin.changes import Insertion
+from muntin.testing import Computation, KeyedChange, Script, WindowedQuery
+from muntin.windows import WindowKind
 from tests.benchmarks.build import QUESTION, answers
 
 RIGHT = answers((1, 0, 2.0), (1, 60, 3.0), (2, 0, 4.0))
@@ -60,57 +84,40 @@ def test_windows_that_the_watermark_has_not_passed_are_left_out(tmp_path: Path) 
     assert closed(all_of_them, QUESTION, files).equals(all_of_them.slice(0, 2))
 
 
-def test_a_row_is_in_every_window_that_covers_it(tmp_path: Path) -> None:
-    """
-    -20  -10   0    10   20   30
-              a    b
-     |---------|---------|              windows of 30 s start every 10 s
-    """
-    files = files_of(tmp_path, (1, 0, 1.0), (1, 10, 3.0))
-    expected = answers((1, -20, 1.0), (1, -10, 2.0), (1, 0, 2.0), (1, 10, 3.0))
-    assert compare(expected, expected_answers(Question("average", Hopping(30, 10)), files)) == []
-    largest = answers((1, -20, 1.0), (1, -10, 3.0), (1, 0, 3.0), (1, 10, 3.0))
-    assert compare(largest, expected_answers(Question("max", Hopping(30, 10)), files)) == []
-
-
-def test_sessions_are_those_of_a_walk_over_the_rows(tmp_path: Path) -> None:
-    files = write_data(Data(5, 300, 1), tmp_path)
-    table = pq.read_table(files.paths[0])
-    last: dict[int, tuple[int, int]] = {}
-    members: dict[tuple[int, int], list[float]] = {}
-    for row in table.sort_by("at").to_pylist():
-        at = round(row["at"].timestamp() * MICROSECONDS)
-        start, newest = last.get(row["key"], (at, at))
-        start = start if at - newest <= 20 * MICROSECONDS else at
-        last[row["key"]] = start, at
-        members.setdefault((row["key"], start), []).append(row["value"])
-    for aggregate, reduce in (("average", lambda some: sum(some) / len(some)), ("max", max)):
-        found = expected_answers(Question(aggregate, Session(20)), files)  # type: ignore[arg-type]  # one of the two
-        assert [row[:2] for row in rows_of(found)] == sorted(members)
-        assert [value for *_, value in rows_of(found)] == pytest.approx(
-            [reduce(members[place]) for place in sorted(members)]
-        )
-    assert len(members) > 50
+@pytest.mark.parametrize(
+    ("windows", "kind", "pace"),
+    [
+        (Hopping(30, 10), hopping("30 seconds", "10 seconds"), Pace()),
+        (Session(20), session("20 seconds"), Pace()),
+        # three days, on the second of which the clocks of New York are set
+        (
+            Calendar("America/New_York"),
+            calendar("day", zone="America/New_York"),
+            Pace(round(datetime(2024, 3, 9, 12, tzinfo=UTC).timestamp()), 86_400),
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("aggregate", "module"), [("average", PlainAverage()), ("max", PlainMax())])
+def test_answers_are_those_of_the_reference(
+    windows: Windows, kind: WindowKind, pace: Pace, aggregate: Aggregate, module: Module, tmp_path: Path
+) -> None:
+    files = write_data(Data(3, 200, 3, pace=pace), tmp_path)
+    rows = pa.concat_tables(pq.read_table(path) for path in files.paths).to_pylist()
+    changes = [
+        KeyedChange(row["key"], Insertion(number, Event.point(instant(row["at"]), row["value"])))
+        for number, row in enumerate(rows)
+    ]
+    output = Script(tuple(changes)).close().run(WindowedQuery(kind, [Computation(module)]))
+    right = [(key, row.window.start // MICROSECONDS, row.value[0]) for key, found in output.items() for row in found]
+    assert compare(answers(*right), expected_answers(Question(aggregate, windows), files)) == []
+    assert len(right) > 10
 
 
 def rows_of(table: pa.Table) -> list[tuple[int, int, float]]:
     """Key, start in microseconds, and value."""
     columns = (table["key"], table["start"].cast(pa.int64()), table["value"])
     return sorted(zip(*(column.to_pylist() for column in columns), strict=True))
-
-
-def test_days_end_where_the_clock_says_so(tmp_path: Path) -> None:
-    pace = Pace(start=round(datetime(2024, 3, 29, 12, tzinfo=UTC).timestamp()), span=86_400)
-    files = write_data(Data(3, 500, 3, pace=pace), tmp_path)
-    table = pa.concat_tables(pq.read_table(path) for path in files.paths)
-    zone = ZoneInfo("America/New_York")
-    members: dict[tuple[int, int], list[float]] = {}
-    for row in table.to_pylist():
-        midnight = row["at"].astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-        members.setdefault((row["key"], round(midnight.timestamp()) * MICROSECONDS), []).append(row["value"])
-    found = expected_answers(Question("max", Calendar("America/New_York")), files)
-    assert rows_of(found) == [(*place, max(members[place])) for place in sorted(members)]
-    assert len(members) == 12
 
 
 def test_the_last_rows_are_those_in_the_order_of_time(tmp_path: Path) -> None:
@@ -184,3 +191,93 @@ def test_answers_about_several_windows_tell_whose_they_are(tmp_path: Path) -> No
     assert compare(answers(*of_minutes, *of_hops, (5, 5, 2.0), (5, 700, 5.0)), found) == []
     complete = closed(found, Question("average", Together()), files)
     assert compare(answers((3, 0, 2.0), *of_hops[:10], (5, 5, 2.0)), complete) == []
+
+
+DATA = Data(keys=20, rows=2_000, files=2)
+
+
+def ticks(table: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    at: np.ndarray[tuple[int], np.dtype[np.int64]] = table["at"].cast(pa.int64()).to_numpy()
+    return at
+
+
+@pytest.mark.parametrize("other", [{"seed": 1}, {"keys": 21}, {"distribution": "zipf"}, {"pace": Pace(5_000)}])
+def test_other_fields_give_other_rows_and_another_folder(other: dict[str, object]) -> None:
+    changed = replace(DATA, **other)  # type: ignore[arg-type]  # of any field
+    assert not table_of(changed, 0).equals(table_of(DATA, 0))
+    assert changed.name != DATA.name
+
+
+def test_a_file_does_not_depend_on_how_many_there_are() -> None:
+    assert table_of(DATA, 0).equals(table_of(replace(DATA, files=1), 0))
+
+
+@pytest.mark.parametrize("pace", [Pace(), Pace(1_729_000_000, 172_800)])
+def test_each_file_covers_its_own_span(pace: Pace) -> None:
+    for number in range(2):
+        at = ticks(table_of(replace(DATA, pace=pace), number))
+        first = (pace.start + number * pace.span) * MICROSECONDS
+        assert at.min() == first
+        assert at.max() < first + pace.span * MICROSECONDS
+        assert len(set(at.tolist())) == len(at)
+
+
+@pytest.mark.parametrize("pace", [Pace(), Pace(1_729_000_000, 172_800)])
+def test_rows_are_out_of_order_by_less_than_the_delay(pace: Pace) -> None:
+    at = ticks(table_of(replace(DATA, pace=pace), 0))
+    behind = np.maximum.accumulate(at) - at
+    assert 0 < behind.max() <= pace.disorder * MICROSECONDS
+    assert pace.delay == 5 * pace.disorder
+
+
+def rows_at(*at: int, values: tuple[float, ...] = (), key: int = 0) -> Rows:
+    times = np.array(at, np.int64)
+    return Rows(np.full(len(at), key), times, times + 1, np.array(values or range(len(at)), np.float64))
+
+
+@pytest.mark.parametrize("is_snapshot", [False, True])
+def test_a_hot_key_is_right_and_measured(tmp_path: Path, *, is_snapshot: bool) -> None:
+    files, system = write_data(Data(20, 1_000, 2), tmp_path), HotKeyInProcess()
+    question = Question("average", HotKey(1_500, is_snapshot, single=20))
+    assert check(system.name, question, expected_answers(question, files), system.answer(question, files)) > 100
+    run = system.measure(question, files, limit=60)
+    assert [batch.rows for batch in run.batches] == [1_480] + [1] * 20
+    assert Question.from_data(question.as_data()) == question
+
+
+def test_snapshots_of_a_hot_key_are_cut_where_rows_start_and_end() -> None:
+    rows = rows_at(0, 1_000, 9_000, values=(2.0, 4.0, 8.0))
+    found = HotKey(3, is_snapshot=True).answers("average", rows)
+    starts = [0, 1_000, LASTS, 9_000]
+    right = pa.table([[0] * 4, pa.array(starts, ANSWERS.field("start").type), [2.0, 3.0, 4.0, 8.0]], schema=ANSWERS)
+    assert found.equals(right)
+
+
+def test_hopping_windows_have_the_rows_that_overlap_them() -> None:
+    rows = rows_at(999_000, 5_000_000)
+    windows = LastingHops(1, 1, longest=1)
+    first = int(ends_of(rows.at, 1)[0])
+    assert 1_000_000 < first < 2_000_000
+    right = Hopping(1, 1).answers("average", Rows(rows.key, rows.at, ends_of(rows.at, 1), rows.value))
+    assert windows.answers("average", rows).equals(right)
+    assert right["start"].cast(pa.int64()).to_pylist()[:2] == [0, MICROSECONDS]
+    assert windows.are_complete(right, rows, MICROSECONDS).tolist()[:2] == [True, False]
+
+
+def test_what_was_retracted_is_no_answer() -> None:
+    inserted = answers((1, 0, 2.0), (1, 0, 3.0), (2, 0, 4.0), (1, 0, 2.0))
+    changes = inserted.append_column("change", pa.array(["insert", "insert", "insert", "retract"]))
+    assert net(changes).sort_by("key").equals(answers((1, 0, 3.0), (2, 0, 4.0)))
+
+
+def test_an_open_window_says_what_it_wrote_over_what_came(tmp_path: Path) -> None:
+    files, question, system = (
+        write_data(Data(20, 1_000, 3), tmp_path),
+        Question("average", Hopping(2_000, 2_000)),
+        OpenWindow(),
+    )
+    expected = closed(expected_answers(question, files, have_lifetimes=True), question, files)
+    assert check(system.name, question, expected, closed(system.answer(question, files), question, files)) == 20
+    run = system.measure(question, files, limit=60)
+    assert run.row_bytes == 32
+    assert run.written_share == sum(batch.written_bytes or 0 for batch in run.batches) / (3_000 * 32) > 0.1

@@ -1,13 +1,23 @@
-"""Bars and verdicts."""
+"""Figures of runs: medians, bars and verdicts, the exit status, and the works as declared."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from benchmarks.bars import Growth, Measure, Rate, Times
+from benchmarks.bars import AtMost, Growth, Measure, NoLater, Rate, Times
+from benchmarks.measurement import Batch, Run, summarize
+from benchmarks.outcome import exit_status, failures, missed_bars
 from benchmarks.question import Question
-from benchmarks.windows import Hopping
-from tests.benchmarks.build import QUESTION, summary_of
+from benchmarks.report import WorkReport
+from benchmarks.runner import compare_output_rows
+from benchmarks.slices import slices_kept
+from benchmarks.streaming import _batch
+from benchmarks.systems import all_systems
+from benchmarks.windows import Hopping, Session
+from benchmarks.works import COLUMNAR, SPARK, WORKS
+from tests.benchmarks.build import QUESTION, options_of, report_of, run_of, summary_of, trial_of
 
 FAST = summary_of(4, 1, 1)
 SLOW = summary_of(9, 3, 3)
@@ -61,3 +71,123 @@ def test_processor_time_is_compared_by_rows() -> None:
     verdict = Times("a", "b", Measure.PROCESSOR, 1).judge({("a", QUESTION): idle, ("b", QUESTION): busy})
     assert (verdict.measured, verdict.is_met) == (2, True)
     assert Times("a", "b", Measure.PROCESSOR, 1).judge({("a", QUESTION): FAST, ("b", QUESTION): busy}).is_met is None
+
+
+def test_the_first_batch_and_the_one_without_rows_are_not_warm() -> None:
+    run = Run(20.0, (Batch(10, 9.0), Batch(10, 2.0), Batch(10, 4.0), Batch(0, 5.0)))
+    assert [batch.seconds for batch in run.warm] == [2.0, 4.0]
+    summary = summarize([run])
+    assert (summary.first_batch, summary.warm_batch) == (9.0, 3.0)
+
+
+def test_a_summary_holds_medians_over_runs() -> None:
+    summary = summarize([run_of(2, 1, 1), run_of(4, 2, 2), run_of(90, 50, 50)])
+    assert (summary.runs, summary.rows, summary.seconds) == (3, 3000, 8)
+    assert summary.rows_per_second == 3000 / 8
+    assert (summary.first_batch, summary.warm_batch) == (4, 2)
+    assert (summary.output_rows, summary.state_bytes, summary.written_bytes) == (30, 100, 50)
+    assert (summary.jvm_bytes, summary.python_bytes) == (2_000_000, 1_000_000)
+
+
+def test_a_run_that_was_stopped_marks_its_summary() -> None:
+    summary = summarize([run_of(1, 1), Run(300.0, (), is_cut=True)])
+    assert summary.is_cut
+    assert summary.rows_per_second == 500
+
+
+def test_a_progress_report_becomes_a_batch() -> None:
+    operator = {"memoryUsedBytes": 70, "customMetrics": {"rocksdbSstFileSize": 30, "rocksdbTotalBytesWritten": 40}}
+    progress = {
+        "numInputRows": 5,
+        "durationMs": {"triggerExecution": 1500},
+        "sink": {"numOutputRows": 3},
+        "stateOperators": [operator],
+    }
+    assert _batch(progress, 1) == Batch(5, 1.5, 3, 100, 40)
+    assert _batch(progress | {"numInputRows": 10}, 2).rows == 5, "each row was read twice"
+    assert _batch(progress | {"sink": {"numOutputRows": -1}}, 1).output_rows is None
+
+
+def test_slices_whose_windows_are_complete_are_not_kept() -> None:
+    """A file covers 1000 s and its newest row lies at its end, so it is complete until 10 s and a bit before."""
+    assert slices_kept(Question("average", Hopping(10, 10))) == 2
+    assert slices_kept(Question("average", Hopping(60, 10))) == 7
+    assert slices_kept(Question("average", Hopping(600, 10))) == 61
+    assert slices_kept(Question("average", Hopping(6000, 10))) == 100
+    assert slices_kept(Question("average", Hopping(6000, 1))) == 1000
+
+
+BAR = Times(COLUMNAR, SPARK, Measure.WARM_BATCH, 2)
+
+
+def good() -> WorkReport:
+    return report_of(trial_of(COLUMNAR, 5, 1, 1), trial_of(SPARK, 6, 3, 3), bars=[BAR])
+
+
+def behind() -> WorkReport:
+    return report_of(trial_of(COLUMNAR, 5, 2, 2), trial_of(SPARK, 6, 3, 3), bars=[BAR])
+
+
+def broken() -> WorkReport:
+    failed = trial_of(COLUMNAR, 5, 1, failure="ValueError: <no>", details="ValueError: <no>\nmore")
+    return report_of(failed, trial_of(SPARK, 6, 3), trial_of("bytewax", absence="not installed"), bars=[BAR])
+
+
+def test_a_missed_bar_is_a_failure_only_if_asked_to_be_strict(tmp_path: Path) -> None:
+    assert exit_status([good()], options_of(tmp_path, is_strict=True)) == 0
+    assert exit_status([behind()], options_of(tmp_path)) == 0
+    assert exit_status([behind()], options_of(tmp_path, is_strict=True)) == 1
+    assert exit_status([broken()], options_of(tmp_path)) == 1
+    assert missed_bars([good(), behind()]) == [
+        "average, 10,000 keys, tumbling 60 s: muntin columnar >= 2 x spark window per warm batch, measured 1.50"
+    ]
+    assert failures([broken()]) == ["some-work, muntin columnar: ValueError: <no>\nmore"]
+
+
+def test_a_system_that_puts_out_another_number_of_rows_is_wrong() -> None:
+    report = report_of(trial_of(COLUMNAR, 5, 1), trial_of(SPARK, 6, 3, 3), trial_of("muntin sliced", 6, 3))
+    systems = all_systems({})
+    compare_output_rows(report.trials, systems)
+    assert [trial.failure for trial in report.trials] == [None, None, None]  # Spark read more
+    object.__setattr__(report.trials[2].runs[0].batches[1], "output_rows", 11)
+    compare_output_rows(report.trials, systems)
+    assert report.trials[2].failure == "emitted 21 rows where muntin columnar emitted 20"
+
+
+def test_systems_may_differ_about_sessions_that_end_at_the_watermark() -> None:
+    trials = [trial_of(system, 5, 1, question=Question("average", Session(20))) for system in (COLUMNAR, SPARK)]
+    object.__setattr__(trials[1].runs[0].batches[1], "output_rows", 11)
+    compare_output_rows(trials, all_systems({}))
+    assert [trial.failure for trial in trials] == [None, None]
+
+
+def test_every_system_of_a_work_exists_and_every_system_takes_part_in_one() -> None:
+    named = {system for work in WORKS for system in work.systems}
+    assert named == set(all_systems({}))
+
+
+def test_names_of_works_differ() -> None:
+    assert len({work.name for work in WORKS}) == len(WORKS) > 5
+
+
+def test_bars_quick_runs_and_file_counts_are_about_systems_of_the_work() -> None:
+    for work in WORKS:
+        subjects = {bar.subject for bar in work.bars if isinstance(bar, Times | Growth | Rate | NoLater | AtMost)}
+        against = {bar.against for bar in work.bars if isinstance(bar, Times | NoLater)}
+        assert subjects | against | {*work.quick, *work.files} <= {*work.systems}
+        assert all(bar.subject in work.quick for bar in work.bars[:1] if work.quick and isinstance(bar, Times))
+
+
+def test_fewer_rows_have_fewer_keys_and_the_title_says_so() -> None:
+    work = WORKS[0]
+    assert work.data(1_000_000).keys == 10_000
+    assert work.data(100_000).keys == 1_000
+    assert work.title(100_000) == "average, 1,000 keys, hopping 600 s / 10 s"
+
+
+def test_a_work_has_files_of_its_own_size_and_number() -> None:
+    work = next(work for work in WORKS if work.name == "one-row")
+    assert (work.data(1_000_000).rows, work.data(1_000).rows, work.data(1_000).files) == (1, 1, 16)
+    assert work.files_of("spark window") == 16
+    half = next(work for work in WORKS if work.name == "hopping-revised")
+    assert half.data(100_000).rows == 50_000

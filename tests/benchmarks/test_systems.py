@@ -1,21 +1,28 @@
-"""The parts of the systems that need no Spark."""
+"""The parts of the systems that need no Spark, files in parts, runs on cores, and limits."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.bars import AtMost, Measure, Rate
 from benchmarks.checking import check, closed, expected_answers
-from benchmarks.data import Data, write_data
+from benchmarks.data import Data, split, write_data
+from benchmarks.measurement import Batch, Memory, Run, summarize
 from benchmarks.question import Question
 from benchmarks.systems import all_systems
 from benchmarks.systems.by_hand import Assignment, OpenWindows, add_all, take_done
 from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole, InProcess
 from benchmarks.systems.last_rows_by_hand import KeyRows
+from benchmarks.systems.muntin_columnar import MuntinColumnar
+from benchmarks.systems.on_cores import OnCores
 from benchmarks.systems.pieces import pieces
 from benchmarks.systems.plain_aggregates import PlainAverage, PlainMax, WholeAverage
 from benchmarks.systems.program import ProgramError, running
@@ -36,6 +43,7 @@ from benchmarks.windows import (
 )
 from muntin import Module
 from muntin.testing import Outcome, try_laws
+from tests.benchmarks.build import QUESTION
 
 HOPPING = Assignment("average", 30, 10)
 
@@ -142,3 +150,35 @@ def test_a_program_that_prints_no_result_has_failed() -> None:
         program.process.wait(60)
         with pytest.raises(ProgramError, match="Zen of Python"):
             program.result()
+
+
+def test_parts_of_files_have_their_rows_in_order(tmp_path: Path) -> None:
+    files = write_data(Data(10, 1_001, 2), tmp_path / "whole")
+    parts = split(files, 4, tmp_path)
+    assert (len(parts.paths), parts.rows) == (8, 250)
+    whole, put_together = (pa.concat_tables(map(pq.read_table, some.paths)) for some in (files, parts))
+    assert whole.equals(put_together)
+    changed = [path.stat().st_mtime for path in parts.paths]
+    assert changed == sorted(set(changed))
+
+
+def test_a_system_on_cores_that_are_not_there_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None, raising=False)
+    assert OnCores(MuntinColumnar(), 1).missing is None
+    assert OnCores(MuntinColumnar(), 2).missing == "there is only 1 core"
+    monkeypatch.delattr(os, "sched_setaffinity")
+    assert OnCores(MuntinColumnar(), 1).missing == "processes cannot be bound to cores here"
+
+
+def test_a_limit_is_kept_by_the_largest_figure_and_a_warm_rate_leaves_the_first_batch_out() -> None:
+    summary = summarize([Run(9.0, (Batch(10, 5.0, 0, 0, 30), Batch(10, 4.0, 0, 0, 90)), Memory(1, 9, 7), row_bytes=3)])
+    figures = {("a", QUESTION): summary, ("a", Question("max", Hopping(60, 60))): summary}
+    assert summary.written_share == 2
+    for measure, value in ((Measure.WORKER, 7), (Measure.FIRST_BATCH, 5.0), (Measure.WRITTEN_SHARE, 2.0)):
+        verdict = AtMost("a", measure, value).judge(figures)
+        assert (verdict.measured, verdict.is_met) == (value, True)
+        assert AtMost("a", measure, value - 0.1).judge(figures).is_met is False
+    assert AtMost("b", Measure.WORKER, 7).judge(figures).measured is None
+    assert Rate("a", 2.5, is_warm=True).judge(figures).measured == 2.5
+    assert str(Rate("a", 2_500, is_warm=True)) == "a >= 2,500 rows/s in a warm batch"

@@ -37,15 +37,8 @@ from benchmarks.tilt import (
 from benchmarks.windows import ANSWERS, Tilt
 from benchmarks.windows.tilt import APPLICATIONS, Application
 from benchmarks.windows.windows import Rows
-from muntin import Aggregate, ClipPolicy, Event, Module, TimestampPolicy, Window, count_by_start, tumbling
-from muntin.testing import (
-    Computation,
-    Outcome,
-    Script,
-    WindowedQuery,
-    evaluate,
-    try_laws,
-)
+from muntin import Aggregate, Event, Module, tumbling
+from muntin.testing import Computation, Outcome, Script, WindowedQuery, evaluate, try_laws
 from tests.docs.pages import DOCS, blocks
 
 FILES = [name for _, name, _ in pkgutil.iter_modules(benchmarks.tilt.__path__, "benchmarks.tilt.")]
@@ -117,28 +110,6 @@ def test_kurtosis_is_that_of_the_definition_also_far_from_zero_and_in_pieces(cen
     assert kurtosis.compute_result(state) == pytest.approx(expected, rel=1e-7 if centre else 1e-12)
 
 
-def test_samples_at_any_times_become_those_of_a_fixed_rate() -> None:
-    random = np.random.default_rng(3)
-    times = np.unique(random.integers(-40, 60, 30))
-    values = random.normal(size=len(times))
-    samples = [Event.point(at, value) for at, value in zip(times.tolist(), values.tolist(), strict=True)]
-    computation = Computation(Interpolation(step=3))
-    query = WindowedQuery(count_by_start(2), [computation], ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
-    rows = evaluate(query, samples)
-    grid = [time for time in range(-42, 63, 3) if times[0] <= time < times[-1]]
-    assert sorted((row.start, row.end) for row in rows) == [(time, time + 1) for time in grid]
-    found = [row.value for row in sorted(rows, key=lambda row: row.start)]
-    assert found == pytest.approx(np.interp(grid, times, values).tolist())
-
-
-def test_the_line_breaks_at_a_sample_that_is_missing() -> None:
-    samples = [Event.point(0, 1.0), Event.point(4, None), Event.point(8, 5.0)]
-    assert list(Interpolation(2).compute_result(samples[:2], Window(0, 5))) == []
-    assert list(Interpolation(2).compute_result(samples[1:], Window(4, 9))) == []
-    both = [Event.point(0, 1.0), Event.point(4, 2.0), Event.point(4, 4.0)]
-    assert list(Interpolation(2).compute_result(both, Window(0, 5))) == [Event.point(0, 1.0), Event.point(2, 2.0)]
-
-
 def test_each_beat_of_a_noisy_heart_is_found_once() -> None:
     """A QRS complex goes down, far up and down within 80 ms; a slow T wave as high as a third follows it."""
     random = np.random.default_rng(11)
@@ -170,14 +141,6 @@ def test_a_heart_beats_on_after_samples_that_are_no_numbers() -> None:
         found = beats_with({100: odd, 900: -odd})
         assert [beat.at for beat in found if not 899 <= beat.at <= 1_000] == [at for at in usual if at != 911]
         assert all(isfinite(beat.energy) for beat in found)
-
-
-def test_an_average_that_comes_to_lie_above_the_other_is_told_once() -> None:
-    values = np.random.default_rng(5).integers(0, 4, 200).astype(float)
-    events = [Event.point(at, Averages(value, 1.0)) for at, value in enumerate(values.tolist())]
-    above = values > 1
-    rows = evaluate(WindowedQuery.unwindowed(Crossings()), events)
-    assert [row.start for row in rows] == (np.flatnonzero(above[1:] & ~above[:-1]) + 1).tolist()
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)

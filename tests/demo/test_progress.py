@@ -1,9 +1,16 @@
-"""What the demo says it has counted so far."""
+"""What the demo says it has counted so far, and without a terminal: a line now and then."""
 
+from __future__ import annotations
+
+import io
 from datetime import UTC, datetime
 
+import pytest
 from pyspark.sql.streaming.listener import StreamingQueryProgress
+from rich.console import Console
 
+from demo.__main__ import _progress
+from demo.progress_lines import ProgressLines
 from demo.tally import Tally
 from muntin import EARLIEST, INFINITY, instant
 
@@ -52,3 +59,32 @@ def test_it_says_how_far_a_question_is_until_the_stream_is_closed() -> None:
     assert tally.line("delays") == "2 in, 2 out, 1 retracted, to 01-04 12:30"
     tally.take(progress(2, accepted=0, results=1, watermark=INFINITY))
     assert tally.line("delays") == "2 in, 3 out, 1 retracted"
+
+
+def test_a_line_comes_when_it_is_due_and_something_has_moved() -> None:
+    clock, said = [0.0], list[str]()
+    lines = ProgressLines(said.append, every=10, now=lambda: clock[0])
+    for at, done in [(1, 1), (9, 2), (10, 2), (11, 3), (20, 3), (25, 4), (31, 4), (32, 5)]:
+        clock[0] = float(at)
+        lines.update("busiest", done, 5, f"{done} in")
+    assert said == [
+        "    10 s  busiest   2/5  2 in",
+        "    20 s  busiest   3/5  3 in",
+        "    31 s  busiest   4/5  4 in",
+        "    32 s  busiest   5/5  5 in",
+    ]
+
+
+def test_each_thing_has_lines_of_its_own() -> None:
+    clock, said = [0.0], list[str]()
+    lines = ProgressLines(said.append, every=10, now=lambda: clock[0])
+    clock[0] = 12.0
+    for name in ("busiest", "delays", "busiest"):
+        lines.update(name, 1, 5, "")
+    assert [line.split()[2] for line in said] == ["busiest", "delays"]
+
+
+def test_where_there_is_no_terminal_lines_are_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with _progress(["busiest"], 1, Console(file=io.StringIO())) as show:
+        show("busiest", 1, "7 in")
+        assert "busiest   1/1  7 in\n" in capsys.readouterr().out

@@ -1,12 +1,20 @@
-"""The page's table of what combines on arrays is the table by which queries are planned."""
+"""Tables and figures on pages: what combines on arrays, what was measured, the same windows in other systems."""
 
 from __future__ import annotations
 
+import re
+from inspect import isfunction, signature
+from pathlib import Path
+
+import pytest
+
+import muntin
+from muntin import rows as row_windows
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.combinations import COMBINATIONS
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, ROOT
 
-PAGE = DOCS / "explanation/evaluation.md"
+EVALUATION = DOCS / "explanation/evaluation.md"
 
 
 def cell(geometry: Geometry, arrivals: Arrivals, held: Held) -> str:
@@ -32,4 +40,45 @@ def table() -> str:
 def test_the_page_has_the_combinations_that_the_planner_knows() -> None:
     """Print the table if the page lacks it, to be put there."""
     assert len(COMBINATIONS) > 8
-    assert table() in PAGE.read_text(encoding="utf-8"), f"{PAGE} lacks this table:\n{table()}"
+    assert table() in EVALUATION.read_text(encoding="utf-8"), f"{EVALUATION} lacks this table:\n{table()}"
+
+
+MEASURED = (DOCS / "explanation/performance.md").read_text(encoding="utf-8").partition("## Against Spark and others")[2]
+FIGURE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+\.\d+(?= times)")
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=lambda page: page.name)
+def test_a_figure_on_a_first_page_was_measured(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    figures = FIGURE.findall(text)
+
+    assert len(figures) >= 2
+    assert "make bench" in text
+    assert "\nmake bench\n" in MEASURED
+    assert [figure for figure in figures if figure not in MEASURED] == []
+
+
+CHOOSING = DOCS / "how-to/choose-a-window.md"
+SYSTEMS = ["Flink", "Beam", "Kafka Streams", "Spark", "StreamInsight"]
+
+
+def rows() -> list[list[str]]:
+    section = CHOOSING.read_text(encoding="utf-8").partition("## The same windows elsewhere\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def functions_that_make_windows() -> set[str]:
+    public = {name: getattr(room, name) for room in (muntin, row_windows) for name in room.__all__}
+    made = {name: str(signature(of).return_annotation) for name, of in public.items() if isfunction(of)}
+    return {name for name, kind in made.items() if re.search(r"(Windows|Rows|Batches|Between|Specification)$", kind)}
+
+
+def test_every_function_that_makes_windows_has_a_row_with_all_systems() -> None:
+    header, rule, *body = rows()
+    assert header[1:] == SYSTEMS
+    assert set(rule) == {"---"}
+    named = {name for row in body for name in re.findall(r"(\w+)\(", row[0])}
+    assert named == functions_that_make_windows()
+    assert len(named) > 10
+    assert all(len(row) == len(header) and all(row) for row in body)

@@ -14,11 +14,9 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, hopping, session, tumbling
-from muntin.testing import Computation, WindowedQuery
+from muntin import INFINITY
 from tests.nexmark.answers import bids_per_period, bids_per_session, highest_bids, hot_items
 from tests.nexmark.bids import SECOND, Bid, random_bids, stream_of
-from tests.nexmark.modules import HighestBids, HotItems
 
 beam = pytest.importorskip("apache_beam", reason="apache-beam is not installed")
 direct = pytest.importorskip("apache_beam.runners.direct.direct_runner", reason="apache-beam is not installed")
@@ -44,19 +42,12 @@ def test_query_5_is_that_of_beam(seed: int, tmp_path: Path) -> None:
     found = by_beam(query5, metadata, arriving(bids), tmp_path)
     assert Counter((start, row["auction_id"], row["num"]) for start, _, row in found) == hot_items(bids, SIZE, PERIOD)
 
-    query = WindowedQuery(hopping(SIZE, PERIOD), [Computation(HotItems(), lambda bid: bid.auction)])
-    rows = stream_of(bids).run(query)[None]
-    assert Counter((row.window.start, *row.value) for row in rows) == hot_items(bids, SIZE, PERIOD)
-
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_query_7_is_that_of_beam(seed: int, tmp_path: Path) -> None:
     bids = random_bids(seed, MANY)
     found = by_beam(query7, {"window_size_sec": SIZE // SECOND}, arriving(bids), tmp_path)
     assert Counter((start, *row) for start, _, row in found) == highest_bids(bids, SIZE)
-
-    rows = stream_of(bids).run(WindowedQuery(tumbling(SIZE), [Computation(HighestBids())]))[None]
-    assert Counter((row.window.start, *row.value) for row in rows) == highest_bids(bids, SIZE)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -69,13 +60,6 @@ def test_query_11_is_that_of_beam(seed: int, tmp_path: Path) -> None:
         (session_of,) = [it for it in expected if it[0] == row["bidder_id"] and it[1] <= start <= it[2]]
         logged[session_of[:3]] += row["bid_count"]
     assert {(*of, count) for of, count in logged.items()} == set(expected)
-
-    script = stream_of(bids, by_bidder=True)
-    windows = {(key, row.start, row.end - GAP + 1) for key, rows in script.run(OF_SESSIONS).items() for row in rows}
-    assert windows == set(logged)
-
-
-OF_SESSIONS = WindowedQuery(session(GAP - 1), [Computation(HotItems(), lambda bid: bid.auction)])
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -32,15 +32,7 @@ from tests.nexmark.site import Auction, Person, Site, random_site
 
 pytest.importorskip("apache_beam", reason="apache-beam is not installed")
 
-from tests.foreign.test_beam_nexmark import (
-    beam,
-    by_beam,
-    instant,
-    model,
-    nexmark,
-    test_stream,
-    ticks,
-)
+from tests.foreign.test_beam_nexmark import beam, by_beam, instant, model, nexmark, test_stream, ticks
 
 query0, query1, query2, query3, query4, query6, query8, query9, query10 = (
     pytest.importorskip(f"{nexmark}.queries.query{number}", reason="apache-beam is not installed")

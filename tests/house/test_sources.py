@@ -1,10 +1,10 @@
-"""One name for one thing: no two classes of the SDK, the engine or the command are called the same."""
+"""Rules of source files: one name for one thing, no clock where results are computed, one concept in a file."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -43,3 +43,61 @@ def test_the_engine_has_other_names_than_the_oracle() -> None:
 def test_two_classes_of_one_name_are_found() -> None:
     sources = {"a.py": "class Line: ...", "b.py": "class _Line: ...\nclass Other: ...", "c.py": "x = 1"}
     assert classes_of_one_name(sources) == {"Line": ["a.py", "b.py"]}
+
+
+CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "now", "utcnow", "today", "localtime", "gmtime"}
+READERS = {
+    "muntin_engine/spark/clock.py": "the one reading per micro-batch that becomes a row of the input",
+    "muntin_engine/workers/watchdog.py": "for how long a call of a module has lasted",
+    "muntin_engine/workers/traces.py": "since when it has",
+    "muntin_engine/workers/traces_folder.py": "how long ago a worker that died had a task",
+}
+
+
+def clocks_read(text: str) -> Iterator[str]:
+    """Yield the calls of clocks in a file; methods of Muntin's own that are called so, as of a meter, are none."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CLOCKS:
+            owner = ast.unparse(node.func.value)
+            if owner.rpartition(".")[2] in ("time", "datetime", "date"):
+                yield f"{owner}.{node.func.attr}"
+
+
+def test_only_the_clock_and_the_watchdog_ask_what_time_it_is() -> None:
+    folders = (ROOT / "sdk/src", ROOT / "engine/src", *ROOT.glob("plugins/*/src"))
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    assert len(files) > 300
+    found = {
+        file.as_posix().partition("/src/")[2] for file in files if any(clocks_read(file.read_text(encoding="utf-8")))
+    }
+    assert found == set(READERS)
+
+
+def test_a_clock_is_found() -> None:
+    text = "import time\nfrom datetime import datetime\nstarted = time.time_ns()\ndatetime.now()\nmeter.now()\n"
+    assert list(clocks_read(text)) == ["time.time_ns", "datetime.now"]
+
+
+FOLDERS = ("sdk", "engine", "cli", "plugins", "demo", "benchmarks", "tests", "docs")
+MOST_LINES = 400
+
+
+def longer_files(*folders: Path) -> Iterator[str]:
+    """Yield the names of the files in some folders that have more lines, and how many."""
+    for folder in folders:
+        for file in sorted(folder.rglob("*.py")):
+            lines = len(file.read_text(encoding="utf-8").splitlines())
+            if lines > MOST_LINES:
+                yield f"{file.name}: {lines}"
+
+
+def test_no_file_is_longer() -> None:
+    folders = [ROOT / name for name in FOLDERS]
+    assert all(folder.is_dir() for folder in folders)
+    assert list(longer_files(*folders)) == []
+
+
+def test_a_longer_file_is_found(tmp_path: Path) -> None:
+    (tmp_path / "short.py").write_text("x = 1\n" * MOST_LINES)
+    (tmp_path / "long.py").write_text("x = 1\n" * (MOST_LINES + 1))
+    assert list(longer_files(tmp_path)) == ["long.py: 401"]

@@ -31,9 +31,7 @@ OWN = SPECIAL | {
 }
 KINDS = OWN | {"OWN_KINDS"}
 FLAGS = {"boundary_moves", "counts_events", "has_horizon", "is_out_of_order", "is_hopping", "is_snapshot", "is_counted"}
-TABLES = {
-    "engine/src/muntin_engine/evaluators/general/fast_assigners.py": SPECIAL,
-}
+TABLES = {"engine/src/muntin_engine/evaluators/general/fast_assigners.py": SPECIAL}
 """Where a table by class is what the file is for, and its kinds: faster assigners, and the oracle's own definitions."""
 
 

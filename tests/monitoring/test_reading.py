@@ -1,4 +1,4 @@
-"""Numbers from the progress of a query."""
+"""Numbers from the progress of a query, what is kept of many batches, and warnings of rows that no sink takes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine import BatchMetrics, batch_metrics
+from muntin_engine.monitoring.history import MOST_KEPT, Histories
+from muntin_engine.monitoring.unread_rows import UnreadRows
 from tests.monitoring.queries import progress, recorded
 
 MINUTE = 60_000_000
@@ -109,3 +111,98 @@ def test_rates_are_of_the_whole_batch() -> None:
 
 def test_the_start_is_an_aware_time() -> None:
     assert numbers().started == datetime(2024, 5, 1, 8, tzinfo=UTC)
+
+
+def test_a_batch_that_is_seen_again_counts_once() -> None:
+    batches = [progress(number, muntin={"accepted": 10}) for number in range(5)]
+    seen = Histories()
+    for upto in (1, 3, 3, 5):
+        seen.take(batches[:upto])
+    history = seen.by_query["muntin"]
+    assert [numbers.batch for numbers in history.batches] == [0, 1, 2, 3, 4]
+    assert history.totals["accepted"] == 50
+
+
+def test_sums_go_on_when_old_batches_are_forgotten() -> None:
+    seen = Histories()
+    seen.take(progress(0, second=number / 1000, muntin={"results": 2}) for number in range(3 * MOST_KEPT))
+    history = seen.by_query["muntin"]
+    assert len(history.batches) == MOST_KEPT
+    assert history.totals["results"] == 6 * MOST_KEPT
+    assert history.seconds["batch"] == 0.5 * 3 * MOST_KEPT
+
+
+def test_several_queries_in_one_have_a_history_each() -> None:
+    seen = Histories()
+    seen.take([progress(0, left={"late": 1}, right={"late": 2}), progress(1, left={"late": 3}, right={"late": 4})])
+    assert {name: history.totals["late"] for name, history in seen.by_query.items()} == {"left": 4, "right": 6}
+
+
+def test_seconds_of_stages_and_modules_add_up() -> None:
+    metrics = {"evaluate_us": 1_000_000, "module_us:m": 500_000}
+    seen = Histories()
+    seen.take(progress(number, muntin=metrics) for number in range(4))
+    history = seen.by_query["muntin"]
+    assert (history.seconds["evaluate"], history.modules["m"]) == (4, 2)
+
+
+def test_a_level_is_the_last_that_is_known() -> None:
+    seen = Histories()
+    seen.take([progress(0, muntin={"keys_held": 7}), progress(1, muntin={"keys_held": None})])
+    history = seen.by_query["muntin"]
+    assert (history.last.keys_held, history.latest("keys_held"), history.latest("events_held")) == (None, 7, None)
+
+
+UNREAD = {"unread_late": 1, "unread_rejected": 1}
+
+
+def batch(number: int, second: float, run: str = "r", **metrics: Any) -> dict[str, Any]:
+    spark = {"id": "d7dbda75-9e29-4ba9", "runId": run, "name": None}
+    return {**progress(number, second - number, muntin={**UNREAD, **metrics}), **spark}
+
+
+def test_the_first_late_rows_are_told_at_once_and_the_others_once_a_minute() -> None:
+    # second   1        20       59.9    61          100
+    # late     3        5        1       0           0       then the end
+    #          told                      6 told              nothing left
+    rows, told = UnreadRows(), []
+    for number, (second, late) in enumerate([(1, 3), (20, 5), (50, 1), (59.9, 0), (30, 0)]):
+        told.append([some.message.splitlines()[0] for some in rows.take(batch(number, second, accepted=7, late=late))])
+    assert told[0] == [
+        "muntin (Spark query d7dbda75): 3 of 10 rows were late, up to micro-batch 0, and no sink takes them"
+    ]
+    assert told[1:] == [[], [], [], []]
+    (rest,) = rows.end("r")
+    assert rest.message.startswith("muntin (Spark query d7dbda75): 6 of 34 rows were late, up to micro-batch 4")
+    assert list(rows.end("r")) == []
+
+
+def test_a_minute_after_the_last_warning_the_next_one_comes() -> None:
+    rows = UnreadRows()
+    assert len(list(rows.take(batch(0, 0, late=1)))) == 1
+    later = {**batch(1, 1, accepted=4, late=2, late_by=90_000_000), "timestamp": "2024-05-01T08:01:00.000Z"}
+    (warning,) = rows.take(later)
+    assert warning.kind == "late"
+    assert "2 of 6 rows were late, by up to 1 min 30 s," in warning.message
+    assert "write(..., late='late')" in warning.message
+
+
+def test_rows_that_a_sink_takes_or_nobody_wants_are_not_told() -> None:
+    rows = UnreadRows()
+    assert list(rows.take(batch(0, 0, unread_late=0, late=5))) == []
+    (warning,) = rows.take(batch(1, 0, unread_late=0, late=5, rejected=2))
+    assert warning.kind == "rejected"
+    assert "2 of 12 rows were rejected, up to" in warning.message
+    assert list(rows.take(batch(0, 0, run="other"))) == []
+
+
+def test_queries_and_runs_count_apart_and_a_micro_batch_counts_once() -> None:
+    rows = UnreadRows()
+    both = {**batch(0, 0), **progress(0, 0, left={**UNREAD, "late": 1}, right={**UNREAD, "late": 2, "rejected": 4})}
+    assert sorted((some.kind, some.message.partition(":")[0]) for some in rows.take(both)) == [
+        ("late", "left (Spark query d7dbda75)"),
+        ("late", "right (Spark query d7dbda75)"),
+        ("rejected", "right (Spark query d7dbda75)"),
+    ]
+    assert list(rows.take(both)) == []
+    assert len(list(rows.take({**both, "runId": "again"}))) == 3

@@ -64,12 +64,7 @@ def logged(
     """
     emit = EarlyEmission(every_count(most), Refinement.DISCARD)
     query = EvaluatorQuery(
-        tumbling(size),
-        (Binding(log, Bid._make),),
-        ClipPolicy.NONE,
-        TimestampPolicy.ALIGN,
-        emit,
-        has_ids=False,
+        tumbling(size), (Binding(log, Bid._make),), ClipPolicy.NONE, TimestampPolicy.ALIGN, emit, has_ids=False
     )
     bucket, files = (
         KeyedBucket(GeneralRun, query, MemoryCells(), Codec([Bid]), {}),

@@ -15,13 +15,7 @@ from pyspark.sql import functions as F
 from muntin import hopping, tumbling
 from muntin.rows import last
 from muntin_engine import EventStream, Query, events, module
-from tests.nexmark.answers import (
-    local_items,
-    price_per_category,
-    price_per_seller,
-    sellers_who_are_new,
-    winning_bids,
-)
+from tests.nexmark.answers import local_items, price_per_category, price_per_seller, sellers_who_are_new, winning_bids
 from tests.nexmark.bids import SECOND
 from tests.nexmark.site import MOST_OPEN, Site, random_site
 

@@ -1,4 +1,4 @@
-"""Kinds of windows of a plugin, by name and without Spark: laws, other definitions, plans and checkpoints."""
+"""Kinds of windows of a plugin, without Spark: laws, other definitions, plans, checkpoints, and the oracle."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
 from tests.plan.plans import plan_of
+from tests.scenarios.drawing import cutting
+from tests.scenarios.inputs import early
 
 ROOT = Path(__file__).parents[2]
 KINDS: dict[str, dict[str, Any]] = {
@@ -153,3 +155,11 @@ def test_the_catalog_lists_kinds_and_does_not_need_them_to_start() -> None:
     code = "import muntin, sys; muntin.tumbling(3); print('muntin_retail' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("name", KINDS)
+def test_the_output_is_that_of_the_reference(name: str, seed: int) -> None:
+    draw = early if seed % 4 == 3 else cutting
+    windows: Any = {name: window(name, **KINDS[name])}
+    draw(Random(f"{name} {seed}"), windows).check()

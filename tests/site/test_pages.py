@@ -1,16 +1,26 @@
-"""The pages as the site shows them: all in the navigation, in Markdown that both it and code hosts read alike."""
+"""The pages as the site shows them, what the one on compatibility says, and the check in a browser without one."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
+import pytest
+
+from docs.website.check.browser import BrowserNotFoundError, find_browser
+from docs.website.check.dead_links import dead_links
+from docs.website.check.server import served
+from docs.website.check.visit import Visit
 from docs.website.fences import readable_fences
 from docs.website.lines import lines_of
 from docs.website.navigation import navigation_of, pages_in
-from tests.docs.pages import DOCS, PAGES, name_of
+from muntin_engine.spark.session.java import OLDEST
+from tests.docs.pages import DOCS, PAGES, ROOT, name_of
 
 _ITEM = re.compile(r"^(?:[-*]|\d+\.) ")
 _NESTED = re.compile(r"^ {1,3}(?:[-*]|\d+\.) ")
@@ -61,3 +71,67 @@ def test_a_reason_not_to_run_a_block_is_not_shown() -> None:
 
 def test_the_comment_above_an_output_is_not_shown() -> None:
     assert readable_fences("<!-- prints -->\n```text\n1\n```\n").splitlines()[0] == "```{ .text .output }"
+
+
+PAGE = (DOCS / "compatibility.md").read_text(encoding="utf-8")
+PROJECTS = {
+    name: tomllib.loads((ROOT / name / "pyproject.toml").read_text("utf-8"))["project"] for name in ("sdk", "engine")
+}
+NEEDED = [
+    re.fullmatch(r"(?P<name>[\w-]+)(?P<versions>.*)", needed)
+    for project in PROJECTS.values()
+    for needed in project["dependencies"]
+    if not needed.startswith("muntin")
+]
+
+
+@pytest.mark.parametrize("needed", NEEDED, ids=lambda needed: needed["name"])
+def test_what_a_distribution_needs_is_in_the_table(needed: re.Match[str]) -> None:
+    assert f"| `{needed['name']}` | `{needed['versions']}` |" in PAGE
+
+
+def test_the_table_has_nothing_else() -> None:
+    listed = re.findall(r"^\| `([\w-]+)` \| `[<>=]", PAGE, re.MULTILINE)
+    assert sorted(listed) == sorted({needed["name"] for needed in NEEDED if needed})
+
+
+def test_the_oldest_python_and_java_are_in_the_table() -> None:
+    for project in PROJECTS.values():
+        assert f"| Python | `{project['requires-python']}`," in PAGE
+    assert f"| Java | {OLDEST} or newer," in PAGE
+
+
+HERE = "http://127.0.0.1:1/"
+
+
+def page(name: str, *links: str, anchors: frozenset[str] = frozenset()) -> Visit:
+    return Visit(HERE + name, frozenset(links), anchors, ())
+
+
+def test_a_link_to_a_page_and_to_a_place_on_it_is_alive() -> None:
+    pages = [
+        page("index.html", HERE, HERE + "a.html", HERE + "a.html#here", "https://example.org/"),
+        page("a.html", anchors=frozenset({"here"})),
+    ]
+    assert list(dead_links(pages, HERE)) == []
+
+
+def test_a_link_to_a_place_that_is_not_on_the_page_is_dead() -> None:
+    pages = [page("a.html", HERE + "b.html#there"), page("b.html", anchors=frozenset({"here"}))]
+    assert list(dead_links(pages, HERE)) == ["a.html: links to b.html#there, where there is no such place"]
+
+
+def test_the_site_is_served_on_this_machine_alone(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<title>here</title>", encoding="utf-8")
+    with served(tmp_path) as address:
+        assert address.startswith("http://127.0.0.1:")
+        assert b"here" in urlopen(address).read()
+        with pytest.raises(HTTPError) as missing:
+            urlopen(address + "nothing.html")
+        missing.value.close()
+
+
+def test_without_a_browser_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHROMIUM", "no-such-browser")
+    with pytest.raises(BrowserNotFoundError, match="no-such-browser"):
+        find_browser()

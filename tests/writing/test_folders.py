@@ -1,13 +1,20 @@
-"""A folder per micro-batch, whatever happens in between."""
+"""Folders of one query: one per micro-batch, versions of a table and their pointer, whatever happens in between."""
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
-from muntin_engine import ParquetFolder
+import pytest
+
+from muntin.errors import QueryError
+from muntin_engine import ChangelogTable, ParquetFolder, StateError
 from muntin_engine.writing.batch_folders import BatchFolders, LastBatch
+from muntin_engine.writing.local_folder import LocalFolder, checksummed
 from muntin_engine.writing.sink import WrittenBatch
+from muntin_engine.writing.table_versions import Pointer, TableVersions
 
 
 def put(folders: BatchFolders, batch_id: int, text: str) -> None:
@@ -131,3 +138,220 @@ def test_the_last_micro_batch_is_known_whether_or_not_it_had_rows_or_was_cut_sho
     put(folders, 2, "b")
     (tmp_path / "batch=x").mkdir()
     assert folders.last_written == WrittenBatch(2)
+
+
+@pytest.mark.parametrize("path", ["s3://b/results", "hdfs:/results", "dbfs:/results", "file://host/results", ""])
+def test_a_path_that_cannot_be_renamed_on_is_refused(path: str) -> None:
+    with pytest.raises(QueryError, match="is not a path of this machine's file system") as caught:
+        LocalFolder(path)
+    assert "write elsewhere with a function" in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["file:/data/a b%20é", "file:///data/a b%20é", "/data/a b%20é"])
+def test_a_url_of_a_file_is_its_path(path: str) -> None:
+    assert LocalFolder(path).path == Path("/data/a b%20é")
+
+
+def test_a_home_folder_is_no_name() -> None:
+    with pytest.raises(QueryError, match=r"would be a folder that is called '~'\n.*os.path.expanduser"):
+        LocalFolder("~/results")
+
+
+def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpeg").touch()
+    with pytest.raises(QueryError, match=r"holds 'photo.jpeg', which no query wrote"):
+        LocalFolder(tmp_path).check()
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "results").touch()
+    with pytest.raises(QueryError, match="results is a file"):
+        LocalFolder(tmp_path / "results").check()
+
+
+def test_a_new_folder_and_one_that_the_query_has_claimed_are_fine(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path / "a" / "b")
+    folder.check()
+    folder.claim("q")
+    (folder.path / ".current.json.partial").touch()  # left by a run that was killed
+    folder.check()
+    folder.claim("q")
+    assert folder.path.is_dir()
+
+
+def test_another_query_is_refused_with_both_ids(tmp_path: Path) -> None:
+    LocalFolder(tmp_path).claim("one")
+    with pytest.raises(QueryError, match="of another query: of one, and this one is two"):
+        LocalFolder(tmp_path).claim("two")
+
+
+def test_a_folder_that_was_deleted_since_is_not_made_anew(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path / "results")
+    folder.claim("q")
+    folder.check_owned()
+    (folder.path / "_muntin.json").unlink()
+    for is_there in (True, False):
+        if not is_there:
+            folder.path.rmdir()
+        with pytest.raises(StateError, match=r"results is gone, which this query wrote to\n  .*put the folder back"):
+            folder.check_owned()
+
+
+DEEP = "[" * 100_000
+WRONG = ('{"query": 7}', '{"name": "q"}', '{"query": "q", "n": 1}', "[1]", "null", '"q"', DEEP, DEEP + "]" * 100_000)
+
+
+@pytest.mark.parametrize("text", ["", '{"query": "a', "\x00\x00", *WRONG], ids=lambda text: repr(text)[:20])
+def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "_muntin.json").write_text(text)
+    with pytest.raises(StateError, match=r"_muntin.json is damaged: .*\n  expected JSON") as caught:
+        LocalFolder(tmp_path).claim("q")
+    assert caught.value.__cause__ is not None
+
+
+def test_a_file_is_replaced_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path)
+    assert folder.read("f.json", Pointer) is None
+    folder.replace("f.json", Pointer("one", 1))
+    folder.replace("f.json", Pointer("two", 2))
+    assert folder.read("f.json", Pointer) == Pointer("two", 2)
+    assert [file.name for file in tmp_path.iterdir()] == ["f.json"]
+
+
+def test_no_byte_of_a_file_can_change_without_being_noticed(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path)
+    folder.replace("f.json", Pointer("version-3", 3, watermark=41, read="a"))
+    whole = (tmp_path / "f.json").read_bytes()
+    for place, byte in enumerate(whole):
+        for bit in range(8):
+            (tmp_path / "f.json").write_bytes(whole[:place] + bytes([byte ^ (1 << bit)]) + whole[place + 1 :])
+            with pytest.raises(StateError, match=r"f.json is damaged: "):
+                folder.read("f.json", Pointer)
+
+
+def write(path: Path, batch_id: int, text: str) -> None:
+    table = TableVersions(path)
+    folder = table.next(batch_id)
+    folder.mkdir()
+    (folder / "rows").write_text(text)
+    table.turn_to(folder, batch_id)
+
+
+def rows(path: Path) -> str:
+    folder = TableVersions(path).rows
+    assert folder is not None
+    return (folder / "rows").read_text()
+
+
+def test_a_table_that_was_never_written_has_no_rows_and_no_micro_batch(tmp_path: Path) -> None:
+    table = TableVersions(tmp_path)
+    assert table.current is None
+    assert table.rows is None
+    assert not table.has(0)
+
+
+def test_the_pointer_names_the_rows_and_the_last_micro_batch(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    write(tmp_path, 1, "b")
+    assert rows(tmp_path) == "b"
+    assert [TableVersions(tmp_path).has(batch_id) for batch_id in range(3)] == [True, True, False]
+
+
+def test_one_old_version_is_left_to_its_readers(tmp_path: Path) -> None:
+    for batch_id in range(4):
+        write(tmp_path, batch_id, str(batch_id))
+    assert sorted(part.name for part in tmp_path.glob("version-*")) == ["version-2", "version-3"]
+
+
+def test_a_version_that_was_cut_short_counts_for_nothing(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    cut_short = TableVersions(tmp_path).next(1)
+    cut_short.mkdir()
+    (cut_short / "half").touch()
+    assert rows(tmp_path) == "a"
+    assert not TableVersions(tmp_path).has(1)
+
+    write(tmp_path, 1, "b")
+    assert rows(tmp_path) == "b"
+    assert [file.name for file in (tmp_path / "version-1").iterdir()] == ["rows"]
+
+
+def test_micro_batches_without_a_change_move_the_pointer_alone(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    table = TableVersions(tmp_path)
+    folder = table.rows
+    assert folder is not None
+    table.turn_to(folder, 1)
+    table.turn_to(folder, 2)
+    assert table.current is not None
+    assert table.current.watermark is None
+    assert table.has(2)
+    assert rows(tmp_path) == "a"
+    assert [part.name for part in tmp_path.glob("version-*")] == ["version-0"]
+
+
+def test_the_watermark_moves_with_the_pointer_and_never_back(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    table, found = TableVersions(tmp_path), []
+    folder = table.rows
+    assert folder is not None
+    for batch_id, watermark in enumerate([None, 5, None, 3, 9], 1):
+        table.turn_to(folder, batch_id, watermark=watermark, is_revisable=batch_id > 2)
+        pointer = TableVersions(tmp_path).current
+        assert pointer is not None
+        found.append((pointer.batch, pointer.watermark, pointer.is_revisable))
+    assert found == [(1, None, False), (2, 5, False), (3, 5, True), (4, 5, True), (5, 9, True)]
+
+
+def test_a_table_without_its_pointer_does_not_begin_anew(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    write(tmp_path, 1, "b")
+    (tmp_path / "current.json").unlink()
+    with pytest.raises(StateError, match=r"current.json is damaged: it is gone, and there are version-0, version-1"):
+        TableVersions(tmp_path).has(2)
+    shutil.rmtree(tmp_path / "version-0")
+    with pytest.raises(StateError, match=r"current.json is damaged: it is gone, and there is version-1\n"):
+        TableVersions(tmp_path).next(2)
+    TableVersions(tmp_path).next(1)  # that may be the first, which was cut short
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"folder": "../other"}, r"folder is '\.\./other', and versions are version-<micro-batch>"),
+        ({"folder": "version-1/../../other"}, "folder is "),
+        ({"batch": "1"}, "batch is '1'"),
+        ({"batch": True}, "batch is True"),
+        ({"watermark": 1.5}, "watermark is 1.5"),
+        ({"is_revisable": 0}, "is_revisable is 0"),
+        ({"rows": 3}, "unexpected keyword argument 'rows'"),
+    ],
+)
+def test_a_pointer_with_anything_else_in_it_is_damaged(tmp_path: Path, changed: dict[str, Any], why: str) -> None:
+    write(tmp_path, 0, "a")
+    pointer = tmp_path / "current.json"
+    said = json.loads(pointer.read_text()) | changed
+    del said["crc32"]
+    pointer.write_text(checksummed(said))
+    with pytest.raises(StateError, match=rf"current.json is damaged: .*{why}"):
+        TableVersions(tmp_path).has(1)
+
+
+def test_rows_that_are_gone_or_fewer_are_noticed(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a b c")
+    for left in ("a", ""):
+        (tmp_path / "version-0" / "rows").write_text(left)
+        with pytest.raises(StateError, match=r"files of rows in .*version-0 take [01] bytes, and had 5\n"):
+            TableVersions(tmp_path).has(1)
+    shutil.rmtree(tmp_path / "version-0")
+    with pytest.raises(StateError, match=r"files of rows in .*version-0 take 0 bytes, and had 5"):
+        TableVersions(tmp_path).has(1)
+
+
+def test_the_pointer_says_what_its_micro_batch_read(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    table = TableVersions(tmp_path)
+    assert ChangelogTable(tmp_path).last_written == WrittenBatch(0, "")
+    assert table.rows is not None
+    table.turn_to(table.rows, 1, read="these files")
+    assert ChangelogTable(tmp_path).last_written == WrittenBatch(1, "these files")

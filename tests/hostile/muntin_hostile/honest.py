@@ -8,15 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from muntin import (
-    Aggregate,
-    ColumnarAggregate,
-    Event,
-    IncrementalAggregate,
-    IncrementalOperator,
-    Operator,
-    Window,
-)
+from muntin import Aggregate, ColumnarAggregate, Event, IncrementalAggregate, IncrementalOperator, Operator, Window
 from muntin.schemas import Field
 
 
@@ -63,17 +55,21 @@ class HonestTimeSensitiveOperator(Operator[int, list[int]]):
         yield Event(window.start, window.end, sorted(bare(events)))
 
 
-class HonestIncrementalAggregate(IncrementalAggregate[int, list[int], list[int]]):
-    name, version = "hostile.incremental_aggregate", "1.0.0"
+class _Listing:
+    """The state of all incremental ones: a list of payloads."""
 
-    def create_state(self) -> list[int]:
+    def create_state(self, *window: Window) -> list[int]:
         return []
 
-    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
-        return [*state, *payloads]
+    def add_events(self, state: list[int], given: Sequence[Any], *window: Window) -> list[int]:
+        return [*state, *bare(given)]
 
-    def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
-        return without(state, payloads)
+    def remove_events(self, state: list[int], given: Sequence[Any], *window: Window) -> list[int]:
+        return without(state, bare(given))
+
+
+class _Combining(_Listing):
+    """Lists that are put together and taken apart."""
 
     def combine(self, state: list[int], other: list[int]) -> list[int]:
         return [*state, *other]
@@ -81,8 +77,9 @@ class HonestIncrementalAggregate(IncrementalAggregate[int, list[int], list[int]]
     def deduct(self, state: list[int], other: list[int]) -> list[int]:
         return without(state, other)
 
-    def compute_result(self, state: list[int]) -> list[int]:
-        return sorted(state)
+
+class _Columns:
+    """A form that lists arrays."""
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         from .columnar import HonestColumnarAggregate
@@ -90,64 +87,33 @@ class HonestIncrementalAggregate(IncrementalAggregate[int, list[int], list[int]]
         return HonestColumnarAggregate()
 
 
-class HonestIncrementalOperator(IncrementalOperator[int, list[int], list[int]]):
+class HonestIncrementalAggregate(_Combining, _Columns, IncrementalAggregate[int, list[int], list[int]]):
+    name, version = "hostile.incremental_aggregate", "1.0.0"
+
+    def compute_result(self, state: list[int]) -> list[int]:
+        return sorted(state)
+
+
+class HonestIncrementalOperator(_Combining, IncrementalOperator[int, list[int], list[int]]):
     name, version = "hostile.incremental_operator", "1.0.0"
-
-    def create_state(self) -> list[int]:
-        return []
-
-    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
-        return [*state, *payloads]
-
-    def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
-        return without(state, payloads)
-
-    def combine(self, state: list[int], other: list[int]) -> list[int]:
-        return [*state, *other]
-
-    def deduct(self, state: list[int], other: list[int]) -> list[int]:
-        return without(state, other)
 
     def compute_result(self, state: list[int]) -> Iterable[list[int]]:
         return [sorted(state)]
 
 
-class HonestTimeSensitiveIncrementalAggregate(IncrementalAggregate[int, list[int], list[int]]):
+class HonestTimeSensitiveIncrementalAggregate(_Listing, _Columns, IncrementalAggregate[int, list[int], list[int]]):
     name, version = "hostile.time_sensitive_incremental_aggregate", "1.0.0"
     is_time_sensitive = True
     reads_times = False
 
-    def create_state(self, window: Window) -> list[int]:
-        return []
-
-    def add_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
-        return [*state, *bare(events)]
-
-    def remove_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
-        return without(state, bare(events))
-
     def compute_result(self, state: list[int], window: Window) -> list[int]:
         return sorted(state)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
-        from .columnar import HonestColumnarAggregate
 
-        return HonestColumnarAggregate()
-
-
-class HonestTimeSensitiveIncrementalOperator(IncrementalOperator[int, list[int], list[int]]):
+class HonestTimeSensitiveIncrementalOperator(_Listing, IncrementalOperator[int, list[int], list[int]]):
     name, version = "hostile.time_sensitive_incremental_operator", "1.0.0"
     is_time_sensitive = True
     reads_times = False
-
-    def create_state(self, window: Window) -> list[int]:
-        return []
-
-    def add_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
-        return [*state, *bare(events)]
-
-    def remove_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
-        return without(state, bare(events))
 
     def compute_result(self, state: list[int], window: Window) -> Iterable[list[int]]:
         return [sorted(state)]

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from muntin import (
-    ColumnarAggregate,
-    Event,
-    IncrementalAggregate,
-    IncrementalOperator,
-    Window,
-)
+from muntin import ColumnarAggregate, Event, IncrementalAggregate, IncrementalOperator, Window
 from muntin.schemas import Field
 
 T = TypeVar("T")

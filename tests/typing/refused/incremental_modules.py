@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from muntin import (
-    Event,
-    IncrementalAggregate,
-    IncrementalOperator,
-    Window,
-)
+from muntin import Event, IncrementalAggregate, IncrementalOperator, Window
 
 
 class WrongState(IncrementalAggregate[float, list[float], float]):

@@ -1,17 +1,24 @@
-"""TiLT's applications as queries: how each is evaluated, and the answer of one that is a chain of all there is."""
+"""On Spark: TiLT's applications as queries, how each is evaluated, and systems that give the right answers."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.data import Data, table_of
+from benchmarks.checking import check, closed, expected_answers
+from benchmarks.data import Data, table_of, write_data
+from benchmarks.question import Question
+from benchmarks.systems.muntin_streams import MuntinStreams
+from benchmarks.systems.static import MuntinStatic
 from benchmarks.tilt import questions
-from benchmarks.windows import Tilt
+from benchmarks.windows import Tilt, Views
 from benchmarks.windows.tilt import APPLICATIONS
 from benchmarks.windows.windows import Rows
 from muntin_engine import EventStream, Query, events
+from tests.benchmarks.build import QUESTION
 from tests.docs.pages import DOCS
 
 
@@ -44,3 +51,14 @@ def test_the_trend_that_a_chain_of_four_queries_finds_is_that_of_plain_arithmeti
     assert [time for time, _ in in_full] == [time for time, _ in expected]
     np.testing.assert_allclose([gap for _, gap in in_full], [gap for _, gap in expected], rtol=1e-9)
     assert len(expected) > 20
+
+
+def test_systems_on_spark_give_the_right_answers(spark: SparkSession, tmp_path: Path) -> None:
+    files = write_data(Data(20, 2_000, 1), tmp_path)
+    stream = spark.read.parquet(str(files.paths[0]))
+    views = Question("count", Views(10))
+    expected = closed(expected_answers(views, files), views, files)
+    found = MuntinStreams().results(stream, views).toArrow()
+    assert check("muntin", views, expected, closed(found, views, files)) > 500
+    found = MuntinStatic().results(stream, QUESTION).toArrow()
+    assert check("muntin static", QUESTION, expected_answers(QUESTION, files), found) > 300
