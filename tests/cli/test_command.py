@@ -36,13 +36,6 @@ def test_it_says_its_version(muntin: Run) -> None:
     assert muntin("--version") == Done(0, f"muntin {version('muntin')}\n", "")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command: str, muntin: Run) -> None:
-    done = muntin(command, "--help")
-    assert done.code == 0
-    assert f"Usage: muntin {command}" in done.output
-
-
 @pytest.mark.parametrize("arguments", [("nwe",), ("new",), ("modules", "--jsno"), ("describe",)])
 def test_what_cannot_be_read_is_wrong_usage(arguments: tuple[str, ...], muntin: Run) -> None:
     assert muntin(*arguments).code == 2

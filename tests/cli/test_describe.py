@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum
@@ -171,13 +170,6 @@ def test_without_the_engine_all_but_the_evaluation_is_told(
         "\nhow it is evaluated is known where muntin-engine is installed: pip install 'muntin-cli[engine]'\n"
     )
     assert "pip install" not in muntin("describe", "tides.feet").output
-
-
-def test_documentation_is_shown_as_it_was_written(tides: Installation, muntin: Run) -> None:
-    shown = muntin("describe", "tides.range").output
-    documentation = inspect.getdoc(installed().module("tides.range"))
-    assert documentation
-    assert documentation in shown.replace("\n  ", "\n")
 
 
 class Unit(Enum):

@@ -16,7 +16,7 @@ import pytest
 
 from muntin import INFINITY
 from tests.nexmark.answers import bids_per_period, bids_per_session, highest_bids, hot_items
-from tests.nexmark.bids import SECOND, Bid, random_bids, stream_of
+from tests.nexmark.site import SECOND, Bid, random_bids, stream_of
 
 beam = pytest.importorskip("apache_beam", reason="apache-beam is not installed")
 direct = pytest.importorskip("apache_beam.runners.direct.direct_runner", reason="apache-beam is not installed")

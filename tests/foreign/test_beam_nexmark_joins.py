@@ -27,8 +27,7 @@ from tests.nexmark.answers import (
     sellers_who_are_new,
     winning_bids,
 )
-from tests.nexmark.bids import SECOND, Bid
-from tests.nexmark.site import Auction, Person, Site, random_site
+from tests.nexmark.site import SECOND, Auction, Bid, Person, Site, random_site
 
 pytest.importorskip("apache_beam", reason="apache-beam is not installed")
 

@@ -9,8 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from tests.nexmark.bids import Bid
-from tests.nexmark.site import Auction, Site
+from tests.nexmark.site import Auction, Bid, Site
 
 Rows = Counter[tuple[Any, ...]]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from muntin import IncrementalOperator, Operator, StreamOperator
-from tests.nexmark.bids import Bid
+from tests.nexmark.site import Bid
 
 Row = TypeVar("Row")
 

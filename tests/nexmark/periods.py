@@ -18,7 +18,7 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_stats import Count
 from tests.nexmark.answers import Rows
-from tests.nexmark.bids import Bid
+from tests.nexmark.site import Bid
 
 MICROSECONDS = 1_000
 """In a tick, for the clock."""

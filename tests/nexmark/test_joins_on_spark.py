@@ -16,8 +16,7 @@ from muntin import hopping, tumbling
 from muntin.rows import last
 from muntin_engine import EventStream, Query, events, module
 from tests.nexmark.answers import local_items, price_per_category, price_per_seller, sellers_who_are_new, winning_bids
-from tests.nexmark.bids import SECOND
-from tests.nexmark.site import MOST_OPEN, Site, random_site
+from tests.nexmark.site import MOST_OPEN, SECOND, Site, random_site
 
 SIZE, PERIOD = 20 * SECOND, 10 * SECOND
 

@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
-from muntin import hopping, landmark, trailing, tumbling
+from muntin import IncrementalOperator, hopping, landmark, trailing, tumbling
 from muntin.rows import ActionKind, Row, elapsed, last, on_row
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import Count, Max, Sum
 from tests.thesis import extents
 from tests.thesis.extents import Extents
-from tests.thesis.modules import HeavyHitters
 from tests.thesis.packets import EDGES, MINUTE, Packet, random_packets, stream_of
 
 FEW = 12
@@ -269,3 +268,28 @@ def test_q6_8_counts_the_packets_of_each_source_on_three_links(seed: int) -> Non
     packets = random_packets(seed, 30)
     found = answer(WindowedQuery(hopping(10, 1), [COUNT]), packets, seed, key=source_of)
     assert found == meant(extents.sliding(packets, 10, 1), by_source(len))
+
+
+class HeavyHitters(IncrementalOperator[str, dict[str, int], str]):
+    """Return the values that make up at least a share of all; the state counts each."""
+
+    name, version = "thesis.heavy_hitters", "1.0"
+
+    def __init__(self, percent: int = 5) -> None:
+        self.percent = percent
+
+    def create_state(self) -> dict[str, int]:
+        return {}
+
+    def add_events(self, state: dict[str, int], payloads: Sequence[str]) -> dict[str, int]:
+        return dict(Counter(state) + Counter(payloads))
+
+    def remove_events(self, state: dict[str, int], payloads: Sequence[str]) -> dict[str, int]:
+        return dict(Counter(state) - Counter(payloads))
+
+    def combine(self, state: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+        return dict(Counter(state) + Counter(other))
+
+    def compute_result(self, state: dict[str, int]) -> list[str]:
+        total = sum(state.values())
+        return sorted(value for value, count in state.items() if 100 * count >= self.percent * total)
