@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.checking import Difference, WrongAnswersError, check, closed, compare, expected_answers
 from benchmarks.data import MICROSECONDS, SCHEMA, Data, Files, Pace, table_of, write_data
-from benchmarks.question import Aggregate, Question
+from benchmarks.question import Question
 from benchmarks.streaming import net
 from benchmarks.systems.hot_key import HotKeyInProcess
 from benchmarks.systems.in_process import OpenWindow
@@ -34,7 +34,7 @@ from benchmarks.windows import (
 )
 from benchmarks.windows.hot_key import LASTS
 from benchmarks.windows.lasting import ends_of
-from benchmarks.windows.windows import Rows
+from benchmarks.windows.windows import Aggregate, Rows
 from muntin import Event, Module, calendar, hopping, instant, session
 from muntin.changes import Insertion
 from muntin.testing import Computation, KeyedChange, Script, WindowedQuery
@@ -109,7 +109,7 @@ def test_answers_are_those_of_the_reference(
         for number, row in enumerate(rows)
     ]
     output = Script(tuple(changes)).close().run(WindowedQuery(kind, [Computation(module)]))
-    right = [(key, row.window.start // MICROSECONDS, row.value[0]) for key, found in output.items() for row in found]
+    right: Any = [(key, row.start // MICROSECONDS, row.value[0]) for key, found in output.items() for row in found]
     assert compare(answers(*right), expected_answers(Question(aggregate, windows), files)) == []
     assert len(right) > 10
 

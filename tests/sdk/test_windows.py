@@ -33,6 +33,7 @@ from muntin.errors import WindowError
 from muntin.named_windows import from_dict
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import CountWindows, HoppingWindows, SessionWindows, Stretches, WindowKind
+from muntin_cli.pictures.layout import extent_of
 from muntin_stats import Count, Sum
 
 SPECIFICATIONS = [
@@ -207,7 +208,7 @@ def test_the_global_window_has_everything_and_closes_with_the_stream() -> None:
     (row,) = stream.close().run(query)[None]
     assert (row.window, row.value) == (Window(EARLIEST, INFINITY), (2,))
     assert (row.window.starts_at, row.window.ends_at) == (None, None)
-    assert bar_of_all().extent == "(-∞, ∞)"
+    assert extent_of(bar_of_all()) == "(-∞, ∞)"
     assert timeline([Bar("a", 2, 5), bar_of_all()]).splitlines()[-1] == "all  [-->"
 
 
