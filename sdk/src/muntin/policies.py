@@ -222,7 +222,9 @@ def correct(allowed: Duration) -> Lateness:
     """
     span = ticks(allowed)
     if not 0 < span <= 2**60:
-        raise PolicyError(f"late rows correct results for some time, got {allowed!r}\n  for none, use late='side'")
+        raise PolicyError(
+            f"late rows correct results for some time, got {allowed!r}\n  for none, use late_policy='side'"
+        )
     return Lateness(LatePolicy.CORRECT, span)
 
 
@@ -233,7 +235,7 @@ def parse_lateness(value: Lateness | LatePolicy | str) -> Lateness:
     try:
         policy = parse_policy(LatePolicy, value)
     except PolicyError as error:
-        raise PolicyError(f"{error}\n  to correct results for some time: late=correct('1 hour')") from None
+        raise PolicyError(f"{error}\n  to correct results for some time: late_policy=correct('1 hour')") from None
     if policy is LatePolicy.CORRECT:
-        raise PolicyError("late='correct' does not say for how long\n  use late=correct('1 hour')")
+        raise PolicyError("late_policy='correct' does not say for how long\n  use late_policy=correct('1 hour')")
     return Lateness(policy)

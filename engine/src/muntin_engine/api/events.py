@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -41,11 +43,10 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     new_end: ColumnLike | None = None,
     signal: ColumnLike | None = None,
     rows: ColumnLike | None = None,
-    delay: Duration | None = None,
-    progress: ProgressPolicy | None = None,
+    watermark: Duration | ProgressPolicy | None = None,
     source: ColumnLike | None = None,
     sources: Sequence[str] = (),
-    late: Lateness | LatePolicy | str = LatePolicy.SIDE,
+    late_policy: Lateness | LatePolicy | str = LatePolicy.SIDE,
     buckets: int = 16,
     unit: str | None = None,
 ) -> EventStream:
@@ -81,13 +82,13 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         rows: A condition, as text or as a column. The stream ignores rows that do not match, punctuation too, as with
             `df.where(...)`. Queries of `one_pass` share a DataFrame, and may take different rows of it.
             `EventStream.where` tests events instead.
-        delay: Short for `progress=bounded_delay(delay)`.
-        progress: The policy that advances the watermark, such as `bounded_delay("10 minutes")` or
-            `bounded_disorder(rows=100)`. Punctuation rows advance it under every policy.
+        watermark: How far the watermark stays behind the newest event, such as `"10 minutes"`; or another progress
+            policy, such as `bounded_disorder(rows=100)`. None: punctuation rows alone advance it, as they do under
+            every policy.
         source: The source of a row. The watermark is then the least of the watermarks of all sources. A punctuation row
             counts for its source; one without a source counts for all.
         sources: All sources. Rows of any other source are rejected.
-        late: The policy for late rows: `"side"`, `"drop"`, `"adjust"` or, for example, `correct("1 hour")`.
+        late_policy: The policy for late rows: `"side"`, `"drop"`, `"adjust"` or, for example, `correct("1 hour")`.
         buckets: The number of buckets over which keys are spread, 1 to 256; without keys there is one. It is part of
             the checkpoint.
         unit: The unit of times that are integers: `"s"`, `"ms"`, `"us"` or `"ns"`. All lengths are then given as time,
@@ -95,9 +96,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
     Raises:
         QueryError: The columns do not make events, for example neither `start` nor `at` is given; the DataFrame has no
-            such key; `key_ranges` are of no key, or of another type; `rows` is no condition; or both a delay and a
-            progress policy are given.
-        PolicyError: The delay is negative, or no policy has the name given.
+            such key; `key_ranges` are of no key, or of another type; or `rows` is no condition.
+        PolicyError: The watermark's delay is negative, or no policy has the name given.
         DurationError: The delay cannot be read.
     """
     check_dataframe("events", df)
@@ -106,11 +106,9 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
     check_each({**roles, "source": source, "order": order})
     check_flag("edge", edge)
-    _check_progress(progress)
+    progress = _progress_of(watermark)
     check_columns({name for name, column in roles.items() if column is not None}, is_edge=edge)
     assert begins is not None
-    if delay is not None and progress is not None:
-        raise QueryError(f"a delay is a progress policy of its own: give delay={delay!r} or progress={progress!r}")
     check_buckets(buckets)
     check_sources(source, sources)
     condition = None
@@ -143,28 +141,34 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         rows=condition,
         source=source,
         sources=tuple(sources),
-        progress=progress or (Punctuated() if delay is None else bounded_delay(delay)),
-        late=parse_lateness(late),
+        progress=progress,
+        late=parse_lateness(late_policy),
         buckets=buckets,
         unit=unit,
     )
 
 
-def _check_progress(progress: object) -> None:
-    """Refuse what is no progress policy.
+def _progress_of(watermark: object) -> ProgressPolicy:
+    """Return the progress policy that a query names: one, a delay, or None for punctuation alone.
 
     Raises:
         QueryError: It is something else.
+        PolicyError: The delay is negative.
+        DurationError: The delay cannot be read.
     """
-    if progress is not None and not isinstance(progress, ProgressPolicy):
-        wanted = repr(progress) if isinstance(progress, str) else "'10 minutes'"
+    if watermark is None:
+        return Punctuated()
+    if isinstance(watermark, ProgressPolicy):
+        return watermark
+    if isinstance(watermark, bool) or not isinstance(watermark, int | str | timedelta | Decimal):
         raise QueryError(
-            f"progress={spelled(progress)} is not a progress policy\n"
-            f"  expected, for example, progress=bounded_delay({wanted})"
+            f"watermark={spelled(watermark)} is neither a delay nor a progress policy\n"
+            "  expected, for example, watermark='10 minutes' or watermark=bounded_disorder(rows=100)"
         )
+    return bounded_delay(watermark)
 
 
-def _check_ranges(key_ranges: object, progress: ProgressPolicy | None) -> None:
+def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
     """Refuse ranges of keys that are no pairs of columns by the names of keys, or that no row of punctuation may give.
 
     Raises:
@@ -178,8 +182,8 @@ def _check_ranges(key_ranges: object, progress: ProgressPolicy | None) -> None:
             raise QueryError(f"key_ranges of {name!r} are {spelled(limits)}\n  expected two columns: {example}")
         for limit in limits:
             check_each({f"key_ranges of {name!r}": limit})
-    if progress is None or not progress.by_key:
+    if not progress.by_key:
         raise QueryError(
             "key_ranges bounds keys in rows of punctuation, and the progress policy has no key punctuation\n"
-            "  add it, for example progress=punctuated().with_key_punctuation()"
+            "  add it, for example watermark=punctuated().with_key_punctuation()"
         )

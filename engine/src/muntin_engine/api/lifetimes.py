@@ -42,7 +42,8 @@ class ChangesLifetimes(ChangesPayload):
 
     A change follows from one event alone. Revisions and retractions are changed as their events are, and the watermark
     moves as far as they do, so nothing is kept for a change and every query can follow it. Several calls are applied
-    one after the other. Rows are late by their changed lifetimes and the changed watermark, and `late()` shows them so.
+    one after the other. Rows are late by their changed lifetimes and the changed watermark, and `late_rows()` shows
+    them so.
 
     Policies that derive the watermark, `with_heartbeat` and rows of punctuation speak of the events as they come;
     readings of a clock are not changed. An event whose changed lifetime leaves the axis is rejected. `explain()` says

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Never
 from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name, check_path, spelled
+from muntin_engine.api.outputs import OUTPUTS
 from muntin_engine.api.query import Query
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import evaluator_of, keeping_late_rows
+from muntin_engine.writing import pace_of
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -107,11 +109,12 @@ class OnePass:
         *,
         checkpoint: str | PathLike[str],
         results: Mapping[str, SinkLike] | None = None,
-        late: Mapping[str, SinkLike] | None = None,
-        rejected: Mapping[str, SinkLike] | None = None,
-        evicted: Mapping[str, SinkLike] | None = None,
-        progress: Mapping[str, SinkLike] | None = None,
-        trigger: Duration | None = None,
+        late_rows: Mapping[str, SinkLike] | None = None,
+        rejected_rows: Mapping[str, SinkLike] | None = None,
+        evicted_rows: Mapping[str, SinkLike] | None = None,
+        metrics: Mapping[str, SinkLike] | None = None,
+        every: Duration | None = None,
+        available_now: bool = False,
         on_end: str = "leave",
         name: str | None = None,
     ) -> StreamingQuery:
@@ -124,18 +127,19 @@ class OnePass:
             checkpoint: Spark's checkpoint location: one for all queries, kept as long as they are. It remembers the
                 queries by name, and none can be added, left out or changed.
             results: The sinks that take the results of queries.
-            late: Those that take late rows. A query with one runs on an evaluator that keeps rows.
-            rejected: Those that take rejected rows.
-            evicted: Those that take second outputs.
-            progress: Those that take the progress of queries.
-            trigger: As for `Query.write`, and so the others.
+            late_rows: Those that take late rows. A query with one runs on an evaluator that keeps rows.
+            rejected_rows: Those that take rejected rows.
+            evicted_rows: Those that take second outputs.
+            metrics: Those that take the progress of queries.
+            every: As for `Query.write`, and so the others.
+            available_now: The other pace.
             on_end: What happens to open windows, of all queries.
             name: Spark's name for the query, in its UI too. None: the name given by `named`, or else the windows and
                 the key, with a number where a running query has that name.
 
         Raises:
             QueryError: There is no query of a name, a query has no sink; or as for `Query.write`.
-            DurationError: The trigger cannot be read.
+            DurationError: `every` cannot be read.
             PolicyError: It has no unit, or is negative.
             SetupError: As for `Query.results`.
             StateMismatchError: The checkpoint is of other queries. Nothing was read or changed.
@@ -146,28 +150,29 @@ class OnePass:
             check_name("name", name)
         from muntin_engine.spark.writing.write import write
 
-        outputs = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
-        return write(self.queries, self._sinks(outputs), checkpoint, trigger, on_end, name)
+        pace = pace_of(every, available_now=available_now)
+        outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
+        return write(self.queries, self._sinks(outputs), checkpoint, pace, on_end, name)
 
     def close_checkpoint(
         self,
         checkpoint: str | PathLike[str],
         *,
         results: Mapping[str, SinkLike] | None = None,
-        late: Mapping[str, SinkLike] | None = None,
-        rejected: Mapping[str, SinkLike] | None = None,
-        evicted: Mapping[str, SinkLike] | None = None,
-        progress: Mapping[str, SinkLike] | None = None,
+        late_rows: Mapping[str, SinkLike] | None = None,
+        rejected_rows: Mapping[str, SinkLike] | None = None,
+        evicted_rows: Mapping[str, SinkLike] | None = None,
+        metrics: Mapping[str, SinkLike] | None = None,
     ) -> None:
         """Close the stream of a checkpoint, as `Query.close_checkpoint` does, for all queries.
 
         Args:
             checkpoint: The checkpoint of the queries.
             results: As for `write`, the same sinks; the others too.
-            late: The sinks for late rows.
-            rejected: The sinks for rejected rows.
-            evicted: The sinks for second outputs.
-            progress: The sinks for progress.
+            late_rows: The sinks for late rows.
+            rejected_rows: The sinks for rejected rows.
+            evicted_rows: The sinks for second outputs.
+            metrics: The sinks for progress.
 
         Raises:
             QueryError: A query cannot be closed, or a sink is none.
@@ -177,48 +182,52 @@ class OnePass:
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.closing import close_checkpoint
 
-        outputs = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
+        outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         close_checkpoint(self.queries, self._sinks(outputs), checkpoint)
 
-    def check_checkpoint(self, checkpoint: str | PathLike[str], *, late: Sequence[str] = ()) -> None:
+    def check(self, checkpoint: str | PathLike[str], *, late_rows: Sequence[str] = ()) -> None:
         """Raise an error unless the queries can continue from a checkpoint; an empty checkpoint is no error.
 
         Args:
             checkpoint: Spark's checkpoint location.
-            late: The names of the queries with late rows kept, as `write` with sinks for them has it.
+            late_rows: The names of the queries with late rows kept, as `write` with sinks for them has it.
 
         Raises:
             StateMismatchError: The checkpoint is of other queries.
-            StateError: As for `Query.check_checkpoint`.
+            StateError: As for `Query.check`.
             QueryError: Late rows cannot be kept, or there is no query of a name.
         """
         check_path("checkpoint", checkpoint)
-        self._check_names("late", late)
+        self._check_names("late_rows", late_rows)
         from muntin_engine.spark.writing.write import check_checkpoint
 
-        check_checkpoint(self.queries, checkpoint, late)
+        check_checkpoint(self.queries, checkpoint, late_rows)
 
-    def explain(self, *, late: Sequence[str] = (), checkpoint: str | PathLike[str] | None = None) -> str:
-        """Explain the evaluation of each query, with reasons; see `Query.explain`.
+    def explain(self, *, late_rows: Sequence[str] = (), checkpoint: str | PathLike[str] | None = None) -> None:
+        """Print the evaluation of each query, with reasons; see `Query.explain`.
 
         Args:
-            late: The names of the queries with late rows kept, as `write` with sinks for them has it.
+            late_rows: The names of the queries with late rows kept, as `write` with sinks for them has it.
             checkpoint: A checkpoint, as `Query.explain` takes it.
 
         Raises:
             QueryError: Late rows of a query cannot be kept, or there is no query of a name.
         """
-        self._check_names("late", late)
+        print(self.plan_text(late_rows=late_rows, checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
+
+    def plan_text(self, *, late_rows: Sequence[str] = (), checkpoint: str | PathLike[str] | None = None) -> str:
+        """Return the text that `explain` prints; arguments and errors are the same."""
+        self._check_names("late_rows", late_rows)
         told = [
             f"query       {name}, {place} of {len(self.queries)} in one pass\n"
-            + explain_plan(keeping_late_rows(query.plan) if name in late else query.plan, query.inner)
+            + explain_plan(keeping_late_rows(query.plan) if name in late_rows else query.plan, query.inner)
             for place, (name, query) in enumerate(self.queries.items(), 1)
         ]
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
             from muntin_engine.spark.writing.write import explain_checkpoint
 
-            told.append(explain_checkpoint(self.queries, checkpoint, late))
+            told.append(explain_checkpoint(self.queries, checkpoint, late_rows))
         return "\n\n".join(told)
 
     def _sinks(self, outputs: Mapping[str, Mapping[str, SinkLike] | None]) -> dict[str, dict[str, SinkLike | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from muntin import Duration
 from muntin.errors import QueryError
@@ -12,12 +12,17 @@ from muntin_engine.api.arguments import check_name, check_path
 from muntin_engine.api.planned_query import PlannedQuery
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
 from muntin_engine.plan.planner import keeping_late_rows
+from muntin_engine.writing import pace_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin_engine.writing import SinkLike
+
+
+OUTPUTS: Final = ("results", "late_rows", "rejected_rows", "evicted_rows", "metrics")
+"""The outputs that `write` has sinks for."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +102,7 @@ class Outputs(PlannedQuery):
             check_name("watermark", watermark)
         return results(self, watermark)
 
-    def late(self) -> DataFrame:
+    def late_rows(self) -> DataFrame:
         """Return the late rows: `reason`, `message`, the `row` as JSON and `late_by`.
 
         `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark, in
@@ -112,25 +117,25 @@ class Outputs(PlannedQuery):
         """
         from muntin_engine.spark.pipeline import side_output
 
-        return side_output(self, "late")
+        return side_output(self, "late_rows")
 
-    def rejected(self) -> DataFrame:
+    def rejected_rows(self) -> DataFrame:
         """Return the invalid rows: `reason`, `message`, the `row` as JSON, and a null in the place of `late_by`.
 
-        As with `late`, a streaming query of these rows evaluates the whole query again.
+        As with `late_rows`, a streaming query of these rows evaluates the whole query again.
         """
         from muntin_engine.spark.pipeline import side_output
 
-        return side_output(self, "rejected")
+        return side_output(self, "rejected_rows")
 
-    def evicted(self) -> DataFrame:
+    def evicted_rows(self) -> DataFrame:
         """Return the second output of a `RowOperator`: what its `on_evict` returned for rows that left their window.
 
         It has the key columns, `partition` if rows are partitioned, `window` (the tick at which the rows left), and the
         fields of a row, as the class declares them.
 
-        As with `late`, a streaming query of it evaluates the whole query again; `write(results=..., evicted=...)`
-        evaluates it once for both.
+        As with `late_rows`, a streaming query of it evaluates the whole query again;
+        `write(results=..., evicted_rows=...)` evaluates it once for both.
 
         Raises:
             QueryError: The query has no second output: its module is not a `RowOperator`, or declares None for it.
@@ -144,11 +149,12 @@ class Outputs(PlannedQuery):
         *,
         checkpoint: str | PathLike[str],
         results: SinkLike | None = None,
-        late: SinkLike | None = None,
-        rejected: SinkLike | None = None,
-        evicted: SinkLike | None = None,
-        progress: SinkLike | None = None,
-        trigger: Duration | None = None,
+        late_rows: SinkLike | None = None,
+        rejected_rows: SinkLike | None = None,
+        evicted_rows: SinkLike | None = None,
+        metrics: SinkLike | None = None,
+        every: Duration | None = None,
+        available_now: bool = False,
         on_end: str = "leave",
         name: str | None = None,
     ) -> StreamingQuery:
@@ -162,14 +168,15 @@ class Outputs(PlannedQuery):
         Args:
             checkpoint: Spark's checkpoint location: one per query, kept as long as the query.
             results: Takes what `results` returns.
-            late: Takes what `late` returns. The query then runs on an evaluator that keeps rows: see `explain`.
-            rejected: Takes what `rejected` returns.
-            evicted: Takes what `evicted` returns.
-            progress: Takes one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
+            late_rows: Takes what `late_rows` returns. The query then runs on an evaluator that keeps rows: see
+                `explain`.
+            rejected_rows: Takes what `rejected_rows` returns.
+            evicted_rows: Takes what `evicted_rows` returns.
+            metrics: Takes one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
                 `results`, the `watermark` of the output, and the other `metrics` by name.
-            trigger: The time from the start of a micro-batch to that of the next, with its unit, such as
-                `"10 seconds"`. None: the next one starts when the last has ended. `"available_now"`: the query stops
-                when all available input has been read.
+            every: The time from the start of a micro-batch to that of the next, with its unit, such as `"10 seconds"`.
+                None: the next one starts when the last has ended.
+            available_now: True to stop when all input that is there now has been read.
             on_end: What happens to open windows when the query ends. `"leave"`: they wait in the checkpoint for a later
                 start. `"close"`: the stream is closed, and its last windows are emitted in one more micro-batch, when
                 `awaitTermination()` finds the query ended, or in `stop()`. No query can continue from the checkpoint
@@ -180,7 +187,7 @@ class Outputs(PlannedQuery):
         Raises:
             QueryError: The input is static, or nothing advances its watermark; no sink is given, one is not a sink or
                 cannot take its output, or two write to the same place.
-            DurationError: The trigger cannot be read.
+            DurationError: `every` cannot be read.
             PolicyError: It has no unit, or is negative.
             SetupError: As for `results`.
             StateMismatchError: The checkpoint is of another query. Nothing was read or changed.
@@ -191,18 +198,19 @@ class Outputs(PlannedQuery):
             check_name("name", name)
         from muntin_engine.spark.writing.write import write
 
-        sinks = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
-        return write({"": self}, {"": sinks}, checkpoint, trigger, on_end, name)
+        pace = pace_of(every, available_now=available_now)
+        sinks = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
+        return write({"": self}, {"": sinks}, checkpoint, pace, on_end, name)
 
     def close_checkpoint(
         self,
         checkpoint: str | PathLike[str],
         *,
         results: SinkLike | None = None,
-        late: SinkLike | None = None,
-        rejected: SinkLike | None = None,
-        evicted: SinkLike | None = None,
-        progress: SinkLike | None = None,
+        late_rows: SinkLike | None = None,
+        rejected_rows: SinkLike | None = None,
+        evicted_rows: SinkLike | None = None,
+        metrics: SinkLike | None = None,
     ) -> None:
         """Close the stream of a checkpoint that no query runs on, so that its last windows are emitted.
 
@@ -213,10 +221,10 @@ class Outputs(PlannedQuery):
         Args:
             checkpoint: The checkpoint of the query.
             results: As for `write`, the same sinks; the others too.
-            late: Gets no more rows, but has to be given if the query was started with it.
-            rejected: Gets no more rows.
-            evicted: Takes the second output of the last micro-batch.
-            progress: Gets the row of the last micro-batch.
+            late_rows: Gets no more rows, but has to be given if the query was started with it.
+            rejected_rows: Gets no more rows.
+            evicted_rows: Takes the second output of the last micro-batch.
+            metrics: Gets the row of the last micro-batch.
 
         Raises:
             QueryError: The query cannot be closed, or a sink is none.
@@ -226,10 +234,10 @@ class Outputs(PlannedQuery):
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.closing import close_checkpoint
 
-        sinks = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
+        sinks = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         close_checkpoint({"": self}, {"": sinks}, checkpoint)
 
-    def check_checkpoint(self, checkpoint: str | PathLike[str], *, late: bool = False) -> None:
+    def check(self, checkpoint: str | PathLike[str], *, late_rows: bool = False) -> None:
         """Raise an error unless the query can continue from a checkpoint; an empty checkpoint is no error.
 
         The state is read, in time proportional to its size: it must be of the query, and all of it in its place and of
@@ -238,7 +246,7 @@ class Outputs(PlannedQuery):
 
         Args:
             checkpoint: Spark's checkpoint location.
-            late: True for the query with late rows kept, as `write` with a sink for them has it.
+            late_rows: True for the query with late rows kept, as `write` with a sink for them has it.
 
         Raises:
             StateMismatchError: The checkpoint is of another query.
@@ -249,24 +257,28 @@ class Outputs(PlannedQuery):
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.write import check_checkpoint
 
-        check_checkpoint({"": self}, checkpoint, [""] if late else [])
+        check_checkpoint({"": self}, checkpoint, [""] if late_rows else [])
 
-    def explain(self, *, late: bool = False, checkpoint: str | PathLike[str] | None = None) -> str:
-        """Explain the evaluation of the query, with reasons.
+    def explain(self, *, late_rows: bool = False, checkpoint: str | PathLike[str] | None = None) -> None:
+        """Print the evaluation of the query, with reasons; `plan_text` returns it.
 
         Args:
-            late: True for the evaluation with late rows kept, as `write` with a sink for them has it.
+            late_rows: True for the evaluation with late rows kept, as `write` with a sink for them has it.
             checkpoint: A checkpoint, to have it said whether the query can go on with it, and which modules and
                 functions have other code than it began with, and the same version.
 
         Raises:
             QueryError: Late rows cannot be kept, as several windows share their slices.
-            StateError: As for `check_checkpoint`, where the checkpoint is not that of another query.
+            StateError: As for `check`, where the checkpoint is not that of another query.
         """
-        told = explain_plan(keeping_late_rows(self.plan) if late else self.plan, self.inner)
+        print(self.plan_text(late_rows=late_rows, checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
+
+    def plan_text(self, *, late_rows: bool = False, checkpoint: str | PathLike[str] | None = None) -> str:
+        """Return the text that `explain` prints; arguments and errors are the same."""
+        told = explain_plan(keeping_late_rows(self.plan) if late_rows else self.plan, self.inner)
         if checkpoint is None:
             return told
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.write import explain_checkpoint
 
-        return f"{told}\n{explain_checkpoint({'': self}, checkpoint, [''] if late else [])}"
+        return f"{told}\n{explain_checkpoint({'': self}, checkpoint, [''] if late_rows else [])}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import EllipsisType
 from typing import TYPE_CHECKING, Never
 
 from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, JoinKind, StreamOperator, TimestampPolicy
@@ -64,7 +65,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 
         A micro-batch takes as many new events of a key as the key has room for: `most_held`, less the events that it
         held before. The ones that start earliest are taken. The others are shed: they are counted by the metric `shed`
-        and go to `late()`, with the reason `shed`. There is room again when windows close and their events leave.
+        and go to `late_rows()`, with the reason `shed`. There is room again when windows close and their events leave.
 
         Results of such a key cover a part of its events, and which ones these are depends on how the input is cut into
         micro-batches. A micro-batch that is repeated after a failure sheds the same events.
@@ -343,7 +344,7 @@ class Query(Outputs, KnowsSparkWords):
     def as_events(
         self,
         *,
-        key: ColumnLike | Sequence[ColumnLike] | None = None,
+        key: ColumnLike | Sequence[ColumnLike] | EllipsisType | None = ...,
         order: ColumnLike | None = None,
         buckets: int = 16,
         output: str = "results",
@@ -355,11 +356,12 @@ class Query(Outputs, KnowsSparkWords):
         the same micro-batch, also while no window has a result. `explain()` shows how far it is behind the input.
 
         Args:
-            key: Columns of the results to group by, as in `events`.
+            key: Columns of the results to group by, as in `events`. By default those of this query; None makes all
+                results one group.
             order: Orders events of the same time, as in `events`.
             buckets: The number of buckets over which the other query's keys are spread.
-            output: `"results"`, or `"evicted"` for the second output of a `RowOperator`: points at the ticks at which
-                rows left their windows, with the watermark of this query's input.
+            output: `"results"`, or `"evicted_rows"` for the second output of a `RowOperator`: points at the ticks at
+                which rows left their windows, with the watermark of this query's input.
 
         Raises:
             QueryError: As `results`; or there are early results that are not retracted, or there is no such output.
@@ -367,11 +369,12 @@ class Query(Outputs, KnowsSparkWords):
         from muntin_engine.spark.chaining import roles
         from muntin_engine.spark.pipeline import output_as_events
 
-        keys = key_columns(key)
+        own = [name if name.isidentifier() else f"`{name}`" for name in (key.name for key in self.plan.keys)]
+        keys = key_columns(own if key is ... else key)
         check_each({"order": order})
         check_buckets(buckets)
-        if output not in ("results", "evicted"):
-            raise QueryError(f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted'")
+        if output not in ("results", "evicted_rows"):
+            raise QueryError(f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'")
         inner = replace(self, metrics_name=f"{self.metrics_name}.input")
         return EventStream(
             df=output_as_events(inner, output),

@@ -15,7 +15,7 @@ _INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("aggregate", "agg"), _WINDOWS_FIRST),
         **dict.fromkeys(("results", "write", "writeStream"), _WINDOWS_FIRST),
         "groupBy": "keys are named with the events: events(df, key='station', ...)",
-        "withWatermark": "the delay is named with the events: events(df, delay='10 minutes', ...)",
+        "withWatermark": "the delay is named with the events: events(df, watermark='10 minutes', ...)",
         "filter": "write .where('km > 2')",
         "withColumn": "write .with_columns(miles='km / 1.6')",
     },

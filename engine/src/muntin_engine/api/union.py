@@ -106,7 +106,7 @@ def _check_stream(name: str, stream: object) -> None:
     if stream.df.isStreaming and not says:
         raise QueryError(
             f"{name} never says how complete it is, so it would hold the union back for ever\n"
-            "  give it a delay, events(..., delay='10 minutes'), punctuation rows, or a heartbeat\n"
+            "  give it a delay, events(..., watermark='10 minutes'), punctuation rows, or a heartbeat\n"
             "  a withWatermark() of the input is not read"
         )
     idle = stream.progress.idle

@@ -37,11 +37,15 @@ ACCEPTED: Final = "accepted"
 WATERMARK: Final = "watermark"
 OUTPUT_WATERMARK: Final = "output_watermark"
 
+LATE_ROWS: Final = "late_rows"
+REJECTED_ROWS: Final = "rejected_rows"
+EVICTED_ROWS: Final = "evicted_rows"
+
 STREAMS: Final[Mapping[str, tuple[str, ...]]] = {
     RESULTS: (RESULTS,),
-    LATE: (LATE, SHED),
-    REJECTED: (REJECTED,),
-    EVICTED: (EVICTED,),
+    LATE_ROWS: (LATE, SHED),
+    REJECTED_ROWS: (REJECTED,),
+    EVICTED_ROWS: (EVICTED,),
 }
 """The streams of the blobs of each output: rows that are shed are counted apart, and come with the late ones."""
 

@@ -14,9 +14,10 @@ PAUSE: Final = timedelta(minutes=1)
 """The least time between two warnings of a query about one kind of rows."""
 
 _ADVICE: Final = {
-    "late": "to see them: write(..., late='late') or late(); to use them: late='adjust' or late=correct('1 hour')\n"
+    "late": "to see them: write(..., late_rows='late') or late_rows(); to use them: late_policy='adjust', or "
+    "late_policy=correct('1 hour')\n"
     "  to have fewer: a longer delay, and files whose modification times are in the order of their rows",
-    "rejected": "to see them, each with its reason: write(..., rejected='rejected') or rejected()",
+    "rejected": "to see them, each with its reason: write(..., rejected_rows='rejected') or rejected_rows()",
 }
 
 

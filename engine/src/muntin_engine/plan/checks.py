@@ -237,8 +237,8 @@ def check_rows(plan: Plan) -> None:
             )
         if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
             raise PolicyError(
-                f"late={str(given.late)!r} would change windows of {windows} that later rows have followed already\n"
-                "  use late='side' or 'drop', and a delay that is long enough"
+                f"late_policy={str(given.late)!r} would change windows of {windows} that later rows have "
+                "followed already\n  use late_policy='side' or 'drop', and a delay that is long enough"
             )
     if plan.emit is not EmitPolicy.FINAL:
         emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
@@ -261,8 +261,8 @@ def check_stream_operator(plan: Plan) -> None:
     for given in plan.inputs:
         if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
             raise PolicyError(
-                f"late={str(given.late)!r} would hand events over to {label} after later ones\n"
-                "  use late='side' or 'drop', and a delay that is long enough"
+                f"late_policy={str(given.late)!r} would hand events over to {label} after later ones\n"
+                "  use late_policy='side' or 'drop', and a delay that is long enough"
             )
     if plan.emit is not EmitPolicy.FINAL:
         raise PolicyError(
@@ -295,8 +295,8 @@ def check_join(plan: Plan) -> None:
     for given in plan.inputs:
         if given.late.corrects:
             raise PolicyError(
-                f"late={str(given.late)!r} of {given.name} corrects windows, and a join has none\n"
-                "  use late='side' and a longer delay, with emit='eager' to have rows at once"
+                f"late_policy={str(given.late)!r} of {given.name} corrects windows, and a join has none\n"
+                "  use late_policy='side' and a longer delay, with emit='eager' to have rows at once"
             )
         if given.progress.by_key:
             raise PolicyError(

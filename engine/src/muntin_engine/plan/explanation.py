@@ -210,7 +210,7 @@ def _explain_late(plan: Plan, given: Input) -> str:
         allowed, rows = plan.spell_length(late.allowed), "rows up to {} behind the watermark"
         if plan.window.grid() is not None and not plan.event_ends_move:  # a window then closes at its end alone
             rows = "rows of windows that ended less than {} before the watermark"
-        return f"{rows.format(allowed)} correct results, others go to late()"
+        return f"{rows.format(allowed)} correct results, others go to late_rows()"
     return _LATE[late.policy]
 
 
@@ -218,7 +218,7 @@ def _explain_shedding(plan: Plan, given: Input, most_held: int) -> str:
     things, windows = "rows" if plan.rows is not None else "events", plan.rows
     if given.fails_when_full:
         return f"a key that holds {most_held:,} {things} fails the micro-batch that brings it more"
-    where = "" if given.late.policy is LatePolicy.DROP else " and go to late()"
+    where = "" if given.late.policy is LatePolicy.DROP else " and go to late_rows()"
     return (
         f"a key that holds {most_held:,} {things} takes no new ones until some leave; those are counted as shed"
         f"{where}, and its results are of a part of its {things}, the earliest of each micro-batch"
@@ -250,9 +250,9 @@ _REFINEMENTS: Final = {
 
 
 _LATE: Final = {
-    LatePolicy.SIDE: "rows behind the watermark go to late()",
+    LatePolicy.SIDE: "rows behind the watermark go to late_rows()",
     LatePolicy.DROP: "rows behind the watermark are counted and dropped",
-    LatePolicy.ADJUST: "insertions start at the watermark if they end after it; other rows behind it go to late()",
+    LatePolicy.ADJUST: "insertions start at the watermark if they end after it; other rows behind it go to late_rows()",
 }
 
 

@@ -71,7 +71,8 @@ def _check_input(given: Input) -> None:
         raise PolicyError("keys are punctuated by rows, and no column says what a row does: events needs change=")
     if given.late.policy is LatePolicy.ADJUST and given.has_samples:
         raise PolicyError(
-            "samples last from one to the next, so late ones cannot be adjusted\n  use late='side' or correct('1 hour')"
+            "samples last from one to the next, so late ones cannot be adjusted\n"
+            "  use late_policy='side' or correct('1 hour')"
         )
 
 

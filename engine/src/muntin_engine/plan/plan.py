@@ -280,7 +280,7 @@ class Plan:
         if given.progress.by_key:
             return "keys may punctuate themselves, so each closes windows of its own"
         if given.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
-            return f"late={str(given.late)!r} takes late rows in"
+            return f"late_policy={str(given.late)!r} takes late rows in"
         return None
 
     @property

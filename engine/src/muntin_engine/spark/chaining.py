@@ -14,7 +14,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Refinement, TimestampPolicy
 from muntin.errors import QueryError
-from muntin_engine.exchange.bucket_task import EVICTED, OUTPUT_WATERMARK, RESULTS, WATERMARK
+from muntin_engine.exchange.bucket_task import EVICTED_ROWS, OUTPUT_WATERMARK, RESULTS, STREAMS, WATERMARK
 from muntin_engine.exchange.readers import CHANGE, SOURCE, EventReader
 from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.plan import Plan
@@ -34,7 +34,7 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
         query: The query.
         blobs: What comes out of its buckets.
         schema: That of the output.
-        output: `results` or `evicted`.
+        output: `results` or `evicted_rows`.
 
     Raises:
         QueryError: Its results are no events: the same one may come several times.
@@ -50,14 +50,14 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
     fields += [spark_types.StructField(name, text) for name in (CHANGE, SOURCE)]
     marked = spark_types.StructType(fields)
     complete_to = OUTPUT_WATERMARK if output == RESULTS else WATERMARK
-    wanted = blobs.where(F.col("stream").isin(output, complete_to)).select("bucket", "rows", "data")
+    wanted = blobs.where(F.col("stream").isin(*STREAMS[output], complete_to)).select("bucket", "rows", "data")
     return wanted.mapInArrow(EventReader(arrow_schema_of(marked), _lifetime_column(query.plan, output)), marked)
 
 
 def roles(plan: Plan, output: str) -> dict[str, Any]:
     """Return the columns of `event_rows` that make events, by the attributes of `InputRequest`."""
     lifetime = _lifetime_column(plan, output)
-    is_point = output == EVICTED or plan.timestamps is TimestampPolicy.POINT_AT_END
+    is_point = output == EVICTED_ROWS or plan.timestamps is TimestampPolicy.POINT_AT_END
     named: dict[str, Any] = {"start": f"{lifetime}.start", "end": None if is_point else f"{lifetime}.end"}
     named |= {"change": CHANGE, "source": SOURCE, "sources": sources_of(plan)}
     if "event_id" in plan.added:

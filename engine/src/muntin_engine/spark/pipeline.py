@@ -21,7 +21,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis, LatePolicy
 from muntin.errors import QueryError
 from muntin.schemas import Field
-from muntin_engine.exchange.bucket_task import EVICTED, LATE, RESULTS, STREAMS, names_of_counts
+from muntin_engine.exchange.bucket_task import EVICTED_ROWS, LATE, LATE_ROWS, RESULTS, STREAMS, names_of_counts
 from muntin_engine.exchange.readers import BlobReader
 from muntin_engine.exchange.shuffle import exchange_schema
 from muntin_engine.exchange.side_output import side_output_schema
@@ -76,17 +76,17 @@ def output_as_events(query: PlannedQuery, output: str) -> DataFrame:
 
 
 @in_session()
-def side_output(query: PlannedQuery, stream: Literal["late", "rejected"]) -> DataFrame:
+def side_output(query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
-    running = keeping_late_rows(query) if stream == LATE else query
+    running = keeping_late_rows(query) if output == LATE_ROWS else query
     schema = spark_schema_of(side_output_schema(len(query.plan.inputs)))
-    return rows_of(evaluated(running, is_told=False), stream, schema)
+    return rows_of(evaluated(running, is_told=False), output, schema)
 
 
 @in_session()
 def evicted(query: PlannedQuery) -> DataFrame:
     """Return the rows of the second output, which rows that leave give."""
-    return rows_of(evaluated(query, is_told=False), EVICTED, evicted_schema(query))
+    return rows_of(evaluated(query, is_told=False), EVICTED_ROWS, evicted_schema(query))
 
 
 def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
@@ -96,7 +96,9 @@ def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
         QueryError: It drops them, or must be evaluated over slices, which have no rows in them.
     """
     if all(given.late.policy is LatePolicy.DROP for given in query.plan.inputs):
-        raise QueryError("late rows are dropped, so there are none to return: give events() late='side' to have them")
+        raise QueryError(
+            "late rows are dropped, so there are none to return: give events() late_policy='side' to have them"
+        )
     return replace(query, plan=planner.keeping_late_rows(query.plan))
 
 
@@ -109,7 +111,7 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     """
     source = query.source.df
     if source.isStreaming:
-        return evaluated_in_one_pass([query], [() if is_told else UNREAD])
+        return evaluated_in_one_pass([query], [() if is_told else STREAMS])
     described = task_of(query)
     task = pack_task(described)
     check_workers(source.sparkSession, [task], is_streaming=False)
@@ -236,7 +238,7 @@ def _check_progress(plan: Plan) -> None:
     if not plan.says_when_complete and planner.evaluator_of(plan).keeps_state:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"
-            "  give events() a delay, such as delay='10 minutes', another progress policy, or a change column with "
+            "  give events() a delay, such as watermark='10 minutes', another progress policy, or a change column with "
             "punctuation rows\n  a withWatermark() of the input is not read"
         )
 
@@ -245,7 +247,7 @@ def _check_output_watermark(query: PlannedQuery) -> None:
     if query.source.df.isStreaming and not query.plan.says_when_complete:
         raise QueryError(
             f"the results of {query.plan.spelled_grouping} have no watermark, as the input has none\n"
-            "  give events() a delay, such as delay='10 minutes', or another progress policy"
+            "  give events() a delay, such as watermark='10 minutes', or another progress policy"
         )
 
 
@@ -256,7 +258,7 @@ def _counted(
     of_sources = (Metric(name, Unit.ROWS) for name in names_of_counts(task))
     metrics = [_total(metric, totals) for metric in [*metrics_of(query.plan, is_timed=query.is_timed), *of_sources]]
     constants = {TIME_AXIS: query.plan.axis is Axis.TIME}
-    constants |= {name: output not in taken for output, name in UNREAD.items()}
+    constants |= {name: f"{kind}_rows" not in taken for kind, name in UNREAD.items()}
     constants[UNREAD[LATE]] &= any(given.late.policy is not LatePolicy.DROP for given in query.plan.inputs)
     metrics += [F.lit(int(value)).alias(name) for name, value in constants.items()]
     try:

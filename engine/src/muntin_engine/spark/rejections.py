@@ -91,7 +91,7 @@ class _ComputedQuery:
         )
         return (
             f"{self.name}: {rejected:,} of {rows:,} rows of the static input were rejected: {told}{part}\n"
-            "  the query's rejected() returns them, each with its reason"
+            "  the query's rejected_rows() returns them, each with its reason"
         )
 
     def _of_skipped(self, skipped: Counter[str], rows: int) -> str:

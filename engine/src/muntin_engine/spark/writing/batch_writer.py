@@ -14,7 +14,14 @@ from pyspark.sql import types as spark_types
 from muntin import EARLIEST
 from muntin_engine.api.planned_query import PlannedQuery
 from muntin_engine.errors import SinkError
-from muntin_engine.exchange.bucket_task import EVICTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS, STREAMS
+from muntin_engine.exchange.bucket_task import (
+    EVICTED_ROWS,
+    LATE_ROWS,
+    OUTPUT_WATERMARK,
+    REJECTED_ROWS,
+    RESULTS,
+    STREAMS,
+)
 from muntin_engine.exchange.side_output import side_output_schema
 from muntin_engine.plan import Plan
 from muntin_engine.spark.failures import is_from_spark, root_cause
@@ -26,7 +33,7 @@ from muntin_engine.spark.writing.query_ids import QueryId
 from muntin_engine.spark.writing.sink_checks import check_not_ahead, read_of
 from muntin_engine.writing import Sink, SinkLike, choose_sinks, spelled_output
 
-PROGRESS: Final = "progress"
+METRICS: Final = "metrics"
 
 _FEW: Final = 10_000
 """Up to how many rows of a micro-batch one task reads."""
@@ -35,9 +42,9 @@ _FEW: Final = 10_000
 def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
     """Return the schemas of the outputs of a query."""
     side_output = spark_schema_of(side_output_schema(len(query.plan.inputs)))
-    evicted = {EVICTED: evicted_schema(query)} if query.plan.evicted else {}
-    of_rows = {RESULTS: result_schema(query), LATE: side_output, REJECTED: side_output, **evicted}
-    return {**of_rows, PROGRESS: progress_schema(query)}
+    evicted = {EVICTED_ROWS: evicted_schema(query)} if query.plan.evicted else {}
+    of_rows = {RESULTS: result_schema(query), LATE_ROWS: side_output, REJECTED_ROWS: side_output, **evicted}
+    return {**of_rows, METRICS: progress_schema(query)}
 
 
 class QuerySinks(NamedTuple):
@@ -115,8 +122,8 @@ def written_to(
 
 
 def _with_outputs(query: PlannedQuery, of_query: QuerySinks) -> tuple[PlannedQuery, QuerySinks]:
-    running = keeping_late_rows(query) if LATE in of_query.sinks else query
-    if EVICTED in of_query.sinks:
+    running = keeping_late_rows(query) if LATE_ROWS in of_query.sinks else query
+    if EVICTED_ROWS in of_query.sinks:
         evicted_schema(running)
     schemas = schemas_of(running)
     for output, sink in of_query.sinks.items():
@@ -180,7 +187,7 @@ class BatchWriter:
         watermark = min((number for name, number in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
         for output, sink in of_query.sinks.items():
             schema, count = of_query.schemas[output], 1
-            if output == PROGRESS:
+            if output == METRICS:
                 rows = kept.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
             elif count := sum(row.rows for row in told if row.is_blob and row.stream in STREAMS[output]):
                 # each task of a few rows costs more than its rows, and makes a file

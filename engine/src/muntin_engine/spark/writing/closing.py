@@ -93,7 +93,7 @@ def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> Non
         raise StateError(
             f"the checkpoint {checkpoint} cannot be closed: micro-batch {known.last_commit + 1} was not committed\n"
             "  expected: that all that was read is in the state\n"
-            "  start the query once more, with trigger='available_now' and on_end='close'"
+            "  start the query once more, with available_now=True and on_end='close'"
         )
     with known.state.cells() as cells:
         query_id = StoredQueryId(fspath(checkpoint))

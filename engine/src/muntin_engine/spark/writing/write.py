@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.shipping.local_code import local_modules
@@ -29,7 +28,7 @@ from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.spark.writing.query_ids import StartedQuery, StoredQueryId
 from muntin_engine.spark.writing.written_query import WrittenQuery
-from muntin_engine.writing import SinkLike, pace_of
+from muntin_engine.writing import SinkLike
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
@@ -42,7 +41,7 @@ def write(  # what is asked, and how it runs
     queries: Mapping[str, PlannedQuery],
     wanted: Mapping[str, Mapping[str, SinkLike | None]],
     checkpoint: str | PathLike[str],
-    trigger: Duration | None,
+    pace: Mapping[str, Any],
     on_end: str,
     name: str | None,
 ) -> StreamingQuery:
@@ -52,7 +51,7 @@ def write(  # what is asked, and how it runs
         queries: The queries by name; the name of one that is asked alone is empty.
         wanted: The sinks by output, by the name of their query.
         checkpoint: As for `write`, and so the others.
-        trigger: The time between micro-batches.
+        pace: The time between micro-batches, as `pace_of` returns it.
         on_end: What happens at the end.
         name: Spark's name for the query.
     """
@@ -62,9 +61,8 @@ def write(  # what is asked, and how it runs
     if not source.isStreaming:
         raise QueryError(
             "write() starts a streaming query, and the input is static\n"
-            "  write what results(), late() and rejected() return: query.results().write.parquet('results')"
+            "  write what results(), late_rows() and rejected_rows() return: query.results().write.parquet('results')"
         )
-    pace_of(trigger)
     known = Checkpoint(source.sparkSession, checkpoint)
     written = written_to(known.in_order(queries), wanted, checkpoint)
     taken = [of_query.sinks for of_query in written.sinks]
@@ -82,7 +80,7 @@ def write(  # what is asked, and how it runs
         query.metrics_name if query.is_named else query.plan.spelled_grouping for query in queries.values()
     )
     with _repartitioned(source.sparkSession, known.repartitioned):
-        streaming = _start(blobs, batches, checkpoint, pace_of(trigger), name, unnamed)
+        streaming = _start(blobs, batches, checkpoint, pace, name, unnamed)
     started.name(str(streaming.id))
     if on_end == "leave":
         return streaming if is_remote else WrittenQuery(streaming)
