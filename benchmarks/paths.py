@@ -90,7 +90,7 @@ def traced() -> Iterator[Trace]:
 
 def planned(stream: DataFrame, evaluator: str = "auto") -> Query:
     """Return the average of each minute of a stream."""
-    known = events(stream, key="key", at="at", delay="0 seconds", buckets=1)
+    known = events(stream, key="key", at="at", watermark="0 seconds", buckets=1)
     return known.window(tumbling("1 minute"), evaluator=evaluator).aggregate(mean=module("stats.average", "value"))
 
 

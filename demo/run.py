@@ -75,7 +75,7 @@ class Run:
         stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self._stream))
         asked = one_pass(**{name: ask(stream, self._choice.emit) for name, ask in QUESTIONS.items()})
         parts = {name: self._parts(name) for name in QUESTIONS}
-        return asked.write(checkpoint=self._checkpoint, results=parts, trigger="available_now", name="demo")
+        return asked.write(checkpoint=self._checkpoint, results=parts, available_now=True, name="demo")
 
     def batches_done(self) -> int:
         """Return the number of committed micro-batches."""

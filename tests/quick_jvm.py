@@ -68,9 +68,9 @@ def main() -> None:
         rows = spark.createDataFrame([("a", 1), ("b", 5), ("a", 25)], "key string, at long")
         rows.write.parquet(f"{folder}/rows")
         stream = spark.readStream.schema(rows.schema).parquet(f"{folder}/rows")
-        query = events(stream, key="key", at="at", delay=0).window(tumbling(10)).aggregate(n=module("stats.count"))
+        query = events(stream, key="key", at="at", watermark=0).window(tumbling(10)).aggregate(n=module("stats.count"))
         query.write(
-            results=f"{folder}/results", checkpoint=f"{folder}/checkpoint", trigger="available_now"
+            results=f"{folder}/results", checkpoint=f"{folder}/checkpoint", available_now=True
         ).awaitTermination()
         spark.read.parquet(f"{folder}/results").collect()
         jvm: Any = SparkContext._gateway.proc  # type: ignore[union-attr]  # it runs

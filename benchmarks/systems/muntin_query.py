@@ -35,9 +35,9 @@ def muntin_results(
         lasting, names = with_ends(stream, question.windows), dict[str, Any]()
         if question.windows.is_revised:
             lasting, names = with_revisions(lasting), {"id": "id", "change": "change", "new_end": "new_end"}
-        known = events(lasting, key="key", start="at", end="end", delay=delay, buckets=BUCKETS, **names)
+        known = events(lasting, key="key", start="at", end="end", watermark=delay, buckets=BUCKETS, **names)
     else:
-        known = events(stream, key="key", at="at", order=order, delay=delay, buckets=BUCKETS)
+        known = events(stream, key="key", at="at", order=order, watermark=delay, buckets=BUCKETS)
     is_speculative = isinstance(question.windows, LastingHops) and question.windows.is_speculative
     emit, changes = ("speculative", ["change"]) if is_speculative else ("final", [])
     return (

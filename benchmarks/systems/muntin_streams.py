@@ -36,14 +36,14 @@ class MuntinStreams(SparkSystem):
 
         def known(condition: str | None = None, key: str | None = "key") -> EventStream:
             rows = stream if condition is None else stream.where(condition)
-            return events(rows, key=key, at="at", delay=delay, buckets=BUCKETS)
+            return events(rows, key=key, at="at", watermark=delay, buckets=BUCKETS)
 
         if isinstance(windows, Band):
             left, right = (known(some).extend(f"{windows.reach} seconds") for some in (IS_LEFT, f"NOT ({IS_LEFT})"))
             pairs = left.join(right, columns={"left_at": "at"}, other={"value": "value"})
             return pairs.results().selectExpr("key", "left_at AS start", "value")
         if isinstance(windows, Views):
-            seen = events(viewed(stream), key="campaign", at="at", delay=delay, buckets=BUCKETS)
+            seen = events(viewed(stream), key="campaign", at="at", watermark=delay, buckets=BUCKETS)
             views = seen.window(tumbling(f"{windows.size} seconds")).aggregate(n=module("stats.count"))
             return views.results().selectExpr("campaign AS key", "window.start AS start", "CAST(n AS double) AS value")
         assert isinstance(windows, Nexmark)

@@ -22,7 +22,7 @@ def tilt_results(stream: DataFrame, question: Question) -> DataFrame:
     asked = question.windows.application
     rows = stream.where(KEPT) if asked == "resampled" else stream
     rows = rows.selectExpr("key", "at", f"{READINGS.get(asked, 'value')} AS value")
-    readings = events(rows, key="key", at="at", delay=f"{question.delay} seconds", buckets=BUCKETS)
+    readings = events(rows, key="key", at="at", watermark=f"{question.delay} seconds", buckets=BUCKETS)
     results = {
         "trend": partial(questions.trend, short=f"{SHORT} seconds", long=f"{LONG} seconds"),
         "strength": partial(questions.strength, window=f"{CHANGES} seconds"),

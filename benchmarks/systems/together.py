@@ -80,7 +80,7 @@ def _queries(question: Question, files: Files) -> Mapping[str, Query]:
 
     assert question.aggregate == "average", f"the {question.aggregate} over several windows is in no work"
     stream = stream_of(spark_session(), files)
-    known = events(stream, key="key", at="at", delay=f"{question.delay} seconds", buckets=BUCKETS)
+    known = events(stream, key="key", at="at", watermark=f"{question.delay} seconds", buckets=BUCKETS)
     return {
         f"question_{place}": known.window(specification_of(kind)).aggregate(value=module("stats.average", "value"))
         for place, kind in enumerate(KINDS)
@@ -91,7 +91,7 @@ def _run(asked: Mapping[str, Query], sinks: Mapping[str, SinkLike], limit: float
     from benchmarks.streaming import run_query
 
     return run_query(
-        lambda checkpoint: one_pass(**asked).write(results=sinks, checkpoint=checkpoint, trigger="available_now"), limit
+        lambda checkpoint: one_pass(**asked).write(results=sinks, checkpoint=checkpoint, available_now=True), limit
     )
 
 

@@ -80,6 +80,6 @@ def pictures() -> Iterator[Diagram]:
             (Arrow("state, payloads or events, window"),),
             (Box("your module", ("create_state, add_events, compute_result, ...",), "yours"),),
             (Arrow("blobs: results, late rows, rejected rows, numbers"),),
-            (Box("typed rows, or sinks", ("results(), late(), rejected(), write()",), "spark"),),
+            (Box("typed rows, or sinks", ("results(), late_rows(), rejected_rows(), write()",), "spark"),),
         ),
     )

@@ -39,7 +39,7 @@ def pictures() -> Iterator[Picture]:
     rows: list[Bar | str] = ["what comes", *inputs(STREAM)]
     for policy in LatePolicy:
         late = correct(5) if policy is LatePolicy.CORRECT else Lateness(policy)
-        rows += [f"late={late}" if late.corrects else f"late={str(policy)!r}", *_fate(late)]
+        rows += [f"late_policy={late}" if late.corrects else f"late_policy={str(policy)!r}", *_fate(late)]
     title = "a row behind the watermark, what is seen of it, and counts in windows of 10 ticks, under each policy"
     yield Picture("late", title, rows, tuple(LatePolicy))
 

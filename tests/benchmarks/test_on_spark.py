@@ -28,7 +28,7 @@ def readings(spark: SparkSession) -> EventStream:
 
 
 def evaluators_of(query: Query) -> list[str]:
-    return [line.split()[1].rstrip(":") for line in query.explain().splitlines() if line.startswith("evaluator ")]
+    return [line.split()[1].rstrip(":") for line in query.plan_text().splitlines() if line.startswith("evaluator ")]
 
 
 def test_each_question_has_the_evaluators_that_the_page_says(readings: EventStream) -> None:

@@ -43,4 +43,4 @@ def test_a_question_gets_the_cheapest_evaluator_that_is_right(
 ) -> None:
     query = QUESTIONS[question](spark.createDataFrame([], FLIGHTS))
     assert query.plan.choice.evaluator == evaluator
-    assert f"\nevaluator   {evaluator}: " in query.explain()
+    assert f"\nevaluator   {evaluator}: " in query.plan_text()

@@ -33,7 +33,7 @@ def run_query(spark: SparkSession, folder: Path, kill_after: int | None = None) 
             gateway: Any = SparkContext._gateway
             os.kill(gateway.proc.pid, signal.SIGKILL)
 
-    stream = events(read_stream(spark, folder / "stream"), key="key", at="at", delay="0 seconds", buckets=4)
+    stream = events(read_stream(spark, folder / "stream"), key="key", at="at", watermark="0 seconds", buckets=4)
     query = stream.window(tumbling("15 seconds")).aggregate(n=module(Count), all=module(Members, "x"))
     writer = query.results().writeStream.trigger(availableNow=True)
     writer.option("checkpointLocation", str(folder / "checkpoint")).foreachBatch(write).start().awaitTermination()

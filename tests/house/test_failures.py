@@ -99,7 +99,9 @@ def test_what_a_sink_says_is_kept_where_spark_failed_inside_of_it() -> None:
 def test_what_a_sink_says_is_kept_where_a_worker_failed_inside_of_it() -> None:
     link = "\n\nThe above exception was the direct cause of the following exception:\n\n"
     worker = f"An exception was thrown from the Python worker:\n{FRAMES}"
-    said = f"muntin_engine.errors.SinkError: late=a function failed in micro-batch 1: {OWN_FRAMES}\n  nothing is lost"
+    said = (
+        f"muntin_engine.errors.SinkError: late_rows=a function failed in micro-batch 1: {OWN_FRAMES}\n  nothing is lost"
+    )
     error = Captured(f"{OWN_FRAMES.rpartition(chr(10))[0]}\npyspark.PythonException: {worker}{link}{FRAMES}\n{said}")
     assert root_cause(error).endswith(said)
 

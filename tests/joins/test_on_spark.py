@@ -157,14 +157,14 @@ def test_a_static_join_is_whole_and_says_what_it_rejects(spark: SparkSession) ->
     rides_of_b, fares_of_b = EXPECTED["b"]
     of_b = [*rides_of_b, Event(3, 9, 30)], lasting([*fares_of_b, Event(7, INFINITY, "late")])
     assert found(rows) == wanted(EXPECTED | {"b": of_b})  # a static input is one batch: nothing is late
-    told = query.explain().splitlines()
+    told = query.plan_text().splitlines()
     assert "progress    left: punctuation rows" in told
     assert (
         "row         a step for each kept event of its key, once in a batch, and for each event that it overlaps"
         in told
     )
     assert dict(query.results().dtypes)["km"] == "int"
-    assert [(row["input"], row["reason"]) for row in collect(query.rejected())] == [("left", "null id")]
+    assert [(row["input"], row["reason"]) for row in collect(query.rejected_rows())] == [("left", "null id")]
 
 
 def test_a_stream_and_a_static_input_do_not_meet(spark: SparkSession, tmp_path: Path) -> None:

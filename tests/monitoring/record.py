@@ -56,7 +56,7 @@ def main() -> None:
 def run(spark: Any, folder: Path) -> list[dict[str, Any]]:
     """Return the progress of the query, without what is not ours to read or names places of this machine."""
     stream = stream_of(spark, folder / "stream", [table(rows) for rows in BATCHES])
-    query = events(stream, key="station", at="at", delay="5 minutes", buckets=2).window(tumbling("10 minutes"))
+    query = events(stream, key="station", at="at", watermark="5 minutes", buckets=2).window(tumbling("10 minutes"))
     results = query.aggregate(longest=module(Longest, "km")).results()
     writer = results.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint"))
     running = writer.trigger(availableNow=True).start()

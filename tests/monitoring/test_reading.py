@@ -184,7 +184,7 @@ def test_a_minute_after_the_last_warning_the_next_one_comes() -> None:
     (warning,) = rows.take(later)
     assert warning.kind == "late"
     assert "2 of 6 rows were late, by up to 1 min 30 s," in warning.message
-    assert "write(..., late='late')" in warning.message
+    assert "write(..., late_rows='late')" in warning.message
 
 
 def test_rows_that_a_sink_takes_or_nobody_wants_are_not_told() -> None:

@@ -55,7 +55,7 @@ def test_a_notebook_shows_every_topic_of_each_query_before_it() -> None:
 def test_a_chained_query_is_explained_with_those_before_it_and_without_the_names_of_their_buckets() -> None:
     asked = query(inner=(plan_of(window=tumbling("1 minute")),))
     plan = replace(asked.plan, inputs=(replace(asked.plan.input, sources=("0", "1"), is_chained=True),))
-    first, second = replace(asked, plan=plan).explain().split("\n\n")
+    first, second = replace(asked, plan=plan).plan_text().split("\n\n")
     assert first.startswith("window      tumbling('1 minute'), ")
     assert "progress    nothing but the end of a static input" in first
     assert "progress    up to where the results of the query before are settled" in second

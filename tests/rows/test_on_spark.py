@@ -33,7 +33,7 @@ def table(rows: list[tuple[Any, ...]]) -> pa.Table:
 
 
 def stream(df: DataFrame, **changed: Any) -> EventStream:
-    given: dict[str, Any] = {"key": "key", "at": "at", "order": "seq", "delay": 4, "buckets": 2}
+    given: dict[str, Any] = {"key": "key", "at": "at", "order": "seq", "watermark": 4, "buckets": 2}
     return events(df, **(given | changed))
 
 
@@ -116,7 +116,7 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
         return lambda rows, _: found[output].extend(row.asDict(recursive=True) for row in rows.collect())
 
     running = query.write(
-        results=take("results"), evicted=take("evicted"), checkpoint=tmp_path / "checkpoint", trigger="available_now"
+        results=take("results"), evicted_rows=take("evicted"), checkpoint=tmp_path / "checkpoint", available_now=True
     )
     running.awaitTermination()
     known = [row for row in ROWS if row[0] < 12 - 4]
@@ -129,8 +129,8 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
         assert sorted(row["window"]["start"] for row in left) == [at[seq] for seq in own[3:]]
     assert len([row for row in found["results"] if row["text"].startswith("insert")]) == len(known)
     with pytest.raises(QueryError, match="gives nothing when rows leave"):
-        given.window(last(3)).aggregate(rows=module(Listed, "seq")).evicted()
-    assert "rows.told 1.0.0: told of each row that comes" in query.explain()
+        given.window(last(3)).aggregate(rows=module(Listed, "seq")).evicted_rows()
+    assert "rows.told 1.0.0: told of each row that comes" in query.plan_text()
 
 
 def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: SparkSession, tmp_path: Path) -> None:
@@ -138,7 +138,9 @@ def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: Spa
     batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
     given = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
     query = given.window(last(3)).apply(module(Told, "seq"))
-    counted = query.as_events(buckets=2, output="evicted").window(tumbling(4)).aggregate(lines=module(Listed, "place"))
+    counted = (
+        query.as_events(key=None, buckets=2, output="evicted_rows").window(tumbling(4)).aggregate(lines=module(Listed, "place"))
+    )
     outcome = run(counted.named("second").results(), tmp_path / "checkpoint", "second")
 
     watermark = 12 - 4
@@ -150,11 +152,11 @@ def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: Spa
     assert found == {start: count for start, count in leaves.items() if start + 4 <= watermark}
     assert found
     assert outcome.total("late") == 0
-    assert "up to where the results of the query before are settled" in counted.explain()
+    assert "up to where the results of the query before are settled" in counted.plan_text()
     with pytest.raises(QueryError, match=r"output='late' has no rows that can be events\n  there are 'results' and"):
         query.as_events(output="late")
     with pytest.raises(QueryError, match="gives nothing when rows leave"):
-        given.window(last(3)).aggregate(rows=module(Listed, "seq")).as_events(output="evicted")
+        given.window(last(3)).aggregate(rows=module(Listed, "seq")).as_events(output="evicted_rows")
 
 
 def test_times_are_timestamps_and_lengths_are_written_as_time(spark: SparkSession) -> None:
@@ -163,7 +165,7 @@ def test_times_are_timestamps_and_lengths_are_written_as_time(spark: SparkSessio
     df = spark.createDataFrame(rows, "at timestamp, seq long")
     given = events(df, at="at", order=F.col("at"))
     query = given.window(last("1 minute").trigger("1 minute")).aggregate(rows=module(Listed, "seq"))
-    assert "last('1 minute').trigger('1 minute')" in query.explain()
+    assert "last('1 minute').trigger('1 minute')" in query.plan_text()
     assert [row["rows"] for row in collect(query.results())] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
     by_time = given.window(batch(delta("at", "1 minute"))).aggregate(rows=module(Listed, "seq"))
     assert sorted(row["rows"] for row in collect(by_time.results())) == [[0, 1, 2, 3], [4, 5, 6, 7], [8]]
@@ -173,7 +175,7 @@ def test_a_row_that_comes_behind_the_watermark_is_late(spark: SparkSession, tmp_
     batches = [table(ROWS[8:]), table(ROWS[:1])]
     given = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
     query = given.window(last(2)).aggregate(rows=module(Listed, "seq"))
-    late = run(query.late(), tmp_path / "checkpoint").rows
+    late = run(query.late_rows(), tmp_path / "checkpoint").rows
     assert [(row["late_by"], json.loads(row["row"])) for row in late] == [(8, {"at": 0, "key": "a", "seq": 1})]
 
 
@@ -187,7 +189,7 @@ REFUSED: dict[str, Any] = {
         PolicyError,
         "would be before that",
     ),
-    "late": (lambda s: stream(s, late="adjust").window(last(2)), PolicyError, "have followed already"),
+    "late": (lambda s: stream(s, late_policy="adjust").window(last(2)), PolicyError, "have followed already"),
     "clip": (lambda s: stream(s).window(last(2), clip="full"), PolicyError, "nothing to clip"),
     "lifetimes": (
         lambda s: stream(s).window(last(2), timestamps="clip"),
@@ -218,7 +220,7 @@ def test_what_makes_no_sense_is_refused_with_what_to_write(spark: SparkSession, 
 
 def test_explain_says_how_rows_are_ordered_and_when_windows_are_complete(spark: SparkSession) -> None:
     query = static(spark).window(last(3).trigger(2).partition("x % 2", most=9)).aggregate(s=module(Sliding, "x"))
-    told = query.explain()
+    told = query.plan_text()
     assert "last(3).trigger(2).partition('x % 2', most=9), clip none, timestamps align, emit final" in told
     assert "order       by time, and at one time by seq; a row is released when the watermark passes it" in told
     assert "evaluator   in_order: " in told

@@ -120,7 +120,7 @@ def test_every_policy_can_be_told_what_to_do_with_an_idle_source_and_that_keys_p
         (lambda: ordered().with_idle(0), "got after=0"),
         (lambda: ordered().with_idle(5, lag=-1), "a lag is at least 0 .* got -1"),
         (lambda: correct(0), "got 0"),
-        (lambda: parse_lateness("correct"), r"use late=correct\('1 hour'\)"),
+        (lambda: parse_lateness("correct"), r"use late_policy=correct\('1 hour'\)"),
         (lambda: parse_lateness("sooner"), "'sooner' is not a LatePolicy; there are 'side', 'drop', 'adjust'"),
     ],
 )

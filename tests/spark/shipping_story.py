@@ -93,7 +93,7 @@ def rows(df: DataFrame) -> list[list[Any]]:
 
 
 def query(stream: DataFrame) -> Query:
-    windowed = events(stream, at="at", delay="0 seconds").window(tumbling("10 seconds"))
+    windowed = events(stream, at="at", watermark="0 seconds").window(tumbling("10 seconds"))
     modules = {"n": module("stats.count"), "mean": module("weather.mean", "x"), "gauged": module(Gauged, "x")}
     return windowed.aggregate(**modules)
 
@@ -101,7 +101,7 @@ def query(stream: DataFrame) -> Query:
 def run(stream: DataFrame, folder: Path) -> list[Any]:
     """Write the results into a folder and return them, with how many rows the query says it took."""
     results = str(folder / "results")
-    running = query(stream).write(checkpoint=folder / "checkpoint", results=results, trigger="available_now")
+    running = query(stream).write(checkpoint=folder / "checkpoint", results=results, available_now=True)
     running.awaitTermination()
     numbers = [batch_metrics(progress)["muntin"].accepted for progress in running.recentProgress]
     return [rows(stream.sparkSession.read.parquet(results)), sum(numbers)]
@@ -148,7 +148,7 @@ def locked(stream: DataFrame, folder: Path) -> str:
         with lock:
             batch.collect()
 
-    running = query(stream).write(checkpoint=folder / "locked", results=take, trigger="available_now")
+    running = query(stream).write(checkpoint=folder / "locked", results=take, available_now=True)
     running.stop()
     return "runs"
 

@@ -177,7 +177,7 @@ def test_values_of_one_time_follow_one_another_by_the_order_of_the_query(spark: 
     for name, given in (("ordered", ordered), ("plain", plain)):
         query = given.window(tumbling(10)).apply(module("stats.top_by", "price", F.lit(1), k=2))
         best[name] = [row["value"] for row in sorted(collect(query.results()), key=lambda row: row["rank"])]
-        best[f"{name} runs"] = next(line.split()[1] for line in query.explain().splitlines() if "evaluator" in line)
+        best[f"{name} runs"] = next(line.split()[1] for line in query.plan_text().splitlines() if "evaluator" in line)
     assert best == {
         "ordered": [5.0, 3.0],
         "ordered runs": "grouped:",

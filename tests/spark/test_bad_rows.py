@@ -67,11 +67,11 @@ def _tables() -> list[pa.Table]:
 
 def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: SparkSession, tmp_path: Path) -> None:
     folder = write_batches(tmp_path / "stream", _tables())
-    kept: dict[str, Any] = {name: Kept() for name in ("results", "late", "rejected")}
-    running = query(spark, folder).write(checkpoint=tmp_path / "checkpoint", trigger="available_now", **kept)
+    kept: dict[str, Any] = {name: Kept() for name in ("results", "late_rows", "rejected_rows")}
+    running = query(spark, folder).write(checkpoint=tmp_path / "checkpoint", available_now=True, **kept)
     running.awaitTermination()
 
-    results, late, rejected = (kept[name].rows for name in ("results", "late", "rejected"))
+    results, late, rejected = (kept[name].rows for name in ("results", "late_rows", "rejected_rows"))
     assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results] == [("a", 10, 3, 3.0)]
     assert _ids_by_reason(rejected) == {
         "duplicate id": [1],
@@ -105,14 +105,14 @@ def test_a_static_input_says_once_how_many_of_its_rows_were_rejected_or_skipped(
     asked.show()
     assert caplog.messages == [
         "rides: 2 of 5 rows of the static input were rejected: 1 empty lifetime, 1 null time\n"
-        "  the query's rejected() returns them, each with its reason",
+        "  the query's rejected_rows() returns them, each with its reason",
         "rides: 1 of 5 rows of the static input were skipped by show.farthest 1.0.0: since or km is null\n"
         "  to get them it reads since as '... | None'; "
         "to leave them out for all, without a warning: .where('since IS NOT NULL')",
     ]
     assert "{0, 10}" in capsys.readouterr().out
     caplog.clear()
-    assert asked.rejected().count() == 2
+    assert asked.rejected_rows().count() == 2
     assert caplog.messages == []
 
 
@@ -147,9 +147,9 @@ def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
     late: list[dict[str, Any]] = []
     running = guarded(2).write(
         results=lambda rows, _: kept.extend(row.asDict() for row in rows.collect()),
-        late=lambda rows, _: late.extend(row.asDict() for row in rows.collect()),
+        late_rows=lambda rows, _: late.extend(row.asDict() for row in rows.collect()),
         checkpoint=tmp_path / "checkpoint",
-        trigger="available_now",
+        available_now=True,
     )
     running.awaitTermination()
     assert {row["key"]: row["n"] for row in kept} == {"a": 2, "b": 2}
@@ -157,9 +157,9 @@ def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
     assert [sum(getattr(found, name) or 0 for found in metrics) for name in ("shed", "late", "accepted")] == [3, 0, 4]
     assert _ids_by_reason(late) == {"shed": [3, 4, 8]}
     assert {row["late_by"] for row in late} == {None}
-    guarded(3).check_checkpoint(tmp_path / "checkpoint", late=True)
-    assert "a key that holds 2 events takes no new ones" in guarded(2).explain()
-    assert "a key that holds 2 events fails the micro-batch" in guarded(2, when_full="fail").explain()
+    guarded(3).check(tmp_path / "checkpoint", late_rows=True)
+    assert "a key that holds 2 events takes no new ones" in guarded(2).plan_text()
+    assert "a key that holds 2 events fails the micro-batch" in guarded(2, when_full="fail").plan_text()
     static = events(spark.createDataFrame([("a", at) for at in range(9)], "key string, at long"), key="key", at="at")
     counted = static.shedding(most_held=1).window(tumbling(50)).aggregate(n=module(Count))
     assert [row["n"] for row in counted.results().collect()] == [9]

@@ -32,12 +32,12 @@ def minutes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Da
 
 
 def counts(df: DataFrame) -> Query:
-    return events(df, at="at", delay="0 seconds", buckets=2).window(tumbling("1 minute")).aggregate(n=module(Count))
+    return events(df, at="at", watermark="0 seconds", buckets=2).window(tumbling("1 minute")).aggregate(n=module(Count))
 
 
 def test_a_query_over_the_results_of_a_query(minutes: DataFrame, tmp_path: Path) -> None:
     first = counts(minutes).named("inner").results()
-    second = events(first, start="window.start", end="window.end", delay="0 seconds", buckets=2)
+    second = events(first, start="window.start", end="window.end", watermark="0 seconds", buckets=2)
     query = second.window(tumbling("2 minutes")).aggregate(all=module(Members, "n"), total=module(Total, "n"))
     outcome = run(query.results(), tmp_path / "checkpoint")
 
@@ -50,7 +50,7 @@ def test_a_query_over_the_results_of_a_query(minutes: DataFrame, tmp_path: Path)
 
 def test_two_queries_that_count_under_one_name_are_told_apart_first(minutes: DataFrame) -> None:
     first = counts(minutes).named("mine").results()
-    windowed = events(first, at="window.end", delay=0).window(tumbling("10 seconds"))
+    windowed = events(first, at="window.end", watermark=0).window(tumbling("10 seconds"))
     second = windowed.aggregate(n=module(Count)).named("mine")
     with pytest.raises(QueryError, match=r"reports metrics under the name 'mine' already\n.*\.named"):
         second.results()
@@ -58,9 +58,9 @@ def test_two_queries_that_count_under_one_name_are_told_apart_first(minutes: Dat
 
 def test_queries_that_are_given_no_names_are_told_apart_by_themselves(minutes: DataFrame, tmp_path: Path) -> None:
     """The results of a query per window, as one: what is advised where windows cannot share their slices."""
-    stream = events(minutes, at="at", delay="0 seconds", buckets=1)
+    stream = events(minutes, at="at", watermark="0 seconds", buckets=1)
     both = [stream.window(size).aggregate(n=module(Count)) for size in (tumbling("1 minute"), tumbling("2 minutes"))]
-    twice = events(minutes.where("true"), at="at", delay="0 seconds", buckets=1).window(tumbling("1 minute"))
+    twice = events(minutes.where("true"), at="at", watermark="0 seconds", buckets=1).window(tumbling("1 minute"))
     outcome = Outcome()
     united = reduce(DataFrame.unionAll, [query.results() for query in (*both, twice.aggregate(n=module(Count)))])
     query = start(united, tmp_path / "checkpoint", outcome)
@@ -118,7 +118,7 @@ def test_sparks_own_operators_follow_results_that_are_retracted_and_buckets_that
         for rows in [*batches, [("a", 200, 201), ("b", 200, 201), ("c", 200, 201)]]
     ]
     df = stream_of(spark, tmp_path / "input", tables)
-    stream = events(df, key="k", start="from", end="to", delay="25 minutes", buckets=4)
+    stream = events(df, key="k", start="from", end="to", watermark="25 minutes", buckets=4)
     results = stream.window(snapshot(), emit="eager").aggregate(n=module(Count)).results(watermark="starts")
     length = F.expr("timestampdiff(MINUTE, window.start, window.end) * n * IF(change = 'insert', 1, -1)")
     some = results.where("n > 0").select("starts", length.alias("minutes"))  # a filter does not hold the watermark up
@@ -146,7 +146,7 @@ class Anywhere(Echo):
 
 
 def test_results_that_may_start_before_the_output_watermark_have_none_of_sparks(minutes: DataFrame) -> None:
-    stream = events(minutes, at="at", id="at", delay=0)
+    stream = events(minutes, at="at", id="at", watermark=0)
     revised = stream.window(tumbling("1 minute"), timestamps="time_bound", emit="eager").aggregate(n=module(Count))
     with pytest.raises(QueryError, match=r"may be revised: a row with change='revise' starts where[^$]*as_events\(\)"):
         revised.results(watermark="closed")
@@ -160,7 +160,7 @@ def test_results_that_may_start_before_the_output_watermark_have_none_of_sparks(
 def test_results_that_are_taken_back_are_events_that_are(spark: SparkSession, tmp_path: Path) -> None:
     tables = [pa.table({"at": pa.array(ticks, pa.int64())}) for ticks in ([1, 15], [2, 3], [12, 40], [90])]
     df = stream_of(spark, tmp_path / "input", tables)
-    first = events(df, at="at", delay=30, buckets=2).window(tumbling(10), emit="speculative")
+    first = events(df, at="at", watermark=30, buckets=2).window(tumbling(10), emit="speculative")
     query = first.aggregate(n=module(Count)).as_events().window(tumbling(30)).aggregate(all=module(Members, "n"))
     outcome = run(query.results(), tmp_path / "checkpoint")
     assert [(row["window"]["start"], sorted(row["all"])) for row in outcome.rows] == [(0, [2, 3]), (30, [1])]
@@ -168,9 +168,18 @@ def test_results_that_are_taken_back_are_events_that_are(spark: SparkSession, tm
 
 
 def test_early_results_that_stay_are_no_events(minutes: DataFrame) -> None:
-    stream = events(minutes, at="at", delay=0).window(tumbling("1 minute"), emit=early(every_count(1)))
+    stream = events(minutes, at="at", watermark=0).window(tumbling("1 minute"), emit=early(every_count(1)))
     with pytest.raises(QueryError, match=r"not retracted.*\n.*refinement='retract'"):
         stream.aggregate(n=module(Count)).as_events()
+
+
+def test_results_keep_their_key_as_events_unless_another_is_named(spark: SparkSession) -> None:
+    df = spark.sql("SELECT 1 AS at, 'a' AS shop, 2 AS `the zone`")
+    found = events(df, at="at", key=["shop", "the zone"]).window(tumbling(10)).aggregate(n=module(Count))
+    assert found.as_events().keys == ("shop", "`the zone`")
+    again = found.as_events().window(tumbling(20)).aggregate(n=module(Count))
+    assert [key.name for key in again.plan.keys] == ["shop", "the zone"]
+    assert (found.as_events(key="shop").keys, found.as_events(key=None).keys) == (("shop",), ())
 
 
 def test_a_join_with_another_stream_lets_go_what_has_no_partner(spark: SparkSession, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class Story:
         self.output += [(row[0], row["window"]["start"], row[-1]) for row in rows.collect()]
 
     def write(self, query: Query) -> None:
-        query.write(checkpoint=self.checkpoint, results=self.take, trigger="available_now").awaitTermination()
+        query.write(checkpoint=self.checkpoint, results=self.take, available_now=True).awaitTermination()
 
     def stream(self, query: Query, checkpoint: Path) -> None:
         """Run a query in Spark's own way."""
@@ -79,7 +79,7 @@ def story(spark: SparkSession, tmp_path: Path) -> Story:
 
 
 def totals(stream: DataFrame, cls: Any, *, window: Any = None, **options: Any) -> Query:
-    keyed = events(stream, key="key", at="at", delay=0, buckets=2)
+    keyed = events(stream, key="key", at="at", watermark=0, buckets=2)
     return keyed.window(window or tumbling(10), **options).aggregate(total=module(cls, "x"))
 
 
@@ -127,9 +127,9 @@ def test_each_side_of_a_join_of_results_has_the_state_of_its_own_query(story: St
         return known.join(longer.as_events(key="key", buckets=2), columns={"n": "total"}, other={"m": "total"})
 
     story.stream(joined(10, 20), story.checkpoint)
-    joined(10, 20).check_checkpoint(story.checkpoint)
+    joined(10, 20).check(story.checkpoint)
     with pytest.raises(StateMismatchError) as caught:
-        joined(30, 40).check_checkpoint(story.checkpoint)
+        joined(30, 40).check(story.checkpoint)
     assert caught.value.differences == (
         Difference("window of query 2 of 4", "tumbling(20)", "tumbling(40)"),
         Difference("window of query 3 of 4", "tumbling(10)", "tumbling(30)"),
@@ -145,18 +145,18 @@ def test_every_query_of_a_chain_is_checked(story: Story) -> None:
     )
     for query, subject in refused:
         with pytest.raises(StateMismatchError) as caught:
-            query.check_checkpoint(story.checkpoint)
+            query.check(story.checkpoint)
         assert [part.subject for part in caught.value.differences] == [subject]
-    chained(story.grown_to(2), tumbling(10), 100).check_checkpoint(story.checkpoint)
+    chained(story.grown_to(2), tumbling(10), 100).check(story.checkpoint)
 
 
 def test_a_checkpoint_that_spark_started_can_be_checked_too(story: Story) -> None:
     plain = story.folder / "plain"
     story.stream(chained(story.grown_to(1), tumbling(10), 100), plain)
-    chained(story.grown_to(1), tumbling(10), 100).check_checkpoint(plain)
+    chained(story.grown_to(1), tumbling(10), 100).check(plain)
     other = chained(story.grown_to(2), tumbling(20), 100)
     with pytest.raises(StateMismatchError) as caught:
-        other.check_checkpoint(plain)
+        other.check(plain)
     assert caught.value.differences == (Difference("window of query 1 of 2", "tumbling(10)", "tumbling(20)"),)
     before = list(story.output)
     with pytest.raises(StreamingQueryException) as failed:
@@ -166,23 +166,23 @@ def test_a_checkpoint_that_spark_started_can_be_checked_too(story: Story) -> Non
 
 
 def test_a_checkpoint_without_any_micro_batch_belongs_to_nobody(story: Story) -> None:
-    totals(story.grown_to(1), First).check_checkpoint(story.folder / "nothing is here")
+    totals(story.grown_to(1), First).check(story.folder / "nothing is here")
 
 
 def test_a_query_that_spark_does_not_start_leaves_no_trace(story: Story) -> None:
     """The one that runs goes on, and the checkpoint stays its own."""
     stream = story.grown_to(1)
-    running = totals(stream, First).write(checkpoint=story.checkpoint, results=story.take, trigger="1 s")
+    running = totals(stream, First).write(checkpoint=story.checkpoint, results=story.take, every="1 s")
     try:
         running.processAllAvailable()
         refused = pytest.raises(Py4JJavaError, match="another query with same id is already active")
         with setting(story.spark, "spark.sql.streaming.stopActiveRunOnRestart", "false"), refused:
-            totals(stream, Second).write(checkpoint=story.checkpoint, results=story.take, trigger="1 s")
+            totals(stream, Second).write(checkpoint=story.checkpoint, results=story.take, every="1 s")
         story.grown_to(2)
         running.processAllAvailable()
     finally:
         running.stop()
-    totals(stream, First).check_checkpoint(story.checkpoint)
+    totals(stream, First).check(story.checkpoint)
     story.write(totals(story.grown_to(3), First))
     assert sorted(story.output) == CLOSED
 
@@ -197,17 +197,17 @@ def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(st
     for text in (b"", b'{"queries": [', b"[]", b"\xff\xfe"):
         record.write_bytes(text)
         with pytest.raises(StateError, match=r"muntin/0 is damaged: .*\n  expected: .*\n  delete the folder") as caught:
-            query.check_checkpoint(story.checkpoint)
+            query.check(story.checkpoint)
         assert caught.value.__cause__ is not None
     record.write_bytes(sound)
     # Hadoop allocates as many bytes as the header says that each checksum covers, so only the checksum may be wrong.
     checksum.write_bytes(b"crc\x00" + (512).to_bytes(4) + b"not!")
     with pytest.raises(StateError, match=r"muntin/0 is damaged: "):
-        query.check_checkpoint(story.checkpoint)
+        query.check(story.checkpoint)
 
     shutil.rmtree(story.checkpoint / "muntin")
     with pytest.raises(StateMismatchError, match=r"the checkpoint has tumbling\(10\), the query has tumbling\(20\)"):
-        totals(story.grown_to(1), First, window=tumbling(20)).check_checkpoint(story.checkpoint)
+        totals(story.grown_to(1), First, window=tumbling(20)).check(story.checkpoint)
     story.write(totals(story.grown_to(3), First))
     assert sorted(story.output) == CLOSED
 
@@ -241,13 +241,13 @@ def test_other_code_of_one_version_is_told_and_another_version_of_a_function_ref
 ) -> None:
     def query(cls: Any, of: Any, batches: int) -> Query:
         functions(story.spark, of)
-        stream = events(story.grown_to(batches), key="key", at="at", delay=0, buckets=2)
+        stream = events(story.grown_to(batches), key="key", at="at", watermark=0, buckets=2)
         kept = stream.with_columns(twice="rides_double(x)").where("rides_double(x) > 0")
         return kept.window(tumbling(10)).aggregate(total=module(cls, "twice"))
 
     def lines(query: Query) -> list[str]:
-        told = query.explain(checkpoint=story.checkpoint).splitlines()
-        return [line.strip() for line in told[len(query.explain().splitlines()) :]]
+        told = query.plan_text(checkpoint=story.checkpoint).splitlines()
+        return [line.strip() for line in told[len(query.plan_text().splitlines()) :]]
 
     one = doubled("1.0.0", 2)
     story.write(query(First, one, 1))
@@ -268,8 +268,8 @@ def test_other_code_of_one_version_is_told_and_another_version_of_a_function_ref
     assert "belongs to another query" in refusing[0]
     assert refusing[1].startswith("code: the checkpoint has test.total code-")
     with pytest.raises(StateMismatchError, match=r"test.total requires the same code: give it a new version"):
-        query(Strict, one, 2).check_checkpoint(story.checkpoint)
+        query(Strict, one, 2).check(story.checkpoint)
     with pytest.raises(StateMismatchError, match=r"has rides.double 1.0.0, the query has rides.double 2.0.0"):
-        query(First, doubled("2.0.0", 3), 2).check_checkpoint(story.checkpoint)
-    query(First, doubled("2.0.0", 3, continues_since="1.0.0"), 2).check_checkpoint(story.checkpoint)
+        query(First, doubled("2.0.0", 3), 2).check(story.checkpoint)
+    query(First, doubled("2.0.0", 3, continues_since="1.0.0"), 2).check(story.checkpoint)
     assert "rides.double 1.0.0 goes on with what other code" in lines(query(First, doubled("1.0.0", 3), 2))[0]

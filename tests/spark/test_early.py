@@ -90,7 +90,7 @@ def test_what_a_trigger_cannot_be_told_is_refused(spark: SparkSession, tmp_path:
     df = read_stream(spark, write_batches(tmp_path / "stream", BATCHES))
     with pytest.raises(PolicyError, match=r"when\('x \+ 1'\) is of type bigint\n  expected: a condition"):
         query(df, early(when("x + 1")))
-    plain = events(df, key="key", at="at", delay=5)
+    plain = events(df, key="key", at="at", watermark=5)
     with pytest.raises(PolicyError, match="waits for a clock, and this input has none"):
         plain.window(tumbling(10), emit=early(every(60))).aggregate(total=module(Total, "x")).results()
 
@@ -115,7 +115,7 @@ class Largest(Operator[int, int]):
 
 def test_an_eager_result_is_shortened_instead_of_retracted(spark: SparkSession, tmp_path: Path) -> None:
     batches = [pa.table({"at": [1, 3], "x": [5, 4]}), pa.table({"at": [6], "x": [9]}), pa.table({"at": [30], "x": [1]})]
-    stream = events(stream_of(spark, tmp_path / "stream", batches), at="at", delay=3, buckets=1)
+    stream = events(stream_of(spark, tmp_path / "stream", batches), at="at", watermark=3, buckets=1)
     query = stream.window(tumbling(10), clip="full", timestamps="unchanged", emit="eager").apply(module(Largest, "x"))
     results = query.results()
     assert results.columns == ["window", "lifetime", "change", "event_id", "new_end", "value"]

@@ -45,7 +45,9 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     heard: Queue[BatchMetrics] = Queue()
     listener = MetricsListener(heard.put)
     stream = seconds(spark, tmp_path / "stream", [[1, 14], [15]]).withWatermark("at", "0 seconds")
-    query = events(stream, at="at", delay="5 seconds", buckets=2).window(tumbling("10 seconds"), evaluator="general")
+    query = events(stream, at="at", watermark="5 seconds", buckets=2).window(
+        tumbling("10 seconds"), evaluator="general"
+    )
     spark.streams.addListener(listener)
     try:
         results = query.aggregate(m=module(Members, "x")).named("seconds").results()
@@ -80,7 +82,7 @@ def test_queries_in_one_report_each_under_their_name_and_time_is_measured_where_
     # batch 1      3             15       closes [0, 10)
     # batch 2       4 is late, by 6 s
     batches = [[1, 14], [15, 3], [4]]
-    stream = events(seconds(spark, tmp_path / "stream", batches), at="at", delay="5 seconds", buckets=2)
+    stream = events(seconds(spark, tmp_path / "stream", batches), at="at", watermark="5 seconds", buckets=2)
     windowed = stream.window(tumbling("10 seconds"))
     columnar = windowed.aggregate(m=module("stats.max", "x")).named("columnar")
     general = windowed.aggregate(m=module(Members, "x")).named("general").untimed()

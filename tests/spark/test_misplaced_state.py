@@ -33,7 +33,7 @@ def batches(count: int) -> list[pa.Table]:
 
 
 def query(spark: SparkSession, stream: Path) -> Query:
-    keyed = events(read_stream(spark, stream), key="key", at="at", delay=12, buckets=4)
+    keyed = events(read_stream(spark, stream), key="key", at="at", watermark=12, buckets=4)
     return keyed.window(tumbling(10)).aggregate(all=module(Members, "payload"))
 
 
@@ -99,7 +99,7 @@ def test_state_files_in_the_place_of_others_are_refused_and_named(
     damage(copy / "state" / "0")
     outcome, asked = Outcome(), query(spark, half / "stream")
     with pytest.raises(StateError, match=said):
-        asked.check_checkpoint(copy)
+        asked.check(copy)
     if is_started:
         with pytest.raises(StreamingQueryException) as caught:
             start(asked.results(), copy, outcome).awaitTermination()
@@ -115,9 +115,9 @@ def test_a_checkpoint_that_was_moved_goes_on_and_micro_batches_without_a_row_are
 ) -> None:
     shutil.copytree(half / "checkpoint", tmp_path / "another place")
     asked = query(spark, half / "stream")
-    asked.check_checkpoint(tmp_path / "another place")
+    asked.check(tmp_path / "another place")
     assert len(run(asked.results(), tmp_path / "another place").rows) == len(KEYS)
-    asked.check_checkpoint(tmp_path / "another place")
+    asked.check(tmp_path / "another place")
 
 
 def test_a_checkpoint_that_spark_repartitioned_goes_on(spark: SparkSession, half: Path, tmp_path: Path) -> None:
@@ -126,10 +126,10 @@ def test_a_checkpoint_that_spark_repartitioned_goes_on(spark: SparkSession, half
     manager: Any = spark
     manager._streamingCheckpointManager.repartition(str(copy), 3)
     asked = query(spark, half / "stream")
-    asked.check_checkpoint(copy)
-    asked.write(checkpoint=copy, results=tmp_path / "results", trigger="available_now").awaitTermination()
+    asked.check(copy)
+    asked.write(checkpoint=copy, results=tmp_path / "results", available_now=True).awaitTermination()
     assert spark.read.parquet(str(tmp_path / "results")).count() == len(KEYS)
-    asked.check_checkpoint(copy)
+    asked.check(copy)
 
 
 # A checkpoint and its sinks that are of different times do not go on; restored together they do.
@@ -139,7 +139,7 @@ BATCHES = [batch for batch in batches(5) if len(batch)][:3]
 
 
 def query_of_restored_copies(spark: SparkSession, stream: Path) -> Query:
-    keyed = events(read_stream(spark, stream), key="key", at="at", delay=12, buckets=2)
+    keyed = events(read_stream(spark, stream), key="key", at="at", watermark=12, buckets=2)
     return keyed.window(tumbling(10), emit="eager").aggregate(all=module(Members, "payload"))
 
 
@@ -147,8 +147,8 @@ def write(asked: Query, place: Path) -> None:
     asked.write(
         checkpoint=place / "checkpoint",
         results=ChangelogTable(place / "table"),
-        progress=place / "progress",
-        trigger="available_now",
+        metrics=place / "progress",
+        available_now=True,
     ).awaitTermination()
 
 
@@ -191,7 +191,7 @@ def test_a_checkpoint_and_sinks_go_on_only_if_they_are_of_one_time(spark: SparkS
         write(asked, place)
     assert sorted((place / "checkpoint" / "offsets").glob("*")) == offsets, "nothing was planned anew"
     restore(new, place, "table")
-    with pytest.raises(StateError, match=r"progress=ParquetFolder.* is ahead of the checkpoint: it has micro-batch 2"):
+    with pytest.raises(StateError, match=r"metrics=ParquetFolder.* is ahead of the checkpoint: it has micro-batch 2"):
         write(asked, place)
     restore(new, place, "progress")
     restore(old, place, "table")

@@ -65,7 +65,7 @@ def numbers(spark: SparkSession) -> DataFrame:
 
 
 def query(df: DataFrame, cls: type[Module], delay: int | None = None) -> Query:
-    stream = events(df, key="key", at="at", delay=delay, buckets=2)
+    stream = events(df, key="key", at="at", watermark=delay, buckets=2)
     return stream.window(tumbling(10)).aggregate(out=module(cls, "payload"))
 
 
@@ -76,7 +76,7 @@ def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
     stream = stream_of(spark, tmp_path / "stream", [batch])
 
     written = query(stream, Picky, delay=0).write(
-        checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", trigger="available_now"
+        checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", available_now=True
     )
     with pytest.raises(StreamingQueryException) as failure:
         written.awaitTermination()

@@ -26,7 +26,7 @@ def windows(stream: DataFrame, **settings: Any) -> Query:
 
 def visits(stream: DataFrame, gap: int = 4) -> Query:
     """Return a query of the same stream with other keys, rows, windows, policies and modules."""
-    inserted = events(stream, at="at", rows=F.col("change") == "insert", delay=5, late="drop", buckets=3)
+    inserted = events(stream, at="at", rows=F.col("change") == "insert", watermark=5, late_policy="drop", buckets=3)
     return inserted.window(session(gap)).aggregate(n=module(Count, "key"), x=module(Total, F.col("x") * 1.0))
 
 
@@ -49,11 +49,11 @@ def test_one_pass_answers_its_queries_as_each_alone_does(spark: SparkSession, tm
     stream = read_stream(spark, folder)
     kept = {name: Kept() for name in ("windows", "visits", "sums", "rejected", "progress")}
     own = ("windows", "visits", "sums")
-    named: dict[str, Any] = {"rejected": {"windows": kept["rejected"]}, "progress": {"visits": kept["progress"]}}
+    named: dict[str, Any] = {"rejected_rows": {"windows": kept["rejected"]}, "metrics": {"visits": kept["progress"]}}
     first = asked(stream).write(
         checkpoint=tmp_path / "checkpoint",
         results={name: kept[name] for name in own},
-        trigger="available_now",
+        available_now=True,
         name="pass",
         **named,
     )
@@ -75,13 +75,13 @@ def test_one_pass_answers_its_queries_as_each_alone_does(spark: SparkSession, tm
         ),
     ]:
         with pytest.raises(StateMismatchError, match=said):
-            one_pass(**changed).check_checkpoint(tmp_path / "checkpoint")
+            one_pass(**changed).check(tmp_path / "checkpoint")
     with pytest.raises(StateMismatchError, match="the query has one query, asked alone"):
-        windows(stream).check_checkpoint(tmp_path / "checkpoint")
+        windows(stream).check(tmp_path / "checkpoint")
     second = one_pass(**again).write(
         checkpoint=tmp_path / "checkpoint",
         results={name: kept[name] for name in own},
-        trigger="available_now",
+        available_now=True,
         on_end="close",
         **named,
     )
@@ -103,7 +103,7 @@ def test_one_pass_answers_its_queries_as_each_alone_does(spark: SparkSession, tm
         assert sink.writes == [0, 1, 2]
         assert sink.counts == [len(sink.batches[number]) for number in sink.writes]
     with pytest.raises(StateError, match="is closed"):
-        one_pass(**again).check_checkpoint(tmp_path / "checkpoint")
+        one_pass(**again).check(tmp_path / "checkpoint")
 
 
 def test_what_cannot_be_asked_in_one_pass_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -126,5 +126,5 @@ def test_what_cannot_be_asked_in_one_pass_is_refused(spark: SparkSession, tmp_pa
         both.write(checkpoint=tmp_path / "c", results=tmp_path / "a")  # type: ignore[arg-type]
     with pytest.raises(QueryError, match=r"rows\(x\) is of type bigint"):
         events(stream, at="at", rows="x")
-    assert both.explain().startswith("query       a, 1 of 2 in one pass\nwindow      tumbling(10)")
-    assert "evaluator   grouped: late rows are wanted" in both.explain(late=["a"])
+    assert both.plan_text().startswith("query       a, 1 of 2 in one pass\nwindow      tumbling(10)")
+    assert "evaluator   grouped: late rows are wanted" in both.plan_text(late_rows=["a"])

@@ -51,7 +51,7 @@ def test_an_expression_is_not_mistaken_for_a_column_of_its_name(df: DataFrame) -
 
 def test_a_plan_remembers_names_and_types(df: DataFrame) -> None:
     columns = query(
-        df, module(Count), key=["k", F.col("x") + 1], id="later", change=F.lit("insert"), delay=3
+        df, module(Count), key=["k", F.col("x") + 1], id="later", change=F.lit("insert"), watermark=3
     ).plan.input.columns
     assert [(key.name, key.type) for key in columns.keys] == [("k", "string"), ("(x + 1)", "int")]
     assert (columns.start.name, columns.id and columns.id.type, columns.end) == ("at", "bigint", None)
@@ -163,10 +163,10 @@ def test_policies_that_a_query_leaves_out_are_those_that_its_module_is_made_for(
     crossings = module("patterns.threshold_crossing", F.col("x").cast("double"), threshold=1.0)
     found = stream.window(tumbling(10)).apply(crossings)
     assert (found.plan.clip, found.plan.timestamps) == (ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
-    assert "clip right (as its modules ask), timestamps unchanged (as its modules ask)" in found.explain()
+    assert "clip right (as its modules ask), timestamps unchanged (as its modules ask)" in found.plan_text()
     said = stream.window(tumbling(10), clip="none", timestamps="align").apply(crossings)
     assert (said.plan.clip, said.plan.timestamps) == (ClipPolicy.NONE, TimestampPolicy.ALIGN)
-    assert "lifetimes   those that the module returns are discarded" in said.explain()
+    assert "lifetimes   those that the module returns are discarded" in said.plan_text()
     plain = query(df, module(Count)).plan
     assert (plain.clip, plain.timestamps, plain.from_modules) == (ClipPolicy.NONE, TimestampPolicy.ALIGN, frozenset())
     with pytest.raises(PolicyError, match="it needs hopping or tumbling windows"):
@@ -275,7 +275,7 @@ def test_a_module_with_several_inputs_reads_columns_of_each_stream(df: DataFrame
         ("x", "int"),
         ("celsius", "double"),
     ]
-    assert "inputs      left is x of left; right is celsius of right; a window with events of one" in query.explain()
+    assert "inputs      left is x of left; right is celsius of right; a window with events of one" in query.plan_text()
     said = [("left", ("left",), (1,)), ("right", ("right",), (2,))]
     assert [(part.name, part.sources, part.columns) for part in query.plan.modules[1].inputs] == said
     with pytest.raises(

@@ -64,7 +64,7 @@ def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> N
         "spans": punctuate_every(span=25),
         "our own": Outvoted(1, of=3),
     }
-    queries = {name: members(events(df, at="at", progress=policy)) for name, policy in policies.items()}
+    queries = {name: members(events(df, at="at", watermark=policy)) for name, policy in policies.items()}
     found = run_together(queries, tmp_path / "checkpoint")
     assert {name: sorted(row["window"]["start"] for row in rows) for name, rows in found.items()} == {
         "delay": [0],
@@ -92,13 +92,13 @@ def test_the_input_is_as_far_as_the_least_of_its_sources(spark: SparkSession, tm
         at="at",
         change="change",
         buckets=2,
-        progress=ordered(),
+        watermark=ordered(),
         source="link",
         sources=["north", "south"],
     )
     results, late = Kept(), Kept()
     running = members(stream).write(
-        checkpoint=tmp_path / "checkpoint", results=results, late=late, trigger="available_now"
+        checkpoint=tmp_path / "checkpoint", results=results, late_rows=late, available_now=True
     )
     running.awaitTermination()
     found = {
@@ -127,13 +127,13 @@ def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None
     ]
     df = stream_of(spark, tmp_path / "stream", batches)
     columns: dict[str, Any] = {"key": "key", "at": "at", "change": "change", "buckets": 2}
-    declared = events(df, **columns, progress=punctuated().with_key_punctuation())
+    declared = events(df, **columns, watermark=punctuated().with_key_punctuation())
     outcome = run(members(declared).results(), tmp_path / "declared")
     assert by_batch(outcome.batches) == {0: [("a", 0, [1])], 2: [("b", 0, [1, 2])]}
     assert (outcome.total("late"), outcome.total("rejected")) == (1, 0)
 
     whole = spark.read.parquet(str(tmp_path / "stream"))
-    undeclared = members(events(whole, **columns)).rejected().collect()
+    undeclared = members(events(whole, **columns)).rejected_rows().collect()
     assert [row["reason"] for row in undeclared] == ["undeclared punctuation"]
 
 
@@ -163,7 +163,7 @@ def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: S
             key=["region", "sensor"],
             at="at",
             change="change",
-            progress=punctuated().with_key_punctuation(),
+            watermark=punctuated().with_key_punctuation(),
             key_ranges={"sensor": ("first", "end")},
             buckets=4,
         )
@@ -172,7 +172,7 @@ def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: S
     found = [[(row["region"], row["sensor"], row["m"]) for row in outcome.rows] for outcome in outcomes]
     assert list(map(sorted, found)) == [[("eu", 1, [1]), ("eu", 2, [1]), ("us", 12, [1])], [("us", 22, [1, 2])]]
     assert [outcome.total("late") for outcome in outcomes] == [0, 2]
-    assert "keys may punctuate themselves, also by ranges of sensor" in query.explain()
+    assert "keys may punctuate themselves, also by ranges of sensor" in query.plan_text()
 
 
 def test_ranges_that_no_row_of_punctuation_could_give_are_refused(spark: SparkSession) -> None:
@@ -185,7 +185,7 @@ def test_ranges_that_no_row_of_punctuation_could_give_are_refused(spark: SparkSe
                 df,
                 key=sensor,
                 at="at",
-                **{"change": "change", "progress": policy, "key_ranges": {name: limits}, **given},
+                **{"change": "change", "watermark": policy, "key_ranges": {name: limits}, **given},
             )
         return str(refused.value)
 
@@ -197,7 +197,7 @@ def test_ranges_that_no_row_of_punctuation_could_give_are_refused(spark: SparkSe
     assert told(limits=("sensor", "endd")).startswith("key_ranges of 'sensor' reads 'endd', and the input has no such")
     assert "expected two columns: key_ranges={" in told(limits="end")
     assert "is no mapping" in told(key_ranges=("first", "end"))
-    assert "the progress policy has no key punctuation" in told(progress=punctuated())
+    assert "the progress policy has no key punctuation" in told(watermark=punctuated())
 
 
 def test_another_stream_may_say_how_far_this_one_is(spark: SparkSession, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_another_stream_may_say_how_far_this_one_is(spark: SparkSession, tmp_pat
     outcome = run(members(beating).results(), tmp_path / "checkpoint")
     assert by_batch(outcome.batches) == {0: [("k", 0, [1])], 1: [("k", 10, [12])]}
     assert outcome.total("late") == 1
-    assert "progress    another stream\n" in members(beating).explain()
+    assert "progress    another stream\n" in members(beating).plan_text()
 
 
 class FileClock(ClockSource):
@@ -241,7 +241,7 @@ def test_with_a_clock_time_passes_without_rows_also_under_available_now(
     policy = bounded_delay("1 minute").with_idle("30 seconds", lag="20 seconds")
 
     def shown(seconds: int) -> dict[int, pa.Table]:
-        stream = events(df, at="at", progress=policy).with_clock(clock(seconds))
+        stream = events(df, at="at", watermark=policy).with_clock(clock(seconds))
         query = stream.window(tumbling("10 seconds")).aggregate(m=module(Members, "x"))
         return run(query.results(), tmp_path / "checkpoint").batches
 
@@ -256,7 +256,7 @@ def test_a_clock_makes_micro_batches_where_there_are_no_rows(
     df = stream_of(spark, tmp_path / "stream", [batch(row(95))])
     policy = punctuated().with_idle("30 seconds", lag="20 seconds")
     shown = clock(100)
-    stream = events(df, at=F.timestamp_seconds("at"), progress=policy).with_clock(shown)
+    stream = events(df, at=F.timestamp_seconds("at"), watermark=policy).with_clock(shown)
     query = stream.window(tumbling("10 seconds")).aggregate(m=module(Members, "at"))
     outcome = Outcome()
     running = start(query.results(), tmp_path / "checkpoint", outcome, {"processingTime": "0 seconds"})
@@ -272,9 +272,9 @@ def test_a_clock_makes_micro_batches_where_there_are_no_rows(
 def test_what_does_not_fit_the_input_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     df = stream_of(spark, tmp_path / "stream", [batch(row(1))])
     with pytest.raises(PolicyError, match="never says what time it is"):
-        members(events(df, at="at", progress=ordered().with_idle(5, lag=5)))
+        members(events(df, at="at", watermark=ordered().with_idle(5, lag=5)))
     with pytest.raises(QueryError, match="late rows are dropped"):
-        members(events(df, at="at", delay=0, late="drop")).late()
+        members(events(df, at="at", watermark=0, late_policy="drop")).late_rows()
     with pytest.raises(QueryError, match="the events' times are bigint, those of the heartbeat are timestamp"):
         members(events(df, at="at").with_heartbeat(df, at=F.timestamp_micros("at")))
     with pytest.raises(QueryError, match="the events are a stream, these are static"):

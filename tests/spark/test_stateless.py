@@ -41,21 +41,24 @@ def test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing
     folder = write_batches(tmp_path / "in", FIRST)
     stream = events(read_stream(spark, folder), key="k", at="at", buckets=2)
     query = stream.apply(module(Signs, "v")).named("signs")
-    progress, out = tmp_path / "progress", {name: str(tmp_path / name) for name in ("results", "rejected", "late")}
+    progress, out = (
+        tmp_path / "progress",
+        {name: str(tmp_path / name) for name in ("results", "rejected_rows", "late_rows")},
+    )
 
     def run() -> None:
         checkpoint = tmp_path / "checkpoint"
-        query.write(checkpoint=checkpoint, progress=str(progress), trigger="available_now", **out).awaitTermination()
+        query.write(checkpoint=checkpoint, metrics=str(progress), available_now=True, **out).awaitTermination()
 
     run()
     write_batches(folder, [*FIRST, LAST])
-    query.check_checkpoint(tmp_path / "checkpoint")
+    query.check(tmp_path / "checkpoint")
     run()
     rows = [(row.k, row.lifetime.start, row.value) for row in spark.read.parquet(out["results"]).collect()]
     given = [("a", 8, 1), (None, 9, 3), ("a", 1, 7), ("a", 2, 9)]
     expected = [(key, at, value * sign) for key, at, value in given for sign in (1, -1)]
     assert sorted(map(str, rows)) == sorted(map(str, expected))
-    assert [row.reason for row in spark.read.parquet(out["rejected"]).collect()] == ["null time"]
+    assert [row.reason for row in spark.read.parquet(out["rejected_rows"]).collect()] == ["null time"]
     told = spark.read.parquet(str(progress)).orderBy("batch_id").collect()
     assert [(row.accepted, row.rejected, row.results, row.late) for row in told] == [
         (3, 0, 4, 0),

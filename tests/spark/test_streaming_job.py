@@ -45,7 +45,7 @@ def test_the_tests_on_the_page_pass(name: str, shown: dict[str, Any], streaming:
 
 
 def counted(rows: DataFrame) -> Query:
-    return events(rows, key="k", at="at", delay=5).window(tumbling(10)).aggregate(n=module("stats.count"))
+    return events(rows, key="k", at="at", watermark=5).window(tumbling(10)).aggregate(n=module("stats.count"))
 
 
 def test_a_row_or_a_stream_that_does_not_fit_is_refused(streaming: StartsJob) -> None:
@@ -58,8 +58,8 @@ def test_a_row_or_a_stream_that_does_not_fit_is_refused(streaming: StartsJob) ->
         job.feed(sides=[])
     with pytest.raises(QueryError, match="one stream or several"):
         streaming(counted)
-    with pytest.raises(QueryError, match=r"streaming\(\.\.\., late=True\)"):
-        _ = job.late
+    with pytest.raises(QueryError, match=r"streaming\(\.\.\., late_rows=True\)"):
+        _ = job.late_rows
 
 
 def test_state_goes_on_over_starts_and_the_end_closes_what_is_open(streaming: StartsJob) -> None:
@@ -70,7 +70,7 @@ def test_state_goes_on_over_starts_and_the_end_closes_what_is_open(streaming: St
     job.feed((None, 15), ("a", None))
     assert_rows(job.close(), [{"k": None, "start": 10, "n": 1}])
     assert len(job.results) == 3
-    assert_rows(job.rejected, [{"reason": "null time"}])
+    assert_rows(job.rejected_rows, [{"reason": "null time"}])
 
 
 def test_rows_that_differ_are_listed() -> None:

@@ -335,7 +335,7 @@ def test_a_module_sees_utc_whatever_the_zone_of_the_session(spark: SparkSession)
 
 def rejected(query: Query) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    for row in query.rejected().collect():
+    for row in query.rejected_rows().collect():
         found.setdefault(row["reason"], []).append(json.loads(row["row"])["at"])
     return {reason: sorted(ats) for reason, ats in found.items()}
 
@@ -357,4 +357,4 @@ def test_rows_with_values_that_nobody_can_read_are_rejected_and_the_others_count
         "unreadable value": [3, 4, 5],
         "time out of range": [4611686018427387904],
     }
-    assert query.late().collect() == []
+    assert query.late_rows().collect() == []

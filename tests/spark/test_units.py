@@ -81,7 +81,7 @@ def test_decimals_are_an_axis_with_windows_in_their_own_numbers(spark: SparkSess
     assert extents["whole"] == {(-50.0, 0.0): 1, (0.0, 50.0): 3, (50.0, 100.0): 1}
     window = steps.results().schema["window"].dataType
     assert window.simpleString() == "struct<start:decimal(19,2),end:decimal(19,2)>"
-    assert "tumbling(Decimal('0.25'))" in steps.explain()
+    assert "tumbling(Decimal('0.25'))" in steps.plan_text()
 
 
 def test_a_stream_of_decimals_says_late_and_bad_rows_in_decimals(spark: SparkSession, tmp_path: Path) -> None:
@@ -93,18 +93,20 @@ def test_a_stream_of_decimals_says_late_and_bad_rows_in_decimals(spark: SparkSes
     df = stream_of(
         spark, tmp_path / "in", [batch("1.10", "3.00"), batch("1.20", "2.60", f"{2**62}.00", ""), batch("9")]
     )
-    query = events(df, at="mark", delay=Decimal("0.50"), buckets=1).window(tumbling(STEP)).aggregate(n=module(Count))
-    kept: dict[str, Any] = {name: Kept() for name in ("results", "late", "rejected", "progress")}
-    query.write(checkpoint=tmp_path / "checkpoint", trigger="available_now", **kept).awaitTermination()
+    query = (
+        events(df, at="mark", watermark=Decimal("0.50"), buckets=1).window(tumbling(STEP)).aggregate(n=module(Count))
+    )
+    kept: dict[str, Any] = {name: Kept() for name in ("results", "late_rows", "rejected_rows", "metrics")}
+    query.write(checkpoint=tmp_path / "checkpoint", available_now=True, **kept).awaitTermination()
     ends = [(row["window"]["end"], row["n"]) for row in kept["results"].rows]
     assert sorted(ends) == [(Decimal("1.25"), 1), (Decimal("2.75"), 1), (Decimal("3.25"), 1)]
-    watermarks = [row["watermark"] for row in kept["progress"].rows]
+    watermarks = [row["watermark"] for row in kept["metrics"].rows]
     assert watermarks[:3] == [Decimal("2.50"), Decimal("2.50"), Decimal("8.50")]
-    (late,) = kept["late"].rows
+    (late,) = kept["late_rows"].rows
     assert json.loads(late["row"]) == {"mark": "1.20"}
     assert late["late_by"] == 130
     assert "1.20" in late["message"]
-    far, missing = kept["rejected"].rows
+    far, missing = kept["rejected_rows"].rows
     assert (far["reason"], missing["reason"]) == ("time out of range", "null time")
     assert json.loads(far["row"])["mark"] == f"{2**62}.00"
 

@@ -78,7 +78,7 @@ def windows(stream: DataFrame, **modules: Any) -> Query:
 
 
 def run(query: Query, folder: Path, **sinks: Any) -> None:
-    query.write(checkpoint=folder / "checkpoint", trigger="available_now", **sinks).awaitTermination()
+    query.write(checkpoint=folder / "checkpoint", available_now=True, **sinks).awaitTermination()
 
 
 def read(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
@@ -114,7 +114,7 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFr
     told = tmp_path / "told"
     query = windows(short, m=module(Members, "x"), s=module(Told, "x", file=str(told)))
     rejected, progress = Kept(), Kept()
-    run(query, tmp_path, results=tmp_path / "results", late=look, rejected=rejected, progress=progress)
+    run(query, tmp_path, results=tmp_path / "results", late_rows=look, rejected_rows=rejected, metrics=progress)
 
     found = read(spark, tmp_path / "results")
     assert sorted((row["key"], row["window"]["start"], row["m"]) for row in found) == CLOSED
@@ -134,22 +134,24 @@ def test_late_rows_are_kept_where_slices_would_only_count_them(
     spark: SparkSession, short: DataFrame, tmp_path: Path
 ) -> None:
     query = windows(short, n=module("stats.count"), s=module("stats.sum", "x"))
-    assert "\nevaluator   columnar: " in query.explain()
-    assert "\nevaluator   grouped: late rows are wanted, and partial states" in query.explain(late=True)
+    assert "\nevaluator   columnar: " in query.plan_text()
+    assert "\nevaluator   grouped: late rows are wanted, and partial states" in query.plan_text(late_rows=True)
 
-    kept = {name: Kept() for name in ("results", "late", "rejected")}
+    kept = {name: Kept() for name in ("results", "late_rows", "rejected_rows")}
     run(query, tmp_path / "grouped", **kept)
-    assert [json.loads(row["row"]) for row in kept["late"].rows] == [{"change": "insert", "key": "a", "at": 3, "x": 3}]
-    sliced = {name: Kept() for name in ("results", "rejected", "progress")}
+    assert [json.loads(row["row"]) for row in kept["late_rows"].rows] == [
+        {"change": "insert", "key": "a", "at": 3, "x": 3}
+    ]
+    sliced = {name: Kept() for name in ("results", "rejected_rows", "metrics")}
     run(query, tmp_path / "columnar", **sliced)
-    for name in ("results", "rejected"):
+    for name in ("results", "rejected_rows"):
         assert sorted(map(str, kept[name].rows)) == sorted(map(str, sliced[name].rows))
     assert len(kept["results"].rows) == len(CLOSED)
-    assert len(kept["rejected"].rows) == 1
-    assert [row["late"] for row in sliced["progress"].rows] == [0, 1]
+    assert len(kept["rejected_rows"].rows) == 1
+    assert [row["late"] for row in sliced["metrics"].rows] == [0, 1]
 
     with pytest.raises(StateMismatchError, match="the columnar evaluator cannot run this query: late rows are wanted"):
-        run(query, tmp_path / "columnar", late=Kept())
+        run(query, tmp_path / "columnar", late_rows=Kept())
 
 
 def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
@@ -157,12 +159,12 @@ def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
 ) -> None:
     query = windows(short, m=module(Members, "x"))
     failing, progress = Failing(full_in=1), Kept()
-    sinks = {"results": tmp_path / "results", "rejected": failing, "progress": progress}
+    sinks = {"results": tmp_path / "results", "rejected_rows": failing, "metrics": progress}
     with pytest.raises(StreamingQueryException) as failure:
         run(query, tmp_path, **sinks)
     said = root_cause(failure.value)
-    assert str(failure.value).startswith("rejected=Failing(")
-    assert "SinkError: rejected=Failing(" in said
+    assert str(failure.value).startswith("rejected_rows=Failing(")
+    assert "SinkError: rejected_rows=Failing(" in said
     assert "failed in micro-batch 1: OSError: the sink is full" in said
     assert len(read(spark, tmp_path / "results")) == 4  # the sink before it has the micro-batch already
     assert progress.writes == [0]
@@ -176,9 +178,7 @@ def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
     assert len(failing.runs) == 2
 
     with pytest.raises(StreamingQueryException) as failure:
-        query.write(
-            checkpoint=tmp_path / "new", results=tmp_path / "results", trigger="available_now"
-        ).awaitTermination()
+        query.write(checkpoint=tmp_path / "new", results=tmp_path / "results", available_now=True).awaitTermination()
     assert "results holds the output of another query" in root_cause(failure.value)
 
     shutil.rmtree(tmp_path / "results")
@@ -195,7 +195,7 @@ def test_what_spark_says_inside_a_sink_does_not_hide_which_sink_failed(stream: D
         rows.write.parquet(str(tmp_path / "file" / "below"))
 
     with pytest.raises(StreamingQueryException) as failure:
-        run(windows(stream, n=module(Count)), tmp_path, rejected=write_below_a_file)
+        run(windows(stream, n=module(Count)), tmp_path, rejected_rows=write_below_a_file)
     said = root_cause(failure.value)
     assert ".write_below_a_file failed in micro-batch 0: " in said
     assert said.endswith("then comes again, to the sinks that have it too")
@@ -256,7 +256,7 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
     table, progress = ChangelogTable(tmp_path / "the table"), Kept()
     written = ParquetFolder(tmp_path / "all changes")
     settled = Settled(table, written)
-    sinks = {"results": Pair(written, table), "rejected": settled, "progress": progress}
+    sinks = {"results": Pair(written, table), "rejected_rows": settled, "metrics": progress}
     with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
         table.read(spark)
     run(asked(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
@@ -291,7 +291,7 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
         static.write(checkpoint=tmp_path, results="out")
     with pytest.raises(QueryError, match="the output has no 'change'"):
         query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="key"))
-    dropping = events(stream, key="key", at="at", change="change", late="drop").window(tumbling(10))
+    dropping = events(stream, key="key", at="at", change="change", late_policy="drop").window(tumbling(10))
     with pytest.raises(QueryError, match="on_end='end' is no way to end a stream"):
         query.write(checkpoint=tmp_path, results="out", on_end="end")
     chained = query.as_events(key="key").window(tumbling(20)).aggregate(n=module(Count))
@@ -300,7 +300,7 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
     with pytest.raises(QueryError, match="lacks the key 'key'"):
         query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="change"))
     with pytest.raises(QueryError, match="late rows are dropped"):
-        dropping.aggregate(n=module(Count)).write(checkpoint=tmp_path, late="late")
+        dropping.aggregate(n=module(Count)).write(checkpoint=tmp_path, late_rows="late")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -310,8 +310,8 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
     progress = Kept()
     sinks: dict[str, Any] = {
         "results": tmp_path / "results",
-        "rejected": Failing(full_in=2),
-        "progress": progress,
+        "rejected_rows": Failing(full_in=2),
+        "metrics": progress,
     }
     with pytest.raises(SinkError, match="failed in micro-batch 2: OSError: the sink is full"):
         run(query, tmp_path, **sinks, on_end="close")
@@ -331,7 +331,7 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
     with pytest.raises(StateError, match=is_closed):
         run(query, tmp_path, **sinks)
     with pytest.raises(StateError, match=is_closed):
-        query.check_checkpoint(tmp_path / "checkpoint")
+        query.check(tmp_path / "checkpoint")
 
 
 def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkS
     query = keyed.window(tumbling(10), emit="speculative").aggregate(m=module(Members, "x"))
     table, kept = ChangelogTable(tmp_path / "tablé of [all] rows"), Kept()
     place = tmp_path / "checkpoint é 1"
-    running = query.write(checkpoint=place, results=table, progress=kept, trigger="1 ms", on_end="close")
+    running = query.write(checkpoint=place, results=table, metrics=kept, every="1 ms", on_end="close")
     running.processAllAvailable()
     assert running.isActive
     assert running.lastProgress is not None

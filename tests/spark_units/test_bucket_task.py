@@ -315,7 +315,7 @@ def test_what_is_shed_is_counted_apart_and_comes_with_the_late_rows() -> None:
     assert (found["accepted"][0], found["shed"][0], found["events_held"][0]) == (2, 2, 2)
     assert "late" not in found
     assert "rejected" not in found
-    assert STREAMS["late"] == ("late", "shed")
+    assert STREAMS["late_rows"] == ("late", "shed")
     told = found["shed"][1]
     assert [(row["reason"], row["late_by"], json.loads(row["row"])["since"]) for row in told] == [
         ("shed", None, 3),

@@ -27,7 +27,7 @@ A_BUCKET = BucketCounts(4, {"null time": 2})
 ANOTHER = BucketCounts(0, {"duplicate id": 1})
 THREE_OF_SEVEN = (
     "rides: 3 of 7 rows of the static input were rejected: 2 null time, 1 duplicate id\n"
-    "  the query's rejected() returns them, each with its reason"
+    "  the query's rejected_rows() returns them, each with its reason"
 )
 
 

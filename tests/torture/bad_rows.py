@@ -86,4 +86,4 @@ def _results(query: Query) -> Counter[str]:
 
 
 def _rejected(query: Query) -> Counter[str]:
-    return Counter(f"{row['reason']} {row['row']}" for row in collect(query.rejected()))
+    return Counter(f"{row['reason']} {row['row']}" for row in collect(query.rejected_rows()))

@@ -49,16 +49,16 @@ def run(spark: SparkSession, stream: Path, folder: Path, story: str) -> None:
         started = one_pass(columnar=of_one, rows=of_other).write(
             checkpoint=folder / "checkpoint",
             results=places,
-            progress={"rows": folder / "progress"},
-            trigger="available_now",
+            metrics={"rows": folder / "progress"},
+            available_now=True,
         )
     else:
         results = ChangelogTable(folder / "results", key="key") if story == "speculative" else folder / "results"
         query = query_of(rows, story)
-        sinks: dict[str, Any] = {"rejected": folder / "rejected", "progress": folder / "progress"}
+        sinks: dict[str, Any] = {"rejected_rows": folder / "rejected", "metrics": folder / "progress"}
         if story in ("final", "speculative"):
-            sinks["late"] = folder / "late"
-        started = query.write(checkpoint=folder / "checkpoint", results=results, trigger="available_now", **sinks)
+            sinks["late_rows"] = folder / "late"
+        started = query.write(checkpoint=folder / "checkpoint", results=results, available_now=True, **sinks)
     started.awaitTermination()
 
 

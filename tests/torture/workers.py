@@ -42,7 +42,7 @@ def break_worker(fault: str, folder: Path, evaluator: str, *, is_static: bool = 
     spark = session()
     stream = stream_of(spark, folder / "stream", [BATCH])
     df = spark.read.parquet(str(folder / "stream")) if is_static else stream
-    windows = events(df, key="key", at="at", delay=None if is_static else 0, buckets=1).window(
+    windows = events(df, key="key", at="at", watermark=None if is_static else 0, buckets=1).window(
         tumbling(10), evaluator=evaluator
     )
     results = windows.aggregate(out=module(HostileWorker, "payload", source=FAULTS[fault])).results()

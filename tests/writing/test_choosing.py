@@ -58,9 +58,9 @@ def test_a_function_gets_the_watermark_if_it_has_a_parameter_for_it() -> None:
     plain.take_watermark(10)
     plain.write(no_rows, 0)
     with pytest.raises(
-        QueryError, match=r"late=the function .*keep: it has a parameter 'watermark', and results alone"
+        QueryError, match=r"late_rows=the function .*keep: it has a parameter 'watermark', and results alone"
     ):
-        choose_sinks({"late": keep}, "checkpoint")
+        choose_sinks({"late_rows": keep}, "checkpoint")
 
 
 @pytest.mark.parametrize("named", [7, ["out"], Nowhere, ParquetFolder])
@@ -70,15 +70,17 @@ def test_anything_else_is_refused_by_name(named: Any) -> None:
 
 
 def test_no_sink_at_all_is_refused() -> None:
-    with pytest.raises(QueryError, match=r"write\(\) needs at least one sink\n  name one for any of results, late"):
-        choose_sinks({"results": None, "late": None}, "checkpoint")
+    with pytest.raises(
+        QueryError, match=r"write\(\) needs at least one sink\n  name one for any of results, late_rows"
+    ):
+        choose_sinks({"results": None, "late_rows": None}, "checkpoint")
 
 
 @pytest.mark.parametrize(
     ("named", "kind"), [("delta", "a format"), ("JSON", "a format"), ("mydb.t", "a table"), ("c.`my db`.t", "a table")]
 )
 def test_a_format_or_a_table_is_no_folder(named: str, kind: str) -> None:
-    for output in ("results", "late"):
+    for output in ("results", "late_rows"):
         with pytest.raises(QueryError) as caught:
             choose_sinks({output: named}, "checkpoint")
         assert f"{output}={named!r} is the name of {kind}, and a path is expected" in str(caught.value)

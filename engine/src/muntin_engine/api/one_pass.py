@@ -15,7 +15,6 @@ from muntin_engine.api.outputs import OUTPUTS
 from muntin_engine.api.query import Query
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import evaluator_of, keeping_late_rows
-from muntin_engine.writing import pace_of
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -150,9 +149,8 @@ class OnePass:
             check_name("name", name)
         from muntin_engine.spark.writing.write import write
 
-        pace = pace_of(every, available_now=available_now)
         outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
-        return write(self.queries, self._sinks(outputs), checkpoint, pace, on_end, name)
+        return write(self.queries, self._sinks(outputs), checkpoint, every, available_now, on_end, name)
 
     def close_checkpoint(
         self,

@@ -12,7 +12,6 @@ from muntin_engine.api.arguments import check_name, check_path
 from muntin_engine.api.planned_query import PlannedQuery
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
 from muntin_engine.plan.planner import keeping_late_rows
-from muntin_engine.writing import pace_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -198,9 +197,8 @@ class Outputs(PlannedQuery):
             check_name("name", name)
         from muntin_engine.spark.writing.write import write
 
-        pace = pace_of(every, available_now=available_now)
         sinks = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
-        return write({"": self}, {"": sinks}, checkpoint, pace, on_end, name)
+        return write({"": self}, {"": sinks}, checkpoint, every, available_now, on_end, name)
 
     def close_checkpoint(
         self,

@@ -374,7 +374,9 @@ class Query(Outputs, KnowsSparkWords):
         check_each({"order": order})
         check_buckets(buckets)
         if output not in ("results", "evicted_rows"):
-            raise QueryError(f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'")
+            raise QueryError(
+                f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'"
+            )
         inner = replace(self, metrics_name=f"{self.metrics_name}.input")
         return EventStream(
             df=output_as_events(inner, output),

@@ -48,7 +48,13 @@ class StreamingJob:
     """
 
     def __init__(
-        self, spark: SparkSession, folder: Path, build: Callable[..., Query], schemas: Mapping[str, str], *, late: bool
+        self,
+        spark: SparkSession,
+        folder: Path,
+        build: Callable[..., Query],
+        schemas: Mapping[str, str],
+        *,
+        late_rows: bool,
     ) -> None:
         """Take a job that has not started.
 
@@ -57,13 +63,13 @@ class StreamingJob:
             folder: An empty folder, for its input and its checkpoint.
             build: Makes the query of the streams.
             schemas: The schema of each stream by its name.
-            late: True to collect late rows.
+            late_rows: True to collect late rows.
         """
         self._spark = spark
         self._folder = folder
         self._build = build
         self._schemas = {name: _schema_of(spark, schema) for name, schema in schemas.items()}
-        self._outputs = ("results", "rejected", "late") if late else ("results", "rejected")
+        self._outputs = ("results", "rejected_rows", "late_rows") if late_rows else ("results", "rejected_rows")
         self._batches: dict[str, dict[int, list[Row]]] = {output: {} for output in self._outputs}
         self._steps = 0
         for name in (*schemas, _MARKS):
@@ -80,20 +86,20 @@ class StreamingJob:
         return self._rows("results")
 
     @property
-    def rejected(self) -> list[Row]:
+    def rejected_rows(self) -> list[Row]:
         """All rejected rows so far, with their reasons."""
-        return self._rows("rejected")
+        return self._rows("rejected_rows")
 
     @property
-    def late(self) -> list[Row]:
-        """All late rows so far; `streaming(..., late=True)` collects them.
+    def late_rows(self) -> list[Row]:
+        """All late rows so far; `streaming(..., late_rows=True)` collects them.
 
         Raises:
             QueryError: They are not collected.
         """
-        if "late" not in self._outputs:
-            raise QueryError("late rows are not collected\n  start the job with streaming(..., late=True)")
-        return self._rows("late")
+        if "late_rows" not in self._outputs:
+            raise QueryError("late rows are not collected\n  start the job with streaming(..., late_rows=True)")
+        return self._rows("late_rows")
 
     def feed(self, *rows: Mapping[str, Any] | Sequence[Any], **streams: Iterable[Any]) -> list[Row]:
         """Run a micro-batch over some rows, and return its results.
@@ -152,12 +158,12 @@ class StreamingJob:
             StateMismatchError: It cannot continue from the checkpoint.
         """
         self._build = _of_one(build) if _ROWS in self._schemas else build
-        self._query().check_checkpoint(self.checkpoint, late="late" in self._outputs)
+        self._query().check(self.checkpoint, late_rows="late_rows" in self._outputs)
 
     def _run(self) -> list[Row]:
         before = len(self.results)
         with _setting(self._spark, KEPT, "0"):
-            running = self._query().write(checkpoint=self.checkpoint, trigger="available_now", **self._sinks())
+            running = self._query().write(checkpoint=self.checkpoint, available_now=True, **self._sinks())
             running.awaitTermination()
         return self.results[before:]
 
@@ -212,14 +218,14 @@ class StartsJob(Protocol):
     """The type of the fixture `streaming`."""
 
     def __call__(
-        self, build: Callable[..., Query], schema: str | None = None, *, late: bool = False, **schemas: str
+        self, build: Callable[..., Query], schema: str | None = None, *, late_rows: bool = False, **schemas: str
     ) -> StreamingJob:
         """Return a job under test.
 
         Args:
             build: Makes the job's query: a function of the stream, or of several by their names.
             schema: The schema of the only stream, such as `"station string, leaves timestamp, km double"`.
-            late: True to collect late rows too, with which some queries have another evaluator.
+            late_rows: True to collect late rows too, with which some queries have another evaluator.
             schemas: Instead of `schema`, that of each stream by its name.
         """
 
@@ -238,7 +244,7 @@ def streaming(muntin_spark: SparkSession, tmp_path: Path) -> StartsJob:
     started: list[StreamingJob] = []
 
     def start(
-        build: Callable[..., Query], schema: str | None = None, *, late: bool = False, **schemas: str
+        build: Callable[..., Query], schema: str | None = None, *, late_rows: bool = False, **schemas: str
     ) -> StreamingJob:
         if (schema is None) == (not schemas):
             raise QueryError(
@@ -247,7 +253,7 @@ def streaming(muntin_spark: SparkSession, tmp_path: Path) -> StartsJob:
             )
         of_rows = build if schema is None else _of_one(build)
         folder = tmp_path / f"job {len(started)}"
-        job = StreamingJob(muntin_spark, folder, of_rows, schemas or {_ROWS: str(schema)}, late=late)
+        job = StreamingJob(muntin_spark, folder, of_rows, schemas or {_ROWS: str(schema)}, late_rows=late_rows)
         started.append(job)
         return job
 

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.shipping.local_code import local_modules
@@ -28,7 +29,7 @@ from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.spark.writing.query_ids import StartedQuery, StoredQueryId
 from muntin_engine.spark.writing.written_query import WrittenQuery
-from muntin_engine.writing import SinkLike
+from muntin_engine.writing import SinkLike, pace_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
@@ -41,7 +42,8 @@ def write(  # what is asked, and how it runs
     queries: Mapping[str, PlannedQuery],
     wanted: Mapping[str, Mapping[str, SinkLike | None]],
     checkpoint: str | PathLike[str],
-    pace: Mapping[str, Any],
+    every: Duration | None,
+    available_now: bool,
     on_end: str,
     name: str | None,
 ) -> StreamingQuery:
@@ -51,7 +53,8 @@ def write(  # what is asked, and how it runs
         queries: The queries by name; the name of one that is asked alone is empty.
         wanted: The sinks by output, by the name of their query.
         checkpoint: As for `write`, and so the others.
-        pace: The time between micro-batches, as `pace_of` returns it.
+        every: The time between micro-batches.
+        available_now: True to stop when all that is there has been read.
         on_end: What happens at the end.
         name: Spark's name for the query.
     """
@@ -63,6 +66,7 @@ def write(  # what is asked, and how it runs
             "write() starts a streaming query, and the input is static\n"
             "  write what results(), late_rows() and rejected_rows() return: query.results().write.parquet('results')"
         )
+    pace = pace_of(every, available_now=available_now)
     known = Checkpoint(source.sparkSession, checkpoint)
     written = written_to(known.in_order(queries), wanted, checkpoint)
     taken = [of_query.sinks for of_query in written.sinks]
