@@ -139,7 +139,9 @@ def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: Spa
     given = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
     query = given.window(last(3)).apply(module(Told, "seq"))
     counted = (
-        query.as_events(key=None, buckets=2, output="evicted_rows").window(tumbling(4)).aggregate(lines=module(Listed, "place"))
+        query.as_events(key=None, buckets=2, output="evicted_rows")
+        .window(tumbling(4))
+        .aggregate(lines=module(Listed, "place"))
     )
     outcome = run(counted.named("second").results(), tmp_path / "checkpoint", "second")
 
