@@ -16,7 +16,7 @@ from muntin.windows import CalendarWindows, CumulateWindows, HoppingWindows, Lan
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.testing.meaning import progress_of
-from tests.core.progress.histories import Row, punctuations
+from tests.core.progress.histories import Row, implied
 from tests.differential.lifetimes import Life, changed, watermark
 from tests.scenarios.columns import columns_of
 from tests.scenarios.query import Query
@@ -184,18 +184,17 @@ class Known:
     def _told(self, place: int, batch: Batch) -> int:
         """Return up to where the rows of a stream are complete: as they say, or as a policy derives from them."""
         policy, rows = self._query.progress, self._rows[place]
-        closes = [Row("punctuate", INFINITY)] if batch.punctuation == INFINITY else []
         inserted = [step.change.event.start for step in batch.changes if isinstance(step.change, Insertion)]
-        rows.append([*(Row("insert", start) for start in inserted), *closes])
-        if isinstance(policy, Punctuated):
+        rows.append([Row("insert", start) for start in inserted])
+        if isinstance(policy, Punctuated) or batch.punctuation == INFINITY:
             return EARLIEST if batch.punctuation is None else batch.punctuation
-        return punctuations(policy, [None], rows)[-1]
+        return implied(policy, None, rows)
 
     def _counted(self, tick: int) -> int:
         """Return where windows have closed: the last end of one, where output changes there alone."""
         query = self._query
-        is_step = isinstance(query.emit, EarlyEmission) and not query.ends_move
-        is_step &= query.late.corrects or bool(query.plan().steps)
+        may_step = isinstance(query.emit, EarlyEmission) and not query.ends_move
+        is_step = may_step and (query.late.corrects or bool(query.plan().steps))
         return last_end(query.first, tick) if is_step else tick
 
 

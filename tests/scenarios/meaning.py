@@ -104,6 +104,7 @@ class Windowed:
         query, wanted = self.query, Counter[Row]()
         policy = EmitPolicy.FINAL if isinstance(query.emit, EarlyEmission) else query.emit
         policy = EmitPolicy.SPECULATIVE if query.late.corrects else policy
+        field = query.modules[0].result_field()
         for name, window in query.named.items():
             meaning = query.meaning(window)
             for key, events in self.known.events.items():
@@ -113,7 +114,7 @@ class Windowed:
                         cut = pairs_of(window, life.events, now.horizon)
                         assert cut == pairs_defined(window, life.events, now.horizon), f"{window} cuts {life.events}"
                 for row in live_output(meaning, policy, events, now):
-                    values = values_of(query.modules[0].result_field(), row.value) if query.is_operator else row.value
+                    values = values_of(field, row.value) if query.is_operator else row.value
                     lifetime, more = (row.start, row.end), (name,) if name else ()
                     of_window = (row.window.start, row.window.end) if query.is_windowed else lifetime
                     wanted[Row(key, of_window, lifetime, plain(values), more)] += 1

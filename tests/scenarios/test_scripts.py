@@ -21,15 +21,16 @@ from muntin import (
     hopping,
     snapshot,
 )
-from muntin.progress import bounded_delay, bounded_disorder, punctuate_every
+from muntin.progress import SourceProgress, bounded_delay, bounded_disorder, punctuate_every
 from muntin.testing import Script
 from muntin.triggers import every_count
 from tests.core.progress.histories import Row, punctuations
+from tests.core.progress.own_policies import Outvoted
 from tests.differential.cases import RANKED, WINDOWS
 from tests.scenarios.hostile import Hostile, HostileRow
 from tests.scenarios.join import Join
 from tests.scenarios.kinds import OWN
-from tests.scenarios.known import Arrival
+from tests.scenarios.known import Arrival, Known
 from tests.scenarios.modules import ANY, COLUMNAR
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Run
@@ -182,6 +183,21 @@ def test_a_script_may_be_given_the_watermark_of_a_policy(seed: int) -> None:
         assert [at for at, is_closed in zip(got, closes, strict=True) if at is not None and not is_closed] == [
             at for place, at in enumerate(said) if at > max([-(2**63), *said[:place]])
         ]
+
+
+def test_the_net_asks_a_policy_once_for_each_micro_batch() -> None:
+    """It asked for each earlier one again: a stream of 150 micro-batches took minutes, of which the engine had one."""
+    asked = list[None]()
+
+    class Asked(Outvoted):
+        def watermark(self, seen: SourceProgress) -> int | None:
+            asked.append(None)
+            return super().watermark(seen)
+
+    known = Known(Query(WINDOWS["tumbling"], ANY["aggregate"], progress=Asked(3, of=3)))
+    for batch in Script().point(1, 1).batch().point(2, 5).batch().point(3, 9).batch().point(4, 12).batches():
+        known.take(Arrival((batch,)))
+    assert (known.now.watermark, len(asked)) == (6, 4)
 
 
 EVENT = HostileRow("a", 1, 10, 20, 4)

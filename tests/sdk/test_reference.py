@@ -26,6 +26,7 @@ from muntin import (
     tumbling,
 )
 from muntin.changes import fold
+from muntin.schemas import Field
 from muntin.testing import Computation, OutputEvent, WindowedQuery, evaluate, horizon_of
 from muntin.testing.reference import belongs, clip, windows, windows_with_members
 from muntin.windows import WindowKind
@@ -336,3 +337,17 @@ def test_several_aggregates_share_a_window_each_with_its_own_input() -> None:
     ]
     output = evaluate(WindowedQuery(tumbling(10), computations, ClipPolicy.FULL), flights)
     assert [row.value for row in output] == [("ab", 2, 16.0)]
+
+
+def test_the_type_that_a_module_declares_is_asked_once_for_each_window_and_not_for_each_row() -> None:
+    asked = list[None]()
+
+    class Asked(Echo):
+        @classmethod
+        def result_field(cls) -> Field:
+            asked.append(None)
+            return super().result_field()
+
+    events = [Event(start, 10, start) for start in range(9)]
+    found = evaluate(WindowedQuery(tumbling(10), [Computation(Asked())], timestamps=TimestampPolicy.UNCHANGED), events)
+    assert (len(found), len(asked)) == (9, 1)

@@ -49,7 +49,7 @@ def _least(policy: ProgressPolicy, sources: Sequence[str | None], history: Histo
 def _bound(policy: ProgressPolicy, source: str | None, history: History) -> int:
     """Return how far a source is: by its rows, by watermark, and by the clock while it was idle."""
     prefixes = [history[:count] for count in range(1, len(history) + 1)]
-    bounds = [_implied(policy, source, prefix) for prefix in prefixes]
+    bounds = [implied(policy, source, prefix) for prefix in prefixes]
     bounds += [row.time for batch in history for row in batch if row.kind == "punctuate" and _speaks_for(row, source)]
     if policy.idle is not None and policy.idle.lag is not None:
         idle = [prefix for prefix in prefixes if _is_idle(policy, source, prefix)]
@@ -57,7 +57,8 @@ def _bound(policy: ProgressPolicy, source: str | None, history: History) -> int:
     return max(bounds)
 
 
-def _implied(policy: ProgressPolicy, source: str | None, history: History) -> int:
+def implied(policy: ProgressPolicy, source: str | None, history: History) -> int:
+    """Return how far a source is by what a policy says after the last micro-batch; it may have been further before."""
     starts = _starts(source, history)
     if not starts:
         return EARLIEST
@@ -87,9 +88,11 @@ def _is_idle(policy: ProgressPolicy, source: str | None, history: History) -> bo
 
 def _last_heard(source: str | None, history: History) -> int | None:
     """Return the clock after the micro-batch in which a source spoke last, or its first reading since."""
-    clocks = [clock_of(history[:count]) for count in range(1, len(history) + 1)]
-    spoke = [place for place, batch in enumerate(history) if any(_speaks_for(row, source) for row in batch)]
-    return next((clock for clock in clocks[max(spoke, default=0) :] if clock > EARLIEST), None)
+    spoke = (
+        place for place in range(len(history), 0, -1) if any(_speaks_for(row, source) for row in history[place - 1])
+    )
+    clocks = (clock_of(history[:count]) for count in range(next(spoke, 1), len(history) + 1))
+    return next((clock for clock in clocks if clock > EARLIEST), None)
 
 
 def _starts(source: str | None, history: History) -> list[int]:

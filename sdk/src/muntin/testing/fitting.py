@@ -154,10 +154,12 @@ def _struct_parts(struct: Struct, value: object, path: str) -> list[tuple[Field,
     return [(field, part, f"{path}.{field.name}") for field, part in zip(fields, values, strict=True)]
 
 
-def check_declared(module: Module, value: object, window: Window) -> None:
-    """Refuse a result, or a row of an operator, that is not of the type that its module declares."""
-    bare = value.payload if module.is_operator and isinstance(value, Event) else value
-    _check(module, _result_field(module), bare, window)
+def check_declared(module: Module, values: Iterable[object], window: Window) -> None:
+    """Refuse results, or rows of an operator, that are not of the type that their module declares."""
+    declared = _result_field(module)
+    for value in values:
+        bare = value.payload if module.is_operator and isinstance(value, Event) else value
+        _check(module, declared, bare, window)
 
 
 def check_evicted(module: RowOperator[Any, Any, Any, Any], value: object, window: Window) -> None:

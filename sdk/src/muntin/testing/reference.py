@@ -228,7 +228,10 @@ def _followed(query: WindowedQuery, events: Sequence[Event[object]], complete_to
     ]
     found = operator_rows(windows, one.module, seen, complete_to, horizon)
     for is_evicted, window, row in found:
-        (check_evicted if is_evicted else check_declared)(one.module, row, window)
+        if is_evicted:
+            check_evicted(one.module, row, window)
+        else:
+            check_declared(one.module, [row], window)
     return found
 
 
@@ -242,7 +245,7 @@ def _streamed(
     found = stream_rows(module, seen, complete_to, horizon)
     for cause, start, _, row in found:
         check_cause(module, start, cause)
-        check_declared(module, row, Window(cause, cause + 1))
+        check_declared(module, [row], Window(cause, cause + 1))
     return [OutputEvent(Window(cause, cause + 1), start, end, row) for cause, start, end, row in found]
 
 
@@ -321,9 +324,8 @@ def _as_of(query: WindowedQuery, event: Event[object], tick: int) -> Event[objec
 def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
     found = [_call(query, computation, window, members) for computation in query.computations]
     results: list[Any] = list(found[0]) if query.modules[0].is_operator else [tuple(found)]
-    for row in results:
-        for module, value in zip(query.modules, [row] if query.modules[0].is_operator else row, strict=True):
-            check_declared(module, value, window)
+    for module, own in zip(query.modules, [results] if query.modules[0].is_operator else zip(found), strict=True):
+        check_declared(module, own, window)
     if query.timestamps is TimestampPolicy.UNCHANGED:
         for row in (result for result in results if isinstance(result, Event)):
             check_start(query.computations[0].module, row, window)
