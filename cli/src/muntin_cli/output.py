@@ -18,7 +18,7 @@ from rich.text import Text
 _WIDE = 10_000
 
 _REPORT: Final[ContextVar[TextIO | None]] = ContextVar("_REPORT", default=None)
-"""Where what is shown goes; None for the standard output as it is."""
+"""The destination of what is shown; None for the standard output as it is."""
 _OWNS_PROCESS: Final[ContextVar[bool]] = ContextVar("_OWNS_PROCESS", default=False)
 
 

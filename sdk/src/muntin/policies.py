@@ -160,7 +160,7 @@ _NOT_EMIT_POLICIES: Final = {
     "complete": "Spark's output mode 'complete' is emit='eager', written into a ChangelogTable",
     "early": "early results of windows need a trigger, as in emit=early(every='1 minute')",
 }
-"""What to write instead of Spark's output modes; the how-to page 'From Spark's output modes to emit' has them all."""
+"""Replacements for Spark's output modes; the how-to page 'From Spark's output modes to emit' has them all."""
 
 
 def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:

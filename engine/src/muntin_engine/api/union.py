@@ -84,7 +84,7 @@ _COMMON: Final[dict[str, Callable[[EventStream], object]]] = {
     "order or no order": lambda stream: "has one" if stream.order is not None else "has none",
     "kind of input": lambda stream: "is a stream" if stream.df.isStreaming else "is static",
 }
-"""What the streams of a union have in common."""
+"""The properties that all streams of a union share."""
 
 
 def _check_stream(name: str, stream: object) -> None:

@@ -158,7 +158,7 @@ class EvaluatorQuery(MakesOnce):
 
     @property
     def sides(self) -> tuple[EvaluatorQuery, ...]:
-        """How the events of each input come: of the only one, as this query says."""
+        """The form of each input's events; a query of one input states it itself."""
         return (self,)
 
     @cached_property

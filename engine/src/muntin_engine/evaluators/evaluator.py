@@ -98,7 +98,7 @@ class Evaluator(ABC):
         raise AssertionError(f"{self.name} says nothing of the output of {plan.window}")
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
-        """Yield what becomes of good rows for each bucket that has any, if `makes_blobs`.
+        """Yield the blob of each bucket that gets rows, if `makes_blobs`.
 
         Args:
             task: The query.

@@ -317,7 +317,7 @@ def progress_of(task: InputTask, rows: GoodRows) -> Progress:
 
 
 def patterns_of(task: InputTask, marks: pa.Table) -> Iterator[Told]:
-    """Yield what rows of punctuation of some keys say: of each key column its value, or else its range, if any."""
+    """Yield the patterns of punctuation of some keys: for each key column its value, or else its range, if any."""
     names = [name for place in range(len(task.query.keys)) for name in (f"k{place}", f"low{place}", f"high{place}")]
     nothing = [None] * len(marks)
     columns = [canonical(marks.column(name).to_pylist()) if name in marks.column_names else nothing for name in names]

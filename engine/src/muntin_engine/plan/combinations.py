@@ -17,7 +17,7 @@ Demand: TypeAlias = Callable[[Plan], str | None]
 
 
 class Combination(NamedTuple):
-    """What a combination of parts can do.
+    """The demands and the abilities of a combination of parts.
 
     Attributes:
         demands: What it demands of the modules of a query.

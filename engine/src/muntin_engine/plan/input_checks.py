@@ -21,7 +21,7 @@ from muntin_engine.progress.tracker import implied
 _NO_VALUE: Final = (
     "is no value: {}\n  make it a frozen dataclass: @dataclass(frozen=True), with fields for what it is given"
 )
-"""What is wrong with a policy that cannot be copied."""
+"""The reason why a policy that cannot be copied is refused."""
 
 
 def check_inputs(plan: Plan) -> None:

@@ -118,7 +118,7 @@ def plan_condition(
 
 
 Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
-"""Whether the payloads of a left and a right event meet."""
+"""Tells if the payloads of a left and a right event meet."""
 
 
 class JoinedColumn(NamedTuple):

@@ -42,7 +42,7 @@ _ADVICE: Final = {
         "  nothing is lost: start the query with the same checkpoint"
     ),
 }
-"""What to do about what Spark says of a machine, by a part of it."""
+"""Advice for Spark's messages about a machine, by a part of the message."""
 
 _DEAD: Final = re.compile(r"exited unexpectedly|\(crashed\)|EOFException|Connection reset|Broken pipe")
 _JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")

@@ -288,7 +288,7 @@ def _total(metric: Metric, totals: Column) -> Column:
 
 
 def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:
-    """Return what a query sends to the workers, given its place among those of one pass."""
+    """Return the task that a query sends to the workers, given its place among those of one pass."""
     source, plan = query.source, query.plan
     return TaskPayload(
         plan=plan.for_workers(),

@@ -51,7 +51,7 @@ class BucketCounts(NamedTuple):
 
 
 Counts: TypeAlias = dict[tuple[int, int], BucketCounts]
-"""What buckets count, by query and bucket."""
+"""The counts of buckets, by query and bucket."""
 
 _PATIENCE: Final = 1.0
 _MOST_QUERIES: Final = 1000

@@ -37,7 +37,7 @@ def reading_address(path: Path) -> str:
 
 
 def checksummed(said: Mapping[str, Any]) -> str:
-    """Return what a file says as JSON, with the checksum of the rest as its last member."""
+    """Return the content of a file as JSON, with the checksum of the rest as its last member."""
     return json.dumps({**said, _CHECKSUM: crc32(json.dumps(said).encode())})
 
 

@@ -18,7 +18,7 @@ from typing import Final
 
 _MANTISSA: Final = float_info.mant_dig
 _ROOT_BITS: Final = 64
-"""How many bits of a root are computed; more than a float has, so that one more decides how it is rounded."""
+"""The number of bits of a root that are computed; more than a float has, so that one more decides how it is rounded."""
 
 
 def expand(values: Sequence[float]) -> list[float]:

@@ -28,7 +28,7 @@ _NAMED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "within": lambda given: given if isinstance(given, ElapsedPolicy) else elapsed(given),
     "partitions": lambda given: given if isinstance(given, Partitions) else Partitions(given),
 }
-"""How a query names the values of fields, by field."""
+"""The query's names for the values of fields, by field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,7 +96,7 @@ class GrowingSteps:
         return None
 
     def around(self, tick: int) -> tuple[int, int]:
-        """Return where the windows start that a tick is in, and where the last of them ends.
+        """Return the starts of the windows that a tick is in, and the end of the last of them.
 
         Example:
             >>> GrowingSteps(6, period=24).around(30), GrowingSteps(6, offset=5).around(30)[0]

@@ -33,7 +33,7 @@ from muntin_engine.state.codec import Codec
 
 @dataclass(frozen=True)
 class ArrayWork:
-    """What evaluation on arrays needs of a query.
+    """A query, prepared for evaluation on arrays.
 
     Attributes:
         plan: The plan, whose `arrays` are the parts.
@@ -59,7 +59,7 @@ class ArrayWork:
         return StateModules(self.query.bindings, self.codec, self.query.axis, self.values_of)
 
     def lift(self, rows: Rows) -> Iterator[BucketBlob]:
-        """Yield what becomes of good rows without ids for each bucket that has any."""
+        """Yield the blob of each bucket that gets rows; the rows are good and have no ids."""
         parts = self.plan.arrays
         forms = self.forms if parts.held is Held.COMPONENTS else None
         if not parts.is_on_grid:
@@ -69,7 +69,7 @@ class ArrayWork:
         return lift_rows(self.grids[0], forms, rows)
 
     def entries(self) -> Entries:
-        """Return what reads and writes the values of stretches, for an empty store."""
+        """Return the reader and writer of the values of stretches, for an empty store."""
         match self.plan.arrays.held:
             case Held.COMPONENTS:
                 return FormEntries(self.forms)
@@ -97,5 +97,5 @@ class ArrayWork:
 
 
 def work_of(task: TaskPayload) -> ArrayWork:
-    """Return what evaluation on arrays needs of a query as it travels."""
+    """Prepare the query of a task for evaluation on arrays."""
     return ArrayWork(task.plan, task.query, task.forms, task.grids, task.codec, partial(form_table, task))

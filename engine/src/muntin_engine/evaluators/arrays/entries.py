@@ -60,7 +60,7 @@ class Entries(ABC):
         self._came: list[tuple[StretchTable, bytes]] = []
 
     def take_in(self, blobs: Iterable[bytes]) -> list[Decoded]:
-        """Return what the map side sent in a batch; new keys get codes."""
+        """Decode the blobs of a batch from the map side; new keys get codes."""
         arrived = [(self._arrived(blob), blob) for blob in blobs]
         # of keys that differ as bytes and are equal, a blob has more stretches than what was read of it
         self._came = [(some.batch, blob) for some, blob in arrived if len(distinct(some.codes)[0]) == len(some.codes)]
@@ -68,7 +68,7 @@ class Entries(ABC):
 
     @abstractmethod
     def _arrived(self, blob: bytes) -> Decoded:
-        """Return what the map side sent."""
+        """Decode a blob from the map side."""
 
     def lift(self, rows: StretchTable, groups: Groups) -> StretchTable:
         """Return the partial states of groups of what arrived: of rows, or of their partial states."""

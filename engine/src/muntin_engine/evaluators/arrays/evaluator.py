@@ -84,7 +84,7 @@ class ArrayEvaluator(Evaluator):
         return f"a partial state per {kept}; {sizes}; a batch writes only its own{own}"
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
-        """Yield what becomes of good rows for each bucket that has any."""
+        """Yield the blob of each bucket that gets rows."""
         from muntin_engine.evaluators.arrays.array_query import work_of
         from muntin_engine.evaluators.arrays.lifting import rows_to_lift
         from muntin_engine.evaluators.revised.incoming import blobs_of

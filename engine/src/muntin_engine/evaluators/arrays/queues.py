@@ -14,7 +14,7 @@ from muntin_engine.evaluators.arrays.states import State, StateModule
 
 
 class Queue(Protocol):
-    """What a module has of the slices of a key that are in a window, the oldest first."""
+    """A module's slices of a key that are in a window, the oldest first."""
 
     def push(self, state: Any, /) -> None:
         """Append a slice. What it has must stay as it is."""

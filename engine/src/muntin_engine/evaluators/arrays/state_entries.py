@@ -46,7 +46,7 @@ class StateEntries(Entries):
         self._windows = sliding_windows(modules.modules, grids, self.keys, queue_of_states)
 
     def _arrived(self, blob: bytes) -> Decoded:
-        """Return what the map side sent."""
+        """Decode a blob from the map side."""
         found = self._coded(*from_blob(blob, {}))
         if not self._windows:
             return found

@@ -155,7 +155,7 @@ def sliding_windows(
     keys: KeyTable,
     queue_of: Callable[[StateModule, SliceGrid], Queue],
 ) -> list[StateWindows]:
-    """Return what makes the windows of each specification; nothing of windows without slices."""
+    """Return a maker of windows for each specification; none for windows without slices."""
     return [StateWindows(place, modules, grid, keys, queue_of) for place, grid in enumerate(grids)]
 
 
@@ -180,7 +180,7 @@ class Steps(NamedTuple):
 
     @property
     def make_windows(self) -> BoolArray:
-        """Whether there is a window, and it has members."""
+        """True for each window that exists and has members."""
         found: BoolArray = (self.members > 0) & (self.lasts > self.firsts)
         return found
 

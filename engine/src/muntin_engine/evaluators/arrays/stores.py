@@ -78,7 +78,7 @@ class StretchStore(ArrayStore):
 
     @abstractmethod
     def _lifted(self, rows: Sequence[StretchTable]) -> StretchTable | None:
-        """Return what becomes of the rows of a batch that are not late; None if nothing does."""
+        """Return the partial states of the rows of a batch that are not late; None if there are none."""
 
     def take(
         self, blobs: Iterable[bytes], first_legal: int, watermark: int

@@ -76,7 +76,7 @@ class ComponentValues(Values, Protocol):
         ...
 
     def through(self, function: Callable[[Component, Array], Array], most: int) -> Self:
-        """Return what a function makes of each of their arrays, given how many values it merges into one at most."""
+        """Apply a function to each of their arrays, which merges at most a given number of values into one."""
         ...
 
     @property
@@ -135,7 +135,7 @@ class Dense:
         return Dense(self.component, deltas.sums(self.array))
 
     def through(self, function: Callable[[Component, Array], Array], most: int) -> Dense:
-        """Return what a function makes of the array."""
+        """Apply a function to the array."""
         del most
         return Dense(self.component, function(self.component, self.array))
 
@@ -200,7 +200,7 @@ class Exact:
         return Exact(self.component, self.sums.on_grid(deltas.most).each(function))
 
     def through(self, function: Callable[[Component, Array], Array], most: int) -> Exact:
-        """Return what a function makes of each lane."""
+        """Apply a function to each lane."""
         lane = Component.sum(shape=self.component.shape)
         return Exact(self.component, self.sums.on_grid(most).each(lambda values, _: function(lane, values)))
 
@@ -292,7 +292,7 @@ class Collected:
 
 
 def lifted(component: Component, array: Array) -> ComponentValues:
-    """Return what a form made of rows, each value by itself."""
+    """Return the values that a form made of rows, each by itself."""
     if component.is_exact:
         return Exact(component, Sums.of(array))
     if component.merge is Merge.COLLECT:

@@ -35,7 +35,7 @@ class Affected:
 
     @property
     def growth(self) -> int:
-        """How many members the window gains."""
+        """The number of members that the window gains."""
         return len(self.added) - len(self.removed)
 
     @property

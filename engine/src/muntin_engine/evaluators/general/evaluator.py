@@ -72,7 +72,7 @@ class GeneralEvaluator(KeyedEvaluator):
         import muntin_engine.evaluators.general.lives  # noqa: F401
 
     def run_of(self, plan: Plan) -> BeginsRun:
-        """Return what begins a micro-batch of its buckets."""
+        """Return the function that begins a micro-batch of a bucket."""
         from muntin_engine.evaluators.general.general_run import GeneralRun
         from muntin_engine.evaluators.general.lives import LivesRun
 

@@ -87,7 +87,7 @@ class JoinEvaluator(OverlapEvaluator, KeyedEvaluator):
         import muntin_engine.evaluators.joins.join_run  # noqa: F401
 
     def run_of(self, plan: Plan) -> BeginsRun:
-        """Return what begins a micro-batch of its buckets."""
+        """Return the function that begins a micro-batch of a bucket."""
         from muntin_engine.evaluators.joins.join_run import JoinRun
 
         return JoinRun

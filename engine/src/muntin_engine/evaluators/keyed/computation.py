@@ -368,5 +368,5 @@ class WindowResults:
 
 
 def results_in_order(query: EvaluatorQuery) -> WindowResults:
-    """Return what computes the windows of a query whose events come in order; for `once`."""
+    """Return the computation of windows for a query whose events come in order; for `once`."""
     return WindowResults(query, in_order=True)

@@ -28,7 +28,7 @@ class KeyedEvaluator(Evaluator):
 
     @abstractmethod
     def run_of(self, plan: Plan) -> BeginsRun:
-        """Return what begins a micro-batch of its buckets."""
+        """Return the function that begins a micro-batch of a bucket."""
 
     def query_of(self, plan: Plan) -> Any:
         """Return a query as its buckets take it, with what measures the calls of each module."""

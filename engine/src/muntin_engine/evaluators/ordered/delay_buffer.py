@@ -109,13 +109,13 @@ class DelayBuffer(KeyEvents, ABC):
         return event.is_filtered and self.membership(event.start, event.end)[1] > self.passed
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return what follows the events and the buffer as plain data, or their difference to what is stored."""
+        """Return the follower of events and the buffer as plain data, or their difference to what is stored."""
         own = self.own_data(serializer, key, is_whole=is_whole)
         return [own, self.passed, super().to_data(serializer, key, is_whole=is_whole)]
 
     @abstractmethod
     def own_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
-        """Return what follows the events as plain data, or what to restore it from, given what was stored before."""
+        """Return the follower of events as plain data, or the data to restore it from, given what was stored before."""
 
     @abstractmethod
     def restore_own(

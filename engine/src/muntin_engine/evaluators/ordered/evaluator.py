@@ -60,7 +60,7 @@ class RowsEvaluator(KeyedEvaluator):
         import muntin_engine.evaluators.ordered.row_windows  # noqa: F401
 
     def run_of(self, plan: Plan) -> BeginsRun:
-        """Return what begins a micro-batch of its buckets."""
+        """Return the function that begins a micro-batch of a bucket."""
         from muntin_engine.evaluators.ordered.row_windows import rows_run
 
         return rows_run
@@ -118,7 +118,7 @@ class EventByEventEvaluator(KeyedEvaluator):
         import muntin_engine.evaluators.ordered.stream_operator  # noqa: F401
 
     def run_of(self, plan: Plan) -> BeginsRun:
-        """Return what begins a micro-batch of its buckets."""
+        """Return the function that begins a micro-batch of a bucket."""
         from muntin_engine.evaluators.ordered.stream_operator import StreamRun
 
         return StreamRun

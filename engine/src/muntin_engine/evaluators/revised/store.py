@@ -309,7 +309,7 @@ class RevisedStore(ArrayStore):
         )
 
     def _written(self, records: StretchTable, serial: int) -> list[Entry]:
-        """Return what a batch says of events, or of results, as entries."""
+        """Return the records of a batch, of events or of results, as entries."""
         return self._lasting(recorded(records, serial))
 
     def _lasting(self, records: StretchTable) -> list[Entry]:

@@ -18,7 +18,7 @@ from typing import Final
 from muntin_engine.spark.session.java import cache_directory
 
 _PARTS: Final = ("bin", "conf", "jars", "sbin")
-"""What Spark reads in its home, but for Python."""
+"""The parts of Spark's home that it reads, but for Python."""
 
 
 def spark_home(package: Path, environment: Mapping[str, str] = os.environ) -> Path | None:

@@ -10,7 +10,7 @@ from muntin_engine.writing import Sink
 from muntin_engine.writing.places import is_elsewhere, local_path
 
 AT_THE_END: Final = "the end of the stream"
-"""What the micro-batch read that has the last windows, which Spark has no part in."""
+"""The name of the input of the micro-batch with the last windows, in which Spark has no part."""
 
 _REMEDIES: Final = (
     "one of the two was restored from a copy: restore the other from a copy of that time too, or start with a new\n"
