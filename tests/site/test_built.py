@@ -62,7 +62,7 @@ def test_a_signature_has_types_that_lead_to_their_names(site: Path) -> None:
 def test_a_query_has_its_outputs_on_its_page_whichever_class_has_them(site: Path) -> None:
     page = (site / "reference/api/queries.html").read_text(encoding="utf-8")
     shown = set(re.findall(r'id="muntin_engine\.Query\.(\w+)"', page))
-    assert {"as_events", "results", "late", "rejected", "write", "close_checkpoint", "explain", "named"} <= shown
+    assert {"as_events", "results", "late_rows", "rejected_rows", "write", "check", "explain", "named"} <= shown
 
 
 def test_an_example_in_a_docstring_is_a_block_of_code(site: Path) -> None:

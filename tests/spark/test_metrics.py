@@ -10,8 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import EARLIEST, tumbling
-from muntin_engine import BatchMetrics, batch_metrics, events, module
-from muntin_engine.spark.metrics_listener import MetricsListener
+from muntin_engine import BatchMetrics, MetricsListener, batch_metrics, events, module
 from tests.spark.modules import Members
 from tests.spark.running import stream_of
 

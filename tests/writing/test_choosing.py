@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST
 from muntin.errors import QueryError
 from muntin_engine import ChangelogTable, ParquetFolder, Sink, StateError
 from muntin_engine.spark.writing.sink_checks import check_not_ahead, check_not_behind, read_of
@@ -42,25 +41,22 @@ def test_a_path_a_function_and_a_sink_are_sinks(tmp_path: Path) -> None:
     assert "progress" not in chosen
 
 
-def test_a_function_gets_the_watermark_if_it_has_a_parameter_for_it() -> None:
-    told: list[tuple[int, int]] = []
-    no_rows: Any = None
-
-    def keep(batch: Any, batch_id: int, watermark: int) -> None:
-        told.append((batch_id, watermark))
-
-    sink = choose_sinks({"results": keep}, "checkpoint")["results"]
-    for batch_id, watermark in enumerate([10, EARLIEST, 20]):
-        sink.take_watermark(watermark)
-        sink.write(no_rows, batch_id)
-    assert told == [(0, 10), (1, 10), (2, 20)]
-    plain = choose_sinks({"results": take}, "checkpoint")["results"]
-    plain.take_watermark(10)
-    plain.write(no_rows, 0)
+@pytest.mark.parametrize(
+    "function",
+    [lambda: None, lambda batch: None, lambda batch, batch_id, watermark: None],
+    ids=["none", "one", "three"],
+)
+def test_a_function_takes_a_dataframe_and_a_number(function: Any) -> None:
     with pytest.raises(
-        QueryError, match=r"late_rows=the function .*keep: it has a parameter 'watermark', and results alone"
+        QueryError, match=r"results=the function .* cannot be called .*\n.* a Sink, whose take_watermark"
     ):
-        choose_sinks({"late_rows": keep}, "checkpoint")
+        choose_sinks({"results": function}, "checkpoint")
+
+
+def test_a_sink_says_how_often_each_row_arrives() -> None:
+    chosen = choose_sinks({"results": "results", "late_rows": take, "metrics": print}, "checkpoint")
+    assert chosen["results"].guarantee == ChangelogTable("table").guarantee == "exactly once"
+    assert chosen["late_rows"].guarantee.startswith("at least once")
 
 
 @pytest.mark.parametrize("named", [7, ["out"], Nowhere, ParquetFolder])

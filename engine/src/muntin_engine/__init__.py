@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from muntin_engine.monitoring import BatchMetrics, RunningQuery, batch_metrics, monitor, queries
     from muntin_engine.shipping import ship
     from muntin_engine.spark.failures import root_cause
+    from muntin_engine.spark.metrics_listener import MetricsListener
     from muntin_engine.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
     from muntin_engine.writing import (
@@ -69,6 +70,7 @@ else:
             *("final_rows", "fold", "net_changes"),
         ),
         "muntin_engine.spark.failures": ("root_cause",),
+        "muntin_engine.spark.metrics_listener": ("MetricsListener",),
         "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.spark.session.preconditions": ("prepare_session",),
     }
@@ -96,6 +98,7 @@ __all__ = [
     "EventStream",
     "JavaNotFoundError",
     "JoinCondition",
+    "MetricsListener",
     "ModuleCall",
     "ModuleNotOnWorkerError",
     "NotShippableError",

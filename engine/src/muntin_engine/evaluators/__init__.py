@@ -1,1 +1,1 @@
-"""The ways to compute windows: a folder for each, and a line for each in `registry`."""
+"""The evaluators, a line for each in `registry`, and the parts that several of them share: `keyed` and `revised`."""

@@ -36,6 +36,8 @@ class ChangelogTable(Sink):
         "ChangelogTable('bikes', key=['station'])"
     """
 
+    guarantee = "exactly once"
+
     def __init__(self, path: str | PathLike[str], key: str | Sequence[str] | None = None) -> None:
         """Take a folder.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from inspect import signature
 from itertools import combinations
 from os import PathLike
@@ -19,40 +19,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-_WATERMARK = "watermark"
-
-
-@dataclass
+@dataclass(frozen=True)
 class FunctionSink(Sink):
     """Hands each micro-batch to a function, as `foreachBatch` does.
 
     Attributes:
-        function: Takes the rows of a micro-batch, and its number; as `watermark` the output watermark after it, if it
-            has a parameter of that name.
+        function: Takes the rows of a micro-batch, and its number.
     """
 
     function: WriteFunction
-    _given: dict[str, int] = field(default_factory=dict, init=False)
 
     def __str__(self) -> str:
         return f"the function {getattr(self.function, '__qualname__', self.function)}"
 
-    @property
-    def takes_watermark(self) -> bool:
-        """True if the function has a parameter for the output watermark."""
-        try:
-            return _WATERMARK in signature(self.function).parameters
-        except (TypeError, ValueError):  # of a function that was not written in Python
-            return False
-
-    def take_watermark(self, watermark: int) -> None:
-        """Keep it for the next call; a micro-batch without a row says none, and the one before holds."""
-        if self.takes_watermark:
-            self._given[_WATERMARK] = max(watermark, self._given.get(_WATERMARK, watermark))
-
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Call the function."""
-        self.function(batch, batch_id, **self._given)
+        self.function(batch, batch_id)
 
 
 def spelled_output(output: str, query: str) -> str:
@@ -99,17 +81,30 @@ def _sink(output: str, named: object) -> Sink:
     if isinstance(named, str | PathLike):
         return ParquetFolder(named)
     if callable(named) and not isinstance(named, type):
-        function = FunctionSink(named)
-        if function.takes_watermark and output != "results":
-            raise QueryError(
-                f"{output}={function}: it has a parameter 'watermark', and results alone have an output watermark\n"
-                "  expected a function of a DataFrame and the number of its micro-batch"
-            )
-        return function
+        _check_takes_two(output, named)
+        return FunctionSink(named)
     raise QueryError(
         f"{output}={named!r} is no sink\n"
         "  expected a path for Parquet files, a function of a DataFrame and the number of its micro-batch, or a Sink"
     )
+
+
+def _check_takes_two(output: str, function: Callable[..., object]) -> None:
+    """Refuse a function that cannot be called with a DataFrame and a number.
+
+    Raises:
+        QueryError: It takes more, or less.
+    """
+    try:
+        signature(function).bind(None, 0)
+    except TypeError as error:
+        raise QueryError(
+            f"{output}={FunctionSink(function)} cannot be called with a DataFrame and a number: {error}\n"
+            "  expected a function (batch, batch_id); for the output watermark write a Sink, whose take_watermark "
+            "gets it"
+        ) from None
+    except ValueError:  # it was not written in Python, and does not say what it takes
+        return
 
 
 def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:

@@ -36,6 +36,8 @@ class ParquetFolder(Sink):
         "ParquetFolder('results')"
     """
 
+    guarantee = "exactly once"
+
     def __init__(self, path: str | PathLike[str]) -> None:
         """Take a folder.
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,6 +35,9 @@ class Sink(ABC):
     same number and the same rows, in any order. Nothing else comes twice. A sink that retracts, replaces or
     recognises what it wrote under that number has each row exactly once.
 
+    Attributes:
+        guarantee: In words, how often each row arrives. A sink that keeps the law may say `"exactly once"`.
+
     Example:
         >>> class Latest(Sink):
         ...     rows: list = []
@@ -42,6 +45,8 @@ class Sink(ABC):
         ...     def write(self, batch, batch_id):
         ...         self.rows = batch.collect()
     """
+
+    guarantee: ClassVar[str] = "at least once: a micro-batch that comes again has the same number"
 
     @property
     def folder(self) -> Path | None:
@@ -131,15 +136,8 @@ class Sink(ABC):
         """
 
 
-class WatermarkedFunction(Protocol):
-    """A function that writes a micro-batch of results and gets the output watermark after it, in ticks, by name."""
-
-    def __call__(self, batch: DataFrame, batch_id: int, /, *, watermark: int) -> object:
-        """Write the rows of a micro-batch; `watermark` is as in `Sink.take_watermark`."""
-
-
-WriteFunction: TypeAlias = "Callable[[DataFrame, int], object] | WatermarkedFunction"
-"""A function that writes a micro-batch."""
+WriteFunction: TypeAlias = "Callable[[DataFrame, int], object]"
+"""A function that writes a micro-batch, given its rows and its number."""
 
 SinkLike: TypeAlias = "str | PathLike[str] | WriteFunction | Sink"
 """Anything that becomes a sink: the path of a folder for Parquet files, a function, or a sink."""

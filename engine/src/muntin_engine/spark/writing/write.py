@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
 
 _LOG: Final = logging.getLogger("muntin.checkpoint")
+_SINKS: Final = logging.getLogger("muntin.sinks")
 
 
 @in_session()
@@ -79,6 +80,9 @@ def write(  # what is asked, and how it runs
     if not is_remote:  # there they are the server's
         known.check_sinks(written.by_name)
     record = known.record(written.plans, written.names, written.folders)
+    for of_query in written.sinks:
+        for output, sink in of_query.sinks.items():
+            _SINKS.info("%s=%s: each row arrives %s", of_query.spelled(output), sink, sink.guarantee)
     batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), record)
     unnamed = ", ".join(
         query.metrics_name if query.is_named else query.plan.spelled_grouping for query in queries.values()
