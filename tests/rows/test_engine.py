@@ -116,21 +116,30 @@ def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWin
     assert [min(run.promised.values()) for run in steps(over(windows, module), script)] == [3, 4, 48]
 
 
+@pytest.mark.parametrize("of_all", [False, True], ids=["of the key", "of all keys"])
 @pytest.mark.parametrize(("key", "keys"), [("a", "a"), (("eu", 7), ("eu", 7)), (("eu", 7), ("eu", ...))], ids=str)
-def test_time_passes_for_a_key_up_to_its_punctuation_also_in_the_batch_that_closes_it(key: Any, keys: Any) -> None:
+def test_time_passes_for_a_key_up_to_its_punctuation_also_in_the_batch_that_closes_it(
+    key: Any, keys: Any, *, of_all: bool
+) -> None:
     """
     2     8            20
-    !     leaves       !      closed in a batch of its own, or in the only one
+    !     leaves       !      closed in a batch of its own, or in the only one, in which rows have no order
     """
     windows = last(elapsed(5)).partition("p", age=30)
     query = replace(over(windows, Told()), progress=BY_KEY, keys=2 if isinstance(key, tuple) else 1)
-    rows, at = points(2, key=key, p="a"), Script().punctuate(20, key=keys)
+    rows, at = points(2, key=key, p="a"), Script().punctuate(20) if of_all else Script().punctuate(20, key=keys)
     closed = Script().punctuate(INFINITY, key=keys)
-    apart, once = (
+    apart, once, turned = (
         [(row["window"]["start"], row["text"]) for run in steps(query, script) for row in run.told]
-        for script in (joined(rows, at, closed), joined(Script((*rows.steps, *at.steps, *closed.steps))))
+        for script in (
+            joined(rows, at, closed),
+            *(
+                joined(Script((*rows.steps, *a.steps, *b.steps), allow_illegal=True))
+                for a, b in ((at, closed), (closed, at))
+            ),
+        )
     )
-    assert once == apart
+    assert once == apart == turned
 
 
 class Failing(Numbers):
