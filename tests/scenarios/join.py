@@ -147,7 +147,7 @@ class Join:
 class Joined:
     """What must be live of a join; it is also what is known of its streams."""
 
-    late = shed = detours = 0
+    late = shed = unknown = 0
 
     def __init__(self, query: Join) -> None:
         self.query, self.known = query, self

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, Event, LatePolicy
-from muntin.changes import Insertion, Revision, fold
+from muntin.changes import Insertion, Punctuation, Revision, fold
 from muntin.progress import Punctuated
-from muntin.testing import Batch, KeyedChange, reference
+from muntin.testing import Batch, KeyedChange, KeyPunctuation, reference
 from muntin.testing.batches import matches
 from muntin.testing.stream_history import StreamHistory
 from muntin.windows import CalendarWindows, CumulateWindows, HoppingWindows, LandmarkWindows, WindowSpecification
@@ -47,12 +47,11 @@ class Known:
         now: How far the input is.
         late: How many changes came too late, and were not adjusted.
         shed: How many insertions found no room.
-        detours: How many changes are of events that are known to be retracted: such a detour may be refused.
     """
 
     def __init__(self, query: Query) -> None:
-        self.history, self.now = StreamHistory(), Progress()
-        self.late = self.shed = self.detours = 0
+        self.history, self.now = StreamHistory(is_strict=False), Progress()
+        self.late = self.shed = 0
         self._query = query
         self._rows: list[list[list[Row]]] = [[] for _ in range(max(1, len(query.sources)))]
         self._reached = [EARLIEST] * len(self._rows)
@@ -73,7 +72,6 @@ class Known:
         ]
         for batch in batches:
             for step in batch.changes:
-                self.detours += self._is_of_the_dead(step)
                 self.history.take(step)
         for place, batch in enumerate(batches):
             own = query.sources[place] if query.sources else ()
@@ -93,6 +91,10 @@ class Known:
         newest = query.hasty(least) if query.late.corrects and query.emit is EmitPolicy.FINAL else newest
         newest = newest if least == INFINITY else max(newest, query.hasty(least))
         self.now = before.advance(Progress(self._counted(least), horizon, newest, arrival.clock))
+        if not query.changes and not any(query.sources):  # else events come under other times
+            self.history.take(Punctuation(self.now.watermark))
+            for mark in marks:
+                self.history.take(KeyPunctuation(mark.key, self._of_keys[mark.key].watermark))
         if query.most_held is not None:
             self._held = {key: [e for e in events if self._is_held(e, events)] for key, events in self._held.items()}
 
@@ -106,6 +108,23 @@ class Known:
             told = (time for pattern, time in self._told_of.items() if matches(pattern, key))
             now = replace(now, horizon=max([self.now.watermark, *own, *told], default=EARLIEST))
         return self._closed.setdefault(key, now) if now.watermark == INFINITY and self._of_keys else now
+
+    def over(self) -> Iterator[tuple[Hashable, Hashable, int]]:
+        """Yield the key, id and start of each event that ended before its key is, or was retracted and started before.
+
+        No legal change can reach them any more, so a revision of one is of an event that is unknown.
+        """
+        for key, changes in self.history.accepted.items():
+            live, reached = fold(changes), self.of(key).watermark
+            for id, start in dict.fromkeys((change.id, change.event.start) for change in changes):
+                end = live[id, start].end if (id, start) in live else start
+                if end < reached < INFINITY:
+                    yield key, id, start
+
+    @property
+    def unknown(self) -> int:
+        """The number of revisions of events that no legal change can bring back."""
+        return len(self.history.illegal)
 
     @property
     def is_determined(self) -> bool:
@@ -138,13 +157,6 @@ class Known:
                 if query.keeps(event.payload)
             ]
         return found
-
-    def _is_of_the_dead(self, step: KeyedChange) -> bool:
-        change = step.change
-        of_event = (other for other in self.history.accepted.get(step.key, ()) if other.id == change.id)
-        is_known = any(other.event.start == change.event.start for other in of_event)
-        is_alive = any(event.start == change.event.start for event in self.history.events(step.key, change.id))
-        return isinstance(change, Revision) and is_known and not is_alive
 
     def _seen(self, id: Any, event: Event[Any]) -> Iterator[Event[Any]]:
         own = self._query.sources[query_place(id, len(self._rows))] if self._query.sources else ()

@@ -14,6 +14,7 @@ from muntin import (
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
+    Event,
     JoinKind,
     Refinement,
     TimestampPolicy,
@@ -21,6 +22,7 @@ from muntin import (
     hopping,
     snapshot,
 )
+from muntin.changes import Revision
 from muntin.progress import SourceProgress, bounded_delay, bounded_disorder, punctuate_every
 from muntin.testing import Script
 from muntin.triggers import every_count
@@ -198,6 +200,24 @@ def test_the_net_asks_a_policy_once_for_each_micro_batch() -> None:
     for batch in Script().point(1, 1).batch().point(2, 5).batch().point(3, 9).batch().point(4, 12).batches():
         known.take(Arrival((batch,)))
     assert (known.now.watermark, len(asked)) == (6, 4)
+
+
+@pytest.mark.parametrize("emit", [EmitPolicy.FINAL, EmitPolicy.EAGER])
+@pytest.mark.parametrize("ends", [[(20, 25), (25, 20)], [(20, 20)], [(16, 16), (20, 25)]], ids=str)
+@pytest.mark.parametrize("left", [10, 12], ids=["retracted", "ended"])
+def test_an_event_that_is_over_does_not_come_back_by_revisions_that_undo_each_other(
+    left: int, ends: list[tuple[int, int]], emit: EmitPolicy
+) -> None:
+    """
+    10        15   20
+    - [--------!---)
+    """
+    over = Script(allow_illegal=True).insert(1, 10, 20, 4).revise(1, left).punctuate(15).batch()
+    for end, new_end in ends:
+        over = over.add(Revision(1, Event(10, end, 4), new_end))
+    scenario = Scenario(Query(snapshot(), COLUMNAR["sums"], emit=emit), over.batch().punctuate(40).close(), AS_IT_IS)
+    scenario.check()
+    assert len(over.illegal()) == len(ends)
 
 
 EVENT = HostileRow("a", 1, 10, 20, 4)

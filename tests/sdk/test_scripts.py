@@ -174,6 +174,18 @@ def test_a_revision_may_come_before_its_event() -> None:
     assert script.history() == {None: {("a", 1): Event(1, 6, "a")}}
 
 
+@pytest.mark.parametrize("end", [1, 5], ids=["retracted", "ended"])
+def test_a_revision_cannot_bring_back_an_event_that_was_over_before_the_watermark(end: int) -> None:
+    """The one that it goes on from would have to alter the axis before the watermark."""
+    over = Script().insert("a", 1, 8, "a").revise("a", end)
+    assert over.punctuate(end).add(Revision("a", A, 9)).history() == over.history()
+    left = "gone" if end == 1 else r"Event\(start=1, end=5"
+    with pytest.raises(StreamError, match=f"the revision of event 'a' expects .*, but the event is {left}"):
+        over.punctuate(6).add(Revision("a", A, 9))
+    with pytest.raises(StreamError, match=f"but the event is {left}"):
+        over.add(Revision("a", A, 9)).punctuate(6)
+
+
 def test_illegal_steps_are_kept_apart_if_they_are_allowed() -> None:
     script = Script(allow_illegal=True).insert("a", 1, 8, "a").punctuate(5).point("late", 4).retract("a").punctuate(3)
     late, retracted, back = script.steps[2:]

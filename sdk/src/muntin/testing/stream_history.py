@@ -23,7 +23,8 @@ class StreamHistory:
     nothing, a revision to the event as it expects it. A change that applies to no state yet waits.
 
     A change is illegal if its sync time lies below an earlier punctuation of its key. So is one that still waits when a
-    watermark passes its sync time, if the missing change would alter the axis below the watermark.
+    watermark passes its sync time, if the missing change would alter the axis below the watermark. So is a revision
+    of an event that ended before the watermark, or was retracted and started before it: nothing legal brings it back.
 
     Attributes:
         watermark: The highest punctuation of all keys so far.
@@ -63,8 +64,12 @@ class StreamHistory:
         elif isinstance(step, KeyedChange) and not self._is_late(step):
             place = (step.key, step.change.id, step.change.event.start)
             trail = self._trails.setdefault(place, [])
+            known = _left(trail)
+            if isinstance(step.change, Revision) and _end(place[2], known) < self.watermark_of(step.key):
+                self._reject(step, self._misfit(step, known))
+                return
             waiting = self._waiting.pop(place, [])
-            if not waiting and _expected(step) == _left(trail):
+            if not waiting and _expected(step) == known:
                 trail.append(step)  # as ordering all of them anew would
                 return
             self._trails[place], waiting = _trail([*trail, *waiting, step])
@@ -98,20 +103,21 @@ class StreamHistory:
         if step.time < before:
             self._reject(step, f"{whose} goes back from {before} to {step.time}")
         for place, waiting in list(self._waiting.items()):
-            watermark = self.watermark_of(place[0])
-            late = waiting if watermark == INFINITY else []
-            if not late and _has_gap(_left(self._trails[place]), waiting, watermark):
+            watermark, known = self.watermark_of(place[0]), _left(self._trails[place])
+            is_over = watermark == INFINITY or _end(place[2], known) < watermark
+            late = waiting if is_over else []
+            if not is_over and _has_gap(waiting, watermark):
                 late = [other for other in waiting if other.change.sync_time < watermark]
             self._waiting[place] = [other for other in waiting if other not in late]
             if not self._waiting[place]:
                 del self._waiting[place]
             for other in late:
-                self._reject(other, self._misfit(other, _left(self._trails[place])))
+                self._reject(other, self._misfit(other, known))
 
     def _misfit(self, step: KeyedChange, known: Event[object] | None) -> str:
         if isinstance(step.change, Insertion):
             return f"{_spell(step)}, but that event is alive: {known}"
-        return f"{_spell(step)} expects {step.change.event}, but the event is {known}"
+        return f"{_spell(step)} expects {step.change.event}, but the event is {known or 'gone'}"
 
     def _is_late(self, step: KeyedChange) -> bool:
         watermark = self.watermark_of(step.key)
@@ -131,15 +137,12 @@ class StreamHistory:
         self.illegal.append(step)
 
 
-def _has_gap(event: Event[object] | None, waiting: Sequence[KeyedChange], watermark: int) -> bool:
-    """Return True if waiting changes depend on one below a watermark, which can no longer come.
+def _has_gap(waiting: Sequence[KeyedChange], watermark: int) -> bool:
+    """Return True if changes that wait for others of their event depend on one below a watermark, which cannot come.
 
-    If the event has ended before the watermark, no change can. Else those that wait lack one if they expect an end
-    below the watermark more often, or less often, than others of them leave it.
+    They lack one if they expect an end below the watermark more often, or less often, than others of them leave it.
     """
     start = waiting[0].change.event.start
-    if _end(start, event) < watermark:
-        return True
     ends = Counter(_end(start, _left([step])) for step in waiting)
     ends.subtract(_end(start, _expected(step)) for step in waiting)
     return any(count and end < watermark for end, count in ends.items())
