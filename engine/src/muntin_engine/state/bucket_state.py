@@ -19,7 +19,7 @@ from muntin_engine.state.log import StateLog, StoredEntry
 
 Store = TypeVar("Store")
 
-LAYOUT: Final = 25
+LAYOUT: Final = 26
 """Version of the layout of the state in a checkpoint."""
 
 
