@@ -77,6 +77,7 @@ class Known:
             own = query.sources[place] if query.sources else ()
             told = watermark(own, self._told(place, batch), event_ends_move=query.has_ids)
             self._reached[place] = max(self._reached[place], told)
+        reached = [watermark(query.changes, told, event_ends_move=query.has_ids) for told in self._reached]
         least = watermark(query.changes, min(self._reached), event_ends_move=query.has_ids)
         said = progress_of(query.first, Batch(tuple(moved), None if least == EARLIEST else least))
         marks = [mark for batch in batches for mark in batch.of_keys]
@@ -85,7 +86,7 @@ class Known:
                 self._told_of[mark.key] = max(mark.time, self._told_of.get(mark.key, EARLIEST))
             own_progress = Progress(self._counted(mark.time), newest=query.hasty(mark.time))
             self._of_keys[mark.key] = self._of_keys.get(mark.key, Progress()).advance(own_progress)
-        seen = [query.hasty(time) for time in (least, *(mark.time for mark in marks))]
+        seen = [query.hasty(time) for time in (least, *reached, *(mark.time for mark in marks))]
         horizon = max([said.horizon, *(time for time in seen if time != INFINITY)])
         newest = max(said.newest, query.hasty(least)) if query.late.corrects else said.newest
         newest = query.hasty(least) if query.late.corrects and query.emit is EmitPolicy.FINAL else newest

@@ -21,6 +21,7 @@ from muntin import (
     global_windows,
     hopping,
     snapshot,
+    tumbling,
 )
 from muntin.changes import Revision
 from muntin.progress import SourceProgress, bounded_delay, bounded_disorder, punctuate_every
@@ -38,6 +39,7 @@ from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import in_one_order, longest_delay
+from tests.several.modules import Members
 
 AS_IT_IS = Mishaps(disorder=False, cuts=None, crashes=0.0)
 TIME_BOUND = (ClipPolicy.NONE, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
@@ -245,3 +247,17 @@ def test_a_row_waits_for_the_one_that_it_follows_while_that_may_come(
 ) -> None:
     hostile = Hostile(replace(query, ids=ids), [*batches, ([], 2**63 - 1)], replace(AS_IT_IS, restarts=1.0))
     assert hostile.check() == refused
+
+
+@EVERY_EMISSION
+def test_each_input_says_of_a_time_that_it_was_seen_however_far_the_others_are(emit: EmitPolicy) -> None:
+    """The second input is at 12, and nobody waits for it when the last one closes.
+
+    -16  -12  -8        0         8    12   16
+    [----------)[--------)[--------)[--------)     windows
+          [--------------------------------------  an event of the third input
+    """
+    query = Query(tumbling(8), (Members(),), emit=emit, lifetimes="intervals", sources=((),) * 3)
+    third = Script().insert(5, -12, INFINITY, -4, key="a").batch()
+    streams = (Script().close(), Script().punctuate(12).batch().close(), third.close())
+    Scenario(query, streams, AS_IT_IS).check()
