@@ -145,3 +145,26 @@ def test_something_was_found() -> None:
     assert {plugin.name for plugin in OURS} == {"patterns", "stats"}
     assert len(MODULES) >= 19
     assert FUNCTIONS
+
+
+CALLS = re.findall(
+    r"^`((?:(?:EventStream|Query)\.)?[a-z_]+)\((.*?)\)` ",
+    (REFERENCE / "query.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+"""The calls of a query that the reference shows with their arguments."""
+
+
+@pytest.mark.parametrize(("call", "shown"), CALLS, ids=[call for call, _ in CALLS])
+def test_a_call_is_shown_with_the_arguments_that_it_has(call: str, shown: str) -> None:
+    function: Any = muntin_engine
+    for part in call.split("."):
+        function = getattr(function, part)
+    has = {name for name in inspect.signature(function).parameters if name not in ("self", "unnamed")}
+    says = {name.strip(" *") for name in re.findall(r"(?:^|, )([* a-z_]+)(?=[=,]|$)", shown)} - {""}
+    assert says <= has, "the page shows an argument that there is not"
+    assert has - says <= {"watermark"} if call == "Query.results" else has == says
+
+
+def test_the_reference_shows_the_arguments_of_calls() -> None:
+    assert {"events", "Query.write", "Query.check", "EventStream.window"} <= {call for call, _ in CALLS}

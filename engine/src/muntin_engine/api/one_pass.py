@@ -39,7 +39,7 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
             two report metrics under one name.
 
     Example:
-        >>> rides = events(stream, key="station", at="leaves", delay="1 minute")  # doctest: +SKIP
+        >>> rides = events(stream, key="station", at="leaves", watermark="1 minute")  # doctest: +SKIP
         >>> asked = one_pass(  # doctest: +SKIP
         ...     hourly=rides.window(tumbling("1 hour")).aggregate(n=module("stats.count")),
         ...     sessions=rides.window(session("10 minutes")).aggregate(n=module("stats.count")),
