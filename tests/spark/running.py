@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -42,17 +41,6 @@ def read_stream(spark: SparkSession, folder: Path) -> DataFrame:
 def stream_of(spark: SparkSession, folder: Path, batches: Sequence[pa.Table]) -> DataFrame:
     """Write batches and return them as a stream."""
     return read_stream(spark, write_batches(folder, batches))
-
-
-@contextmanager
-def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """Change a setting of the session for a while."""
-    before = spark.conf.get(name, None)
-    spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        spark.conf.unset(name) if before is None else spark.conf.set(name, before)
 
 
 @dataclass

@@ -18,7 +18,8 @@ from muntin import calendar, cumulate, landmark, session, tumbling
 from muntin.rows import last
 from muntin_adapters.combinators import all_of, grouping_by
 from muntin_engine import events, module
-from tests.spark.running import collect, collect_together, setting
+from muntin_engine.testing.streaming import setting
+from tests.spark.running import collect, collect_together
 
 SECOND = 1_000_000
 

@@ -14,8 +14,9 @@ from muntin import OutputContract, early, snapshot, tumbling
 from muntin.errors import QueryError
 from muntin.triggers import every_count
 from muntin_engine import Query, batch_metrics, events, module
+from muntin_engine.testing.streaming import setting
 from tests.spark.modules import Count, Echo, Members, Total
-from tests.spark.running import Outcome, run, setting, start, stream_of
+from tests.spark.running import Outcome, run, start, stream_of
 
 MINUTE = 60_000_000
 

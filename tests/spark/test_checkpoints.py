@@ -18,8 +18,9 @@ from muntin import function, hopping, tumbling
 from muntin_engine import Query, events, functions, module
 from muntin_engine.errors import Difference, StateError, StateMismatchError
 from muntin_engine.spark.failures import root_cause
+from muntin_engine.testing.streaming import setting
 from tests.core.schema_versions import Broken, First, Second, Without
-from tests.spark.running import read_stream, setting, write_batches
+from tests.spark.running import read_stream, write_batches
 
 SCHEMA = pa.schema([("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())])
 

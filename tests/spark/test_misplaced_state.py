@@ -17,9 +17,10 @@ from pyspark.sql import SparkSession
 from muntin import tumbling
 from muntin_engine import ChangelogTable, Query, StateError, events, module
 from muntin_engine.spark.failures import root_cause
+from muntin_engine.testing.streaming import setting
 from muntin_engine.writing.table_versions import TableVersions
 from tests.spark.modules import Members
-from tests.spark.running import Outcome, plain, read_stream, run, setting, start, write_batches
+from tests.spark.running import Outcome, plain, read_stream, run, start, write_batches
 
 KEYS = [f"key {number}" for number in range(8)]
 

@@ -20,9 +20,10 @@ from muntin import Aggregate, Module, tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, SetupError, ShippingError, WorkerEnvironmentError, events, module
 from muntin_engine.spark.failures import root_cause
+from muntin_engine.testing.streaming import setting
 from tests.installed import install
 from tests.spark.modules import Count
-from tests.spark.running import run, setting, stream_of
+from tests.spark.running import run, stream_of
 
 
 class Picky(Aggregate[int, int]):

@@ -14,10 +14,11 @@ from muntin_adapters import from_array_function, from_combine_fn, from_sqlite_ag
 from muntin_adapters.combinators import all_of, filtering, grouping_by, skipping_nulls, top_n, with_default
 from muntin_engine import events, module
 from muntin_engine.testing import random_stream, shuffle, split
+from muntin_engine.testing.streaming import setting
 from muntin_stats import Sum
 from tests.differential.forms import Everything, Statistics
 from tests.spark.modules import Count, Echo, Lifetimes, Members, Total
-from tests.spark.running import collect_together, read_stream, run_together, setting, stream_of, write_batches
+from tests.spark.running import collect_together, read_stream, run_together, stream_of, write_batches
 from tests.spark.scripts import Case, expected, standing, tables
 
 FORMS = (Everything, Statistics)

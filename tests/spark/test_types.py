@@ -29,8 +29,9 @@ from muntin import (
 from muntin.errors import QueryError
 from muntin.rows import last
 from muntin_engine import Query, events, functions, module
+from muntin_engine.testing.streaming import setting
 from tests.spark.modules import Count, Members
-from tests.spark.running import collect, collect_together, setting
+from tests.spark.running import collect, collect_together
 
 KEYS = {
     "cast(x as string)": 4,

@@ -14,7 +14,8 @@ from pyspark.errors import PySparkException
 
 from muntin.errors import MuntinError
 from muntin_engine.spark.failures import root_cause
-from tests.spark.running import setting, write_batches
+from muntin_engine.testing.streaming import setting
+from tests.spark.running import write_batches
 from tests.spark.scripts import tables
 from tests.torture import story
 from tests.torture.damage import damaged_bytes

@@ -162,7 +162,7 @@ class StreamingJob:
 
     def _run(self) -> list[Row]:
         before = len(self.results)
-        with _setting(self._spark, KEPT, "0"):
+        with setting(self._spark, KEPT, "0"):
             running = self._query().write(checkpoint=self.checkpoint, available_now=True, **self._sinks())
             running.awaitTermination()
         return self.results[before:]
@@ -324,7 +324,8 @@ def _text_of(value: Any) -> Any:
 
 
 @contextmanager
-def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """Change a setting of a session for a while."""
     before = spark.conf.get(name, None)
     spark.conf.set(name, value)
     try:
