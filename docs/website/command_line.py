@@ -16,13 +16,13 @@ def describe_command(name: str) -> str:
 
     Example:
         >>> print(describe_command("muntin doctor").splitlines()[0])
-        ### muntin doctor
+        ### muntin doctor --help
     """
     command = _commands()[name.removeprefix("muntin ")]
     context = typer.Context(command, info_name=name)
     usage = " ".join([name, *command.collect_usage_pieces(context)])
     parameters = [_parameter(parameter) for parameter in command.params]
-    parts = [f"### {name}", f"```text\n{usage}\n```", command.help or "", "\n".join(parameters)]
+    parts = [f"### {name} --help", f"```text\n{usage}\n```", command.help or "", "\n".join(parameters)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -12,7 +12,7 @@ import griffe
 from docs.website.cross_links import targets_of, with_cross_links
 from docs.website.names import entries_of
 
-_PAGES: Final = Path(__file__).parents[1] / "reference/api"
+_PAGES: Final = Path(__file__).parents[1] / "reference"
 
 _EXAMPLE: Final = re.compile(r"^( *)Example:$", re.MULTILINE)
 

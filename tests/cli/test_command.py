@@ -119,5 +119,5 @@ def test_the_reference_has_each_command_with_each_option(command: str, muntin: R
 
 
 def test_pages_with_commands_were_found() -> None:
-    assert "docs/how-to/use-the-command.md" in {name_of(page) for page in IN_PROCESS}
+    assert "docs/reference/command.md" in {name_of(page) for page in IN_PROCESS}
     assert FOLLOWED in SHOWING

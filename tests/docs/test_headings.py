@@ -116,7 +116,7 @@ def test_a_function_has_a_heading_with_its_parameters_and_type(
 
 def test_every_heading_of_a_plugin_page_is_a_module_or_function_of_it() -> None:
     for plugin in OURS:
-        _, *names = sections(REFERENCE / f"{plugin.name}.md")
+        _, *names, _ = sections(REFERENCE / f"{plugin.name}.md")  # between the title and the API
         assert sorted(names) == sorted({**plugin.modules, **plugin.functions})
 
 

@@ -14,7 +14,7 @@ from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.combinations import COMBINATIONS
 from tests.docs.pages import DOCS, ROOT
 
-EVALUATION = DOCS / "explanation/evaluation.md"
+EVALUATION = DOCS / "contributing/evaluation.md"
 
 
 def cell(geometry: Geometry, arrivals: Arrivals, held: Held) -> str:

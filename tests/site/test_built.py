@@ -52,7 +52,7 @@ def test_files_outside_of_the_pages_are_shown_too(site: Path) -> None:
 
 
 def test_a_signature_has_types_that_lead_to_their_names(site: Path) -> None:
-    page = (site / "reference/api/windows.html").read_text(encoding="utf-8")
+    page = (site / "reference/windows.html").read_text(encoding="utf-8")
     hopping = page[page.index('id="muntin.windows.hopping.hopping"') :]
     signature = hopping[: hopping.index("</pre>")]
     assert "Duration" in _plain(signature)
@@ -60,19 +60,19 @@ def test_a_signature_has_types_that_lead_to_their_names(site: Path) -> None:
 
 
 def test_a_query_has_its_outputs_on_its_page_whichever_class_has_them(site: Path) -> None:
-    page = (site / "reference/api/queries.html").read_text(encoding="utf-8")
+    page = (site / "reference/query.html").read_text(encoding="utf-8")
     shown = set(re.findall(r'id="muntin_engine\.Query\.(\w+)"', page))
     assert {"as_events", "results", "late_rows", "rejected_rows", "write", "check", "explain", "named"} <= shown
 
 
 def test_an_example_in_a_docstring_is_a_block_of_code(site: Path) -> None:
-    page = (site / "reference/api/windows.html").read_text(encoding="utf-8")
+    page = (site / "reference/windows.html").read_text(encoding="utf-8")
     blocks = [_plain(block) for block in re.findall(r"<pre>.*?</pre>", page, re.DOTALL)]
     assert any("&gt;&gt;&gt; tumbling(60) == hopping(60, 60)" in block for block in blocks)
 
 
 def test_the_numbers_of_our_own_rules_stay_out_of_the_reference(site: Path) -> None:
-    pages = list((site / "reference/api").glob("*.html"))
+    pages = list((site / "reference").glob("*.html"))
     assert pages
     for page in pages:
         assert not re.search(r"\b(?:SI|TH|IB|ON|JT)-\d", _text(page)), page.name

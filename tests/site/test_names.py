@@ -1,4 +1,4 @@
-"""The pages of names: each public name has one place, and the link beside it leads to where it is defined."""
+"""The API of the reference: each public name has one place, and the link beside it leads to where it is defined."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Listed(NamedTuple):
     entry: Entry
 
 
-LISTED = [Listed(page, entry) for page in sorted(REFERENCE.glob("api/*.md")) for entry in entries_of(page.read_text())]
+LISTED = [Listed(page, entry) for page in sorted(REFERENCE.glob("*.md")) for entry in entries_of(page.read_text())]
 COMMANDS = [listed.entry.name for listed in LISTED if listed.entry.is_command]
 NAMES = [listed for listed in LISTED if not listed.entry.is_command]
 
@@ -71,10 +71,10 @@ def public_names() -> list[str]:
 def test_every_public_name_has_one_place_in_the_reference() -> None:
     places = Counter(defined(listed.entry.name).path for listed in NAMES)
     missing = {defined(name).path: name for name in public_names() if defined(name).path not in places}
-    lines = [f"- [`{name}`](../../../{name_of(place_of(name))})" for name in missing.values()]
+    lines = [f"- [`{name}`](../../{name_of(place_of(name))})" for name in missing.values()]
 
     assert len(NAMES) > 150
-    assert not lines, "\n".join(["add these lines to the fitting pages in docs/reference/api", *lines])
+    assert not lines, "\n".join(["add these lines to the fitting sections API in docs/reference", *lines])
     assert [path for path, count in places.items() if count > 1] == []
 
 

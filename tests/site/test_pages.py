@@ -42,7 +42,13 @@ def test_every_page_is_in_the_navigation_once() -> None:
 def test_the_navigation_has_a_tab_for_each_reason_to_read() -> None:
     home, *tabs = navigation_of(DOCS)
     assert home == "index.md"
-    assert [next(iter(tab)) for tab in tabs] == ["Get started", "Deploy", "Guides", "Reference", "API", "Explanation"]
+    assert [next(iter(tab)) for tab in tabs] == ["Get started", "Deploy", "Guides", "Reference", "Contributing"]
+
+
+def test_users_have_at_most_seventy_pages() -> None:
+    *of_users, of_the_house = navigation_of(DOCS)
+    assert len(list(pages_in([of_the_house]))) > 50, "decisions"
+    assert 40 < len(list(pages_in(of_users))) <= 70, "merge pages, or move what users do not need under Contributing"
 
 
 def test_a_list_begins_after_an_empty_line() -> None:

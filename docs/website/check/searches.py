@@ -10,6 +10,6 @@ SEARCHES: Final = {
     "kafka": "how-to/read-from-kafka.html",
     "session window": "how-to/sessions-and-visits.html",
     "stddev": "reference/stats.html",
-    "timezone": "how-to/time-zones.html",
+    "timezone": "how-to/time-zones-and-other-axes.html",
     "watermark": "how-to/say-how-complete-the-input-is.html",
 }
