@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -104,11 +105,35 @@ def test_a_stream_of_decimals_says_late_and_bad_rows_in_decimals(spark: SparkSes
     assert watermarks[:3] == [Decimal("2.50"), Decimal("2.50"), Decimal("8.50")]
     (late,) = kept["late_rows"].rows
     assert json.loads(late["row"]) == {"mark": "1.20"}
-    assert late["late_by"] == 130
+    assert late["late_by"] == Decimal("1.30")
     assert "1.20" in late["message"]
     far, missing = kept["rejected_rows"].rows
     assert (far["reason"], missing["reason"]) == ("time out of range", "null time")
     assert json.loads(far["row"])["mark"] == f"{2**62}.00"
+
+
+@pytest.mark.parametrize("zone", ["UTC", None])
+def test_a_row_behind_a_watermark_of_timestamps_is_late_by_an_interval(
+    spark: SparkSession, tmp_path: Path, zone: str | None
+) -> None:
+    # minute        0   1   2   3   4   5   6   7
+    # batch 0       x                       x        watermark 5 - delay 1 = 4
+    # batch 1           x                            3 minutes late
+    def batch(*minutes: int) -> pa.Table:
+        times = [datetime(2024, 5, 1, 8, minute, tzinfo=UTC if zone else None) for minute in minutes]
+        return pa.table({"at": pa.array(times, pa.timestamp("us", zone))})
+
+    df = stream_of(spark, tmp_path / "in", [batch(0, 5), batch(1)])
+    query = events(df, at="at", watermark=timedelta(minutes=1), buckets=1).window(tumbling("2 minutes"))
+    counted, folder = query.aggregate(n=module(Count)), tmp_path / "late"
+    counted.write(
+        checkpoint=tmp_path / "checkpoint", results=Kept(), late_rows=folder, available_now=True
+    ).awaitTermination()
+    late = spark.read.parquet(str(folder))
+    assert dict(late.dtypes)["late_by"] == "interval day to second"
+    assert [row["late_by"] for row in late.collect()] == [timedelta(minutes=3)]
+    assert late.where("late_by > INTERVAL '2' MINUTE").count() == 1
+    assert dict(counted.rejected_rows().dtypes)["late_by"] == "interval day to second"
 
 
 def test_what_is_no_axis_is_refused_with_what_to_write(spark: SparkSession) -> None:

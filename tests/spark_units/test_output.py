@@ -20,7 +20,7 @@ from muntin_engine.evaluators.keyed import result_tables as output
 from muntin_engine.evaluators.keyed.result_tables import result_tables
 from muntin_engine.exchange.readers import BlobReader, EventReader, WatermarkReader
 from muntin_engine.exchange.shuffle import to_blob
-from muntin_engine.exchange.side_output import row_as_json, side_output_row
+from muntin_engine.exchange.side_output import row_as_json, side_output_row, side_output_table
 from tests.spark_units.tasks import TICKS, X, task_of
 
 W = Window(0, 10)
@@ -271,6 +271,27 @@ def test_what_the_evaluator_sets_aside_is_the_row_again(new_end: int | None, kin
     assert (row.is_late, row.reason, row.message) == (True, "late", "it came late")
     shown = {"station": "north", "what": kind, "ride": 5, "since": 3, "until": 9, "back": new_end, "km": 1.5}
     assert json.loads(row.row) == shown
+
+
+@pytest.mark.parametrize(
+    ("times", "of", "expected"),
+    [
+        (pa.int64(), pa.int64(), 90_000_000),
+        (pa.decimal128(19, 2), pa.decimal128(19, 2), Decimal("900000.00")),
+        (pa.timestamp("us", tz="UTC"), pa.duration("us"), timedelta(seconds=90)),
+        (pa.timestamp("us"), pa.duration("us"), timedelta(seconds=90)),
+    ],
+    ids=str,
+)
+def test_lateness_is_an_interval_between_timestamps_and_a_number_between_numbers(
+    times: pa.DataType, of: pa.DataType, expected: object
+) -> None:
+    task = task_of(names=NAMES, results=extent(times))
+    late = Rejection(Reason.LATE, "it came late", InputChange(5, 3, 9, (1.5,)), late_by=90_000_000)
+    after_the_end = Rejection(Reason.LATE, "it came after the end", InputChange(6, 3, 9, (1.5,)))
+    table = side_output_table(task, [side_output_row(task, ("north",), row) for row in (late, after_the_end)])
+    assert table.schema.field("late_by").type == of
+    assert table.column("late_by").to_pylist() == [expected, None]
 
 
 def test_only_a_late_row_is_late() -> None:

@@ -104,8 +104,9 @@ class Outputs(PlannedQuery):
     def late_rows(self) -> DataFrame:
         """Return the late rows: `reason`, `message`, the `row` as JSON and `late_by`.
 
-        `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark, in
-        ticks (microseconds where the axis is time). It is null if the row came after the end of the stream.
+        `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark: an
+        interval if times are timestamps, otherwise a number of their type. It is null if the row came after the end of
+        the stream.
 
         A streaming query of these rows is a separate Spark query, with its own checkpoint and its own state: it
         evaluates the whole query again, from its rows (see `explain`). Its metrics are those of `results`.

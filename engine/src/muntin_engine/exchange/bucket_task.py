@@ -174,7 +174,7 @@ def _side_outputs(task: TaskPayload, found: Evaluated, intake: Intake) -> Iterat
     yield from (OutputBlob(stream, count) for stream, count in dropped.items() if count)
     for stream, rows in side_outputs.items():
         if rows:
-            yield OutputBlob(stream, len(rows), to_blob(side_output_table(rows, len(task.inputs))))
+            yield OutputBlob(stream, len(rows), to_blob(side_output_table(task, rows)))
 
 
 def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str, int]:

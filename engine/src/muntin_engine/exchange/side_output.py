@@ -16,17 +16,21 @@ from muntin import INFINITY, moment
 from muntin.axis import decimal_of
 from muntin_engine.core.changes import Rejection
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
-from muntin_engine.exchange.times import given_name
+from muntin_engine.exchange.times import as_times, given_name
 
-SIDE_OUTPUT: Final = pa.schema(
-    [("reason", pa.string()), ("message", pa.string()), ("row", pa.string()), ("late_by", pa.int64())]
-)
-"""The columns of late and rejected rows."""
+_IN_WORDS: Final = ("reason", "message", "row")
 
 
-def side_output_schema(inputs: int) -> pa.Schema:
-    """Return the columns of late and rejected rows, for so many inputs; with several, the first one names the input."""
-    return SIDE_OUTPUT if inputs == 1 else SIDE_OUTPUT.insert(0, pa.field("input", pa.string()))
+def side_output_schema(time_type: pa.DataType, inputs: int) -> pa.Schema:
+    """Return the columns of late and rejected rows.
+
+    Args:
+        time_type: The type of the times in results: between two timestamps lies an interval, between numbers a number.
+        inputs: The number of inputs; if there are several, the first column names that of the row.
+    """
+    names = _IN_WORDS if inputs == 1 else ("input", *_IN_WORDS)
+    late_by = pa.duration("us") if pa.types.is_timestamp(time_type) else time_type
+    return pa.schema([*((name, pa.string()) for name in names), ("late_by", late_by)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +75,12 @@ def row_as_json(task: InputTask, values: Mapping[str, Any]) -> str:
     return json.dumps({name: _plain(value) for name, value in named.items()}, ensure_ascii=False)
 
 
-def side_output_table(rows: Sequence[SideOutputRow], inputs: int = 1) -> pa.Table:
-    """Return late or rejected rows of so many inputs as a table."""
-    schema = side_output_schema(inputs)
-    columns = [pa.array([getattr(row, part.name) for row in rows], part.type) for part in schema]
-    return pa.table(columns, schema=schema)
+def side_output_table(task: TaskPayload, rows: Sequence[SideOutputRow]) -> pa.Table:
+    """Return late or rejected rows of a query as a table."""
+    *texts, late_by = side_output_schema(task.time_type, len(task.inputs))
+    columns = [pa.array([getattr(row, part.name) for row in rows], part.type) for part in texts]
+    lateness = as_times(pa.array([row.late_by for row in rows], pa.int64()), late_by.type)
+    return pa.table([*columns, lateness], schema=pa.schema([*texts, late_by]))
 
 
 def _time(task: InputTask, tick: int | None) -> Any:

@@ -56,7 +56,7 @@ def run_task(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[O
             with durations.stages["encode"]:
                 blobs = [OutputBlob(RESULTS, results.num_rows, to_blob(results))] if results.num_rows else []
                 if rejected:
-                    blobs.append(OutputBlob(REJECTED, len(rejected), to_blob(side_output_table(rejected))))
+                    blobs.append(OutputBlob(REJECTED, len(rejected), to_blob(side_output_table(task, rejected))))
         accepted, seen = accepted + rows.num_rows + read.unchanging, seen.advance(read.progress)
         observed += read.observed
         skipped = list(map(add, skipped, [*read.skipped, read.filtered, read.unchanging]))

@@ -45,7 +45,7 @@ def given_name(name: str) -> str:
 
 
 def as_times(ticks: pa.Array, time_type: pa.DataType) -> pa.Array:
-    """Return ticks as times of a type.
+    """Return ticks as times of a type, or as lengths of one.
 
     Example:
         >>> as_times(pa.array([125, None]), pa.decimal128(19, 2)).to_pylist()

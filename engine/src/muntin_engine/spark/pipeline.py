@@ -40,7 +40,7 @@ from muntin_engine.spark.shipping.packed_task import pack_task, pack_tasks
 from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
 from muntin_engine.spark.tasks import Distributor, SharedDistributor, StatelessTask, closing_bucket, static_bucket
-from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of, time_type_of
+from muntin_engine.spark.types import arrow_schema_of, arrow_type_of, spark_schema_of, spark_type_of, time_type_of
 from muntin_engine.spark.uniting import shared, united
 from muntin_engine.spark.unread_rows import warn_of_unread_rows
 from muntin_engine.spark.watermark import with_watermark
@@ -79,8 +79,7 @@ def output_as_events(query: PlannedQuery, output: str) -> DataFrame:
 def side_output(query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
     running = keeping_late_rows(query) if output == LATE_ROWS else query
-    schema = spark_schema_of(side_output_schema(len(query.plan.inputs)))
-    return rows_of(evaluated(running, is_told=False), output, schema)
+    return rows_of(evaluated(running, is_told=False), output, refused_schema(query))
 
 
 @in_session()
@@ -194,6 +193,12 @@ def rows_of(blobs: DataFrame, output: str, schema: spark_types.StructType, place
 def result_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the schema of a query's results."""
     return _schema(query, query.plan.added, query.plan.outputs)
+
+
+def refused_schema(query: PlannedQuery) -> spark_types.StructType:
+    """Return the schema of the late and the rejected rows of a query."""
+    time = time_type_of(query.source.df.schema["start"].dataType, query.plan)
+    return spark_schema_of(side_output_schema(arrow_type_of(time), len(query.plan.inputs)))
 
 
 def evicted_schema(query: PlannedQuery) -> spark_types.StructType:

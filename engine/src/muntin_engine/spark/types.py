@@ -67,6 +67,7 @@ _PLAIN: Final[dict[pa.DataType, Callable[[], spark_types.DataType]]] = {
     pa.int64(): spark_types.LongType,
     pa.string(): spark_types.StringType,
     pa.binary(): spark_types.BinaryType,
+    pa.duration("us"): spark_types.DayTimeIntervalType,
 }
 
 _MOST_DIGITS: Final = 38
@@ -261,6 +262,8 @@ def spark_schema_of(schema: pa.Schema) -> spark_types.StructType:
 def _plain(of: pa.DataType) -> spark_types.DataType:
     if pa.types.is_list(of):
         return spark_types.ArrayType(_plain(of.value_type))
+    if pa.types.is_decimal(of):
+        return spark_types.DecimalType(of.precision, of.scale)
     return _PLAIN[of]()
 
 

@@ -22,11 +22,9 @@ from muntin_engine.exchange.bucket_task import (
     RESULTS,
     STREAMS,
 )
-from muntin_engine.exchange.side_output import side_output_schema
 from muntin_engine.plan import Plan
 from muntin_engine.spark.failures import is_from_spark, root_cause
-from muntin_engine.spark.pipeline import evicted_schema, keeping_late_rows, result_schema, rows_of
-from muntin_engine.spark.types import spark_schema_of
+from muntin_engine.spark.pipeline import evicted_schema, keeping_late_rows, refused_schema, result_schema, rows_of
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.writing.checkpoints import CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
@@ -41,9 +39,9 @@ _FEW: Final = 10_000
 
 def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
     """Return the schemas of the outputs of a query."""
-    side_output = spark_schema_of(side_output_schema(len(query.plan.inputs)))
+    refused = refused_schema(query)
     evicted = {EVICTED_ROWS: evicted_schema(query)} if query.plan.evicted else {}
-    of_rows = {RESULTS: result_schema(query), LATE_ROWS: side_output, REJECTED_ROWS: side_output, **evicted}
+    of_rows = {RESULTS: result_schema(query), LATE_ROWS: refused, REJECTED_ROWS: refused, **evicted}
     return {**of_rows, METRICS: progress_schema(query)}
 
 
