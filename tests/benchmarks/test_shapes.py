@@ -17,7 +17,7 @@ from benchmarks.shapes.slices import THESIS, ratio
 from benchmarks.shapes.ways import check_alike, sliced_states
 from muntin import hopping
 
-PAGE = Path(__file__).parents[2] / "docs/explanation/performance.md"
+PAGE = Path(__file__).parents[2] / "docs/contributing/slices-and-state.md"
 
 
 @pytest.mark.parametrize("keys", [1, 3])
