@@ -50,7 +50,7 @@ class MuntinStreams(SparkSystem):
         match windows.query:
             case 5:
                 counted = known().window(hopping(f"{SIZE} seconds", f"{PERIOD} seconds"))
-                of_windows = counted.aggregate(n=module("stats.count")).as_events(buckets=1).to_points()
+                of_windows = counted.aggregate(n=module("stats.count")).as_events(key=None, buckets=1).to_points()
                 hot = of_windows.window(tumbling(f"{PERIOD} seconds"))
                 return _best(hot.apply(module("stats.top_by", "key", "n", k=1, ties="all")).results())
             case 7:
