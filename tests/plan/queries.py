@@ -34,7 +34,6 @@ from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.plan import ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.lengths import AxisScale
-from muntin_engine.plan.planner import keeping_late_rows
 from muntin_patterns import FollowedBy
 from tests.core.progress.own_policies import Guarded, Outvoted
 from tests.core.refinements import OnlyIfMoved, OtherThanBefore
@@ -188,10 +187,7 @@ NAMES: Final[dict[str, Any]] = {
     **{name: getattr(room, name) for room in _OFFERED for name in room.__all__},
     **{cls.__name__: cls for cls in (*_MODULES, Scaled, Sketch, Spans, Statistics, Steps, Whole)},
     **{cls.__name__: cls for cls in (Decimal, Guarded, OnlyIfMoved, OtherThanBefore, Outvoted, Unwindowed)},
-    **{
-        made.__name__: made
-        for made in (column, input_of, keeping_late_rows, keys, names, parse_evaluator, planned, query, resolved)
-    },
+    **{made.__name__: made for made in (column, input_of, keys, names, parse_evaluator, planned, query, resolved)},
     **{policy.name: {"emit": policy} for policy in _POLICIES},
     **{f"CLIP_{clip.name}": {"clip": clip} for clip in ClipPolicy},
     **{f"TIMES_{policy.name}": {"timestamps": policy} for policy in TimestampPolicy},

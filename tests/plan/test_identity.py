@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from muntin import landmark
 from muntin_engine.errors import Difference
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.plan.planner import keeping_late_rows
+from muntin_engine.plan.planner import with_choice
 from muntin_engine.state.differences import differences_between
-from tests.differential.forms import Statistics
-from tests.plan.plans import plan_of, planned
+from tests.plan.plans import plan_of
 from tests.plan.queries import value_of
 
 DAY = 24 * 3600 * 1_000_000
@@ -93,11 +93,10 @@ def test_the_state_of_one_trigger_or_refinement_is_not_that_of_another() -> None
     assert len({json.dumps(emit) for emit in identities}) == len(EMISSIONS)
 
 
-def test_late_rows_that_are_kept_change_what_the_state_depends_on_only_where_there_were_slices() -> None:
-    general, sliced = value_of("query(Count, **EAGER)"), plan_of(planned(Statistics))
-    assert plan_identity(keeping_late_rows(general)) == plan_identity(general)
-    assert plan_identity(sliced)["evaluator"] == "columnar"
-    assert plan_identity(keeping_late_rows(sliced))["evaluator"] == "grouped"
+@pytest.mark.parametrize("text", ["query(Count, **EAGER)", "query(Statistics)", "query(Sketch)", "query(Members)"])
+def test_the_state_does_not_depend_on_whether_late_rows_are_wanted(text: str) -> None:
+    plan = value_of(text)
+    assert plan_identity(with_choice(replace(plan, keeps_late_rows=True))) == plan_identity(plan)
 
 
 @pytest.mark.parametrize(("before", "told"), [(30 * DAY, "30 days"), (None, "none")])

@@ -157,7 +157,7 @@ def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
     assert [sum(getattr(found, name) or 0 for found in metrics) for name in ("shed", "late", "accepted")] == [3, 0, 4]
     assert _ids_by_reason(late) == {"shed": [3, 4, 8]}
     assert {row["late_by"] for row in late} == {None}
-    guarded(3).check(tmp_path / "checkpoint", late_rows=True)
+    guarded(3).check(tmp_path / "checkpoint")
     assert "a key that holds 2 events takes no new ones" in guarded(2).plan_text()
     assert "a key that holds 2 events fails the micro-batch" in guarded(2, when_full="fail").plan_text()
     static = events(spark.createDataFrame([("a", at) for at in range(9)], "key string, at long"), key="key", at="at")

@@ -127,4 +127,3 @@ def test_what_cannot_be_asked_in_one_pass_is_refused(spark: SparkSession, tmp_pa
     with pytest.raises(QueryError, match=r"rows\(x\) is of type bigint"):
         events(stream, at="at", rows="x")
     assert both.plan_text().startswith("query       a, 1 of 2 in one pass\nwindow      tumbling(10)")
-    assert "evaluator   grouped: late rows are wanted" in both.plan_text(late_rows=["a"])

@@ -58,8 +58,6 @@ def test_a_row_or_a_stream_that_does_not_fit_is_refused(streaming: StartsJob) ->
         job.feed(sides=[])
     with pytest.raises(QueryError, match="one stream or several"):
         streaming(counted)
-    with pytest.raises(QueryError, match=r"streaming\(\.\.\., late_rows=True\)"):
-        _ = job.late_rows
 
 
 def test_state_goes_on_over_starts_and_the_end_closes_what_is_open(streaming: StartsJob) -> None:

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,19 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Aggregate, hopping, tumbling
+from muntin import Aggregate, IncrementalAggregate, hopping, session, snapshot, tumbling
 from muntin.errors import QueryError
+from muntin.windows import WindowSpecification
 from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fold, module
-from muntin_engine.errors import SinkError, StateError, StateMismatchError
+from muntin_engine.errors import SinkError, StateError
 from muntin_engine.spark.failures import root_cause
 from tests.spark.modules import Count, Members
 from tests.spark.running import Kept, collect, read_stream, stream_of, write_batches
 
-SCHEMA = pa.schema([("change", pa.string()), ("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())])
+SCHEMA = pa.schema(
+    [("change", pa.string()), ("key", pa.string()), ("at", pa.int64()), ("x", pa.int64()), ("of", pa.string())]
+)
+SOURCES = ["bikes"]
 
 
 class Told(Aggregate[int, int]):
@@ -39,8 +44,28 @@ class Told(Aggregate[int, int]):
         return sum(payloads)
 
 
+class Product(IncrementalAggregate[int, int, int]):
+    """The product of the payloads, which partial states are combined to."""
+
+    name, version = "show.product", "1.0.0"
+
+    def create_state(self) -> int:
+        return 1
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return prod(payloads, start=state)
+
+    def combine(self, state: int, other: int) -> int:
+        return state * other
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
 def batch(*rows: tuple[Any, ...]) -> pa.Table:
-    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
+    """Return rows as a micro-batch, all of one source; what is said of all sources has none."""
+    named = [dict(zip(SCHEMA.names, (*row, None if row[1] is None else "bikes"), strict=True)) for row in rows]
+    return pa.Table.from_pylist(named, SCHEMA)
 
 
 # windows of 10 ticks   0         10        20
@@ -130,28 +155,51 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFr
     assert len(rejected.runs) == 1
 
 
-def test_late_rows_are_kept_where_slices_would_only_count_them(
-    spark: SparkSession, short: DataFrame, tmp_path: Path
+@pytest.mark.parametrize(
+    ("evaluator", "window", "of"),
+    [
+        ("columnar", tumbling(10), "stats.sum"),
+        ("columnar", session(2), "stats.sum"),
+        ("sliced", tumbling(10), Product),
+        ("sliced", session(2), Product),
+        ("grouped", tumbling(10), Members),
+        ("columnar", snapshot(), "stats.sum"),
+    ],
+    ids=str,
+)
+def test_a_sink_for_late_rows_changes_neither_the_evaluator_nor_the_results_and_may_come_later(
+    spark: SparkSession, tmp_path: Path, evaluator: str, window: WindowSpecification, of: Any
 ) -> None:
-    query = windows(short, n=module("stats.count"), s=module("stats.sum", "x"))
-    assert "\nevaluator   columnar: " in query.plan_text()
-    assert "\nevaluator   grouped: late rows are wanted, and partial states" in query.plan_text(late_rows=True)
+    stream = stream_of(spark, tmp_path / "stream", OPEN[:1])
+    keyed = events(stream, key="key", at="at", change="change", source="of", sources=SOURCES, buckets=2)
+    query = keyed.window(window).aggregate(m=module(of, "x"))
+    assert f"\nevaluator   {evaluator}: " in query.plan_text()
+    with_late, without = Kept(), Kept()
+    for results, folder in ((with_late, tmp_path / "late"), (without, tmp_path / "counted")):
+        run(query, folder, results=results)
+    write_batches(tmp_path / "stream", [OPEN[0], pa.concat_tables(BATCHES[2:])])
+    late = Kept()
+    run(query, tmp_path / "late", results=with_late, late_rows=late)
+    run(query, tmp_path / "counted", results=without)
+    assert with_late.rows == without.rows != []
+    told = [json.loads(row["row"]) for row in late.rows]
+    assert told == [{"change": "insert", "key": "a", "at": 3, "of": "bikes", "x": 3}]
 
-    kept = {name: Kept() for name in ("results", "late_rows", "rejected_rows")}
-    run(query, tmp_path / "grouped", **kept)
-    assert [json.loads(row["row"]) for row in kept["late_rows"].rows] == [
-        {"change": "insert", "key": "a", "at": 3, "x": 3}
-    ]
-    sliced = {name: Kept() for name in ("results", "rejected_rows", "metrics")}
-    run(query, tmp_path / "columnar", **sliced)
-    for name in ("results", "rejected_rows"):
-        assert sorted(map(str, kept[name].rows)) == sorted(map(str, sliced[name].rows))
-    assert len(kept["results"].rows) == len(CLOSED)
-    assert len(kept["rejected_rows"].rows) == 1
-    assert [row["late"] for row in sliced["metrics"].rows] == [0, 1]
 
-    with pytest.raises(StateMismatchError, match="the columnar evaluator cannot run this query: late rows are wanted"):
-        run(query, tmp_path / "columnar", late_rows=Kept())
+def test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays(spark: SparkSession, tmp_path: Path) -> None:
+    stream = stream_of(spark, tmp_path / "stream", [OPEN[0], pa.concat_tables(BATCHES[2:])])
+    left, right = (
+        events(stream.where(kept), key="key", at="at", change="change").set_duration(5)
+        for kept in ("change != 'delete'", "change != 'delete' AND (x IS NULL OR x < 10)")
+    )
+    query = left.join(right, columns={"l": "x"}, other={"r": "x"})
+    assert "\nevaluator   pairing" in query.plan_text()
+    late, results, alone = Kept(), Kept(), Kept()
+    run(query, tmp_path / "late", results=results, late_rows=late)
+    run(query, tmp_path / "counted", results=alone)
+    assert sorted(map(str, results.rows)) == sorted(map(str, alone.rows)) != []
+    told = [(row["input"], json.loads(row["row"])["x"], row["late_by"]) for row in late.rows]
+    assert sorted(told) == [("left", 3, 7), ("right", 3, 7)]
 
 
 def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(

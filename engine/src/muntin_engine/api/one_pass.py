@@ -14,7 +14,7 @@ from muntin_engine.api.arguments import check_name, check_path, spelled
 from muntin_engine.api.outputs import OUTPUTS
 from muntin_engine.api.query import Query
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.plan.planner import evaluator_of, keeping_late_rows
+from muntin_engine.plan.planner import evaluator_of
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -126,7 +126,7 @@ class OnePass:
             checkpoint: Spark's checkpoint location: one for all queries, kept as long as they are. It remembers the
                 queries by name, and none can be added, left out or changed.
             results: The sinks that take the results of queries.
-            late_rows: Those that take late rows. A query with one runs on an evaluator that keeps rows.
+            late_rows: Those that take late rows.
             rejected_rows: Those that take rejected rows.
             evicted_rows: Those that take second outputs.
             metrics: Those that take the progress of queries.
@@ -183,49 +183,40 @@ class OnePass:
         outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         close_checkpoint(self.queries, self._sinks(outputs), checkpoint)
 
-    def check(self, checkpoint: str | PathLike[str], *, late_rows: Sequence[str] = ()) -> None:
+    def check(self, checkpoint: str | PathLike[str]) -> None:
         """Raise an error unless the queries can continue from a checkpoint; an empty checkpoint is no error.
 
         Args:
             checkpoint: Spark's checkpoint location.
-            late_rows: The names of the queries with late rows kept, as `write` with sinks for them has it.
 
         Raises:
             StateMismatchError: The checkpoint is of other queries.
             StateError: As for `Query.check`.
-            QueryError: Late rows cannot be kept, or there is no query of a name.
         """
         check_path("checkpoint", checkpoint)
-        self._check_names("late_rows", late_rows)
         from muntin_engine.spark.writing.write import check_checkpoint
 
-        check_checkpoint(self.queries, checkpoint, late_rows)
+        check_checkpoint(self.queries, checkpoint)
 
-    def explain(self, *, late_rows: Sequence[str] = (), checkpoint: str | PathLike[str] | None = None) -> None:
+    def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
         """Print the evaluation of each query, with reasons; see `Query.explain`.
 
         Args:
-            late_rows: The names of the queries with late rows kept, as `write` with sinks for them has it.
             checkpoint: A checkpoint, as `Query.explain` takes it.
-
-        Raises:
-            QueryError: Late rows of a query cannot be kept, or there is no query of a name.
         """
-        print(self.plan_text(late_rows=late_rows, checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
+        print(self.plan_text(checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
 
-    def plan_text(self, *, late_rows: Sequence[str] = (), checkpoint: str | PathLike[str] | None = None) -> str:
+    def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
         """Return the text that `explain` prints; arguments and errors are the same."""
-        self._check_names("late_rows", late_rows)
         told = [
-            f"query       {name}, {place} of {len(self.queries)} in one pass\n"
-            + explain_plan(keeping_late_rows(query.plan) if name in late_rows else query.plan, query.inner)
+            f"query       {name}, {place} of {len(self.queries)} in one pass\n" + explain_plan(query.plan, query.inner)
             for place, (name, query) in enumerate(self.queries.items(), 1)
         ]
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
             from muntin_engine.spark.writing.write import explain_checkpoint
 
-            told.append(explain_checkpoint(self.queries, checkpoint, late_rows))
+            told.append(explain_checkpoint(self.queries, checkpoint))
         return "\n\n".join(told)
 
     def _sinks(self, outputs: Mapping[str, Mapping[str, SinkLike] | None]) -> dict[str, dict[str, SinkLike | None]]:

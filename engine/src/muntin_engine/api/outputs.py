@@ -11,7 +11,6 @@ from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name, check_path
 from muntin_engine.api.planned_query import PlannedQuery
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
-from muntin_engine.plan.planner import keeping_late_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -236,7 +235,7 @@ class Outputs(PlannedQuery):
         sinks = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         close_checkpoint({"": self}, {"": sinks}, checkpoint)
 
-    def check(self, checkpoint: str | PathLike[str], *, late_rows: bool = False) -> None:
+    def check(self, checkpoint: str | PathLike[str]) -> None:
         """Raise an error unless the query can continue from a checkpoint; an empty checkpoint is no error.
 
         The state is read, in time proportional to its size: it must be of the query, and all of it in its place and of
@@ -245,39 +244,35 @@ class Outputs(PlannedQuery):
 
         Args:
             checkpoint: Spark's checkpoint location.
-            late_rows: True for the query with late rows kept, as `write` with a sink for them has it.
 
         Raises:
             StateMismatchError: The checkpoint is of another query.
             StateError: Another version of Muntin wrote it, in a layout that this one cannot read; or it is damaged,
                 closed, or has files of the state in the place of others.
-            QueryError: Late rows cannot be kept.
         """
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.write import check_checkpoint
 
-        check_checkpoint({"": self}, checkpoint, [""] if late_rows else [])
+        check_checkpoint({"": self}, checkpoint)
 
-    def explain(self, *, late_rows: bool = False, checkpoint: str | PathLike[str] | None = None) -> None:
+    def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
         """Print the evaluation of the query, with reasons; `plan_text` returns it.
 
         Args:
-            late_rows: True for the evaluation with late rows kept, as `write` with a sink for them has it.
             checkpoint: A checkpoint, to have it said whether the query can go on with it, and which modules and
                 functions have other code than it began with, and the same version.
 
         Raises:
-            QueryError: Late rows cannot be kept, as several windows share their slices.
             StateError: As for `check`, where the checkpoint is not that of another query.
         """
-        print(self.plan_text(late_rows=late_rows, checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
+        print(self.plan_text(checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
 
-    def plan_text(self, *, late_rows: bool = False, checkpoint: str | PathLike[str] | None = None) -> str:
+    def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
         """Return the text that `explain` prints; arguments and errors are the same."""
-        told = explain_plan(keeping_late_rows(self.plan) if late_rows else self.plan, self.inner)
+        told = explain_plan(self.plan, self.inner)
         if checkpoint is None:
             return told
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.write import explain_checkpoint
 
-        return f"{told}\n{explain_checkpoint({'': self}, checkpoint, [''] if late_rows else [])}"
+        return f"{told}\n{explain_checkpoint({'': self}, checkpoint)}"

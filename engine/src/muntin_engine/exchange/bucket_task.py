@@ -205,12 +205,13 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     """Return the names of the counts by source: `rows_<source>` and `late_<source>`.
 
     Where there are several inputs, a source goes by `<input>.<source>`. Partial states do not say which source their
-    rows came from, so a query over slices has the first kind alone; rows with ids are lifted where they are admitted.
+    rows came from: without ids, a query over slices has the second kind only where late rows are wanted.
     """
     sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
     choice = task.plan.choice
     has_ids = choice.arrays is not None and choice.arrays.arrivals is Arrivals.IDENTIFIED
-    late = sources if has_ids or not BY_NAME[choice.evaluator].makes_blobs else ()
+    has_rows = has_ids or task.plan.keeps_late_rows or not BY_NAME[choice.evaluator].makes_blobs
+    late = sources if has_rows else ()
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 
 

@@ -159,11 +159,6 @@ def _reasons_against(plan: Plan, parts: ArrayPlan) -> Iterator[str]:
         yield "the windows are made of different pieces, such as hours, days of a time zone and months"
     if plan.early is not None:
         yield "a trigger watches each window by itself"
-    if plan.keeps_late_rows and parts.arrivals is Arrivals.INSERTIONS:
-        if parts.held is not Held.ROWS:
-            yield "late rows are wanted, and partial states have no rows in them"
-        elif plan.input.sources:
-            yield "late rows are wanted with their sources"
     if plan.input.most_held is not None:
         yield "shedding counts the events that a key holds, and partial states have no events in them"
     if found is None:

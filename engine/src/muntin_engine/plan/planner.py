@@ -25,15 +25,6 @@ def checked_plan(plan: Plan) -> Plan:
     return with_choice(plan)
 
 
-def keeping_late_rows(plan: Plan) -> Plan:
-    """Return a plan with late rows kept. Partial states hold no rows, so they are computed from the events then.
-
-    Raises:
-        QueryError: An evaluator without rows was asked for, or several windows share one.
-    """
-    return with_choice(replace(plan, keeps_late_rows=True))
-
-
 def evaluator_of(plan: Plan) -> Evaluator:
     """Return the evaluator of a plan that `checked_plan` returned."""
     return BY_NAME[plan.choice.evaluator]

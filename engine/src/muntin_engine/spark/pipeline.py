@@ -89,16 +89,16 @@ def evicted(query: PlannedQuery) -> DataFrame:
 
 
 def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
-    """Return a query that has its late rows to return.
+    """Return a query that has its late rows to return: they travel beside what is made of them before the shuffle.
 
     Raises:
-        QueryError: It drops them, or must be evaluated over slices, which have no rows in them.
+        QueryError: It drops them.
     """
     if all(given.late.policy is LatePolicy.DROP for given in query.plan.inputs):
         raise QueryError(
             "late rows are dropped, so there are none to return: give events() late_policy='side' to have them"
         )
-    return replace(query, plan=planner.keeping_late_rows(query.plan))
+    return replace(query, plan=replace(query.plan, keeps_late_rows=True))
 
 
 def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:

@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
+from muntin import LatePolicy
 from muntin.errors import QueryError
 from muntin_engine.api.planned_query import Projection
 from muntin_engine.api.query import Query
@@ -36,6 +37,8 @@ Row: TypeAlias = dict[str, Any]
 
 _ROWS: Final = "rows"
 """The name of the only stream of a job."""
+
+_OUTPUTS: Final = ("results", "rejected_rows", "late_rows")
 
 _MARKS: Final = "watermark"
 
@@ -53,8 +56,6 @@ class StreamingJob:
         folder: Path,
         build: Callable[..., Query],
         schemas: Mapping[str, str],
-        *,
-        late_rows: bool,
     ) -> None:
         """Take a job that has not started.
 
@@ -63,14 +64,12 @@ class StreamingJob:
             folder: An empty folder, for its input and its checkpoint.
             build: Makes the query of the streams.
             schemas: The schema of each stream by its name.
-            late_rows: True to collect late rows.
         """
         self._spark = spark
         self._folder = folder
         self._build = build
         self._schemas = {name: _schema_of(spark, schema) for name, schema in schemas.items()}
-        self._outputs = ("results", "rejected_rows", "late_rows") if late_rows else ("results", "rejected_rows")
-        self._batches: dict[str, dict[int, list[Row]]] = {output: {} for output in self._outputs}
+        self._batches: dict[str, dict[int, list[Row]]] = {output: {} for output in _OUTPUTS}
         self._steps = 0
         for name in (*schemas, _MARKS):
             self._source(name).mkdir(parents=True)
@@ -92,13 +91,7 @@ class StreamingJob:
 
     @property
     def late_rows(self) -> list[Row]:
-        """All late rows so far; `streaming(..., late_rows=True)` collects them.
-
-        Raises:
-            QueryError: They are not collected.
-        """
-        if "late_rows" not in self._outputs:
-            raise QueryError("late rows are not collected\n  start the job with streaming(..., late_rows=True)")
+        """All late rows so far; none if the job drops them."""
         return self._rows("late_rows")
 
     def feed(self, *rows: Mapping[str, Any] | Sequence[Any], **streams: Iterable[Any]) -> list[Row]:
@@ -145,7 +138,7 @@ class StreamingJob:
         """End the stream, and return the results of the windows that were open; the job cannot go on after it."""
         query = self._query()
         before = len(self.results)
-        query.close_checkpoint(self.checkpoint, **self._sinks())
+        query.close_checkpoint(self.checkpoint, **self._sinks(query))
         return self.results[before:]
 
     def restart(self, build: Callable[..., Query]) -> None:
@@ -158,12 +151,13 @@ class StreamingJob:
             StateMismatchError: It cannot continue from the checkpoint.
         """
         self._build = _of_one(build) if _ROWS in self._schemas else build
-        self._query().check(self.checkpoint, late_rows="late_rows" in self._outputs)
+        self._query().check(self.checkpoint)
 
     def _run(self) -> list[Row]:
         before = len(self.results)
         with setting(self._spark, KEPT, "0"):
-            running = self._query().write(checkpoint=self.checkpoint, available_now=True, **self._sinks())
+            query = self._query()
+            running = query.write(checkpoint=self.checkpoint, available_now=True, **self._sinks(query))
             running.awaitTermination()
         return self.results[before:]
 
@@ -201,14 +195,15 @@ class StreamingJob:
         os.utime(file, (self._steps, self._steps))
         file.replace(self._source(name) / f"{self._steps:06}.json")
 
-    def _sinks(self) -> dict[str, Any]:
+    def _sinks(self, query: Query) -> dict[str, Any]:
         def taking(output: str) -> Callable[[DataFrame, int], None]:
             def take(batch: DataFrame, batch_id: int) -> None:
                 self._batches[output][batch_id] = [_plain(row) for row in batch.toArrow().to_pylist()]
 
             return take
 
-        return {output: taking(output) for output in self._outputs}
+        drops = all(given.late.policy is LatePolicy.DROP for given in query.plan.inputs)
+        return {output: taking(output) for output in _OUTPUTS if not (drops and output == "late_rows")}
 
     def _rows(self, output: str) -> list[Row]:
         return [row for _, rows in sorted(self._batches[output].items()) for row in rows]
@@ -217,15 +212,12 @@ class StreamingJob:
 class StartsJob(Protocol):
     """The type of the fixture `streaming`."""
 
-    def __call__(
-        self, build: Callable[..., Query], schema: str | None = None, *, late_rows: bool = False, **schemas: str
-    ) -> StreamingJob:
+    def __call__(self, build: Callable[..., Query], schema: str | None = None, **schemas: str) -> StreamingJob:
         """Return a job under test.
 
         Args:
             build: Makes the job's query: a function of the stream, or of several by their names.
             schema: The schema of the only stream, such as `"station string, leaves timestamp, km double"`.
-            late_rows: True to collect late rows too, with which some queries have another evaluator.
             schemas: Instead of `schema`, that of each stream by its name.
         """
 
@@ -243,9 +235,7 @@ def streaming(muntin_spark: SparkSession, tmp_path: Path) -> StartsJob:
     """A function that returns a job under test; see `StartsJob`."""
     started: list[StreamingJob] = []
 
-    def start(
-        build: Callable[..., Query], schema: str | None = None, *, late_rows: bool = False, **schemas: str
-    ) -> StreamingJob:
+    def start(build: Callable[..., Query], schema: str | None = None, **schemas: str) -> StreamingJob:
         if (schema is None) == (not schemas):
             raise QueryError(
                 "a job has one stream or several\n"
@@ -253,7 +243,7 @@ def streaming(muntin_spark: SparkSession, tmp_path: Path) -> StartsJob:
             )
         of_rows = build if schema is None else _of_one(build)
         folder = tmp_path / f"job {len(started)}"
-        job = StreamingJob(muntin_spark, folder, of_rows, schemas or {_ROWS: str(schema)}, late_rows=late_rows)
+        job = StreamingJob(muntin_spark, folder, of_rows, schemas or {_ROWS: str(schema)})
         started.append(job)
         return job
 

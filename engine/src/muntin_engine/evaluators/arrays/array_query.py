@@ -14,6 +14,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
+from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.result_tables import form_table
 from muntin_engine.evaluators.arrays.row_entries import RowEntries
@@ -61,24 +62,25 @@ class ArrayWork:
     def lift(self, rows: Rows) -> Iterator[BucketBlob]:
         """Yield the blob of each bucket that gets rows; the rows are good and have no ids."""
         parts = self.plan.arrays
-        forms = self.forms if parts.held is Held.COMPONENTS else None
+        with_rows = parts.held is Held.ROWS or self.plan.keeps_late_rows
         if not parts.is_on_grid:
-            return lift_each(parts.gap, rows, forms, holds_rows=parts.held is Held.ROWS)
+            forms = None if parts.held is Held.STATES else self.forms
+            return lift_each(parts.gap, rows, forms, with_rows=with_rows)
         if parts.held is Held.STATES:
-            return lift_states(self.state_modules, self.grids, rows)
-        return lift_rows(self.grids[0], forms, rows)
+            return lift_states(self.state_modules, self.grids, rows, with_rows=with_rows)
+        return lift_rows(self.grids[0], self.forms, rows, with_rows=with_rows)
 
     def entries(self) -> Entries:
         """Return the reader and writer of the values of stretches, for an empty store."""
+        late = LateRows(self.query.axis, self.values_of) if self.plan.keeps_late_rows else None
         match self.plan.arrays.held:
             case Held.COMPONENTS:
-                return FormEntries(self.forms)
+                return FormEntries(self.forms, late=late)
             case Held.STATES:
-                return StateEntries(self.state_modules, self.grids)
+                return StateEntries(self.state_modules, self.grids, late)
             case Held.ROWS:
                 sliding = self.grids if states_slide(self.plan) else ()
-                late = self.plan.keeps_late_rows
-                return RowEntries(self.query, sliding, self.values_of, keeps_late_rows=late)
+                return RowEntries(self.query, sliding, self.values_of, late)
 
     def in_buckets(self) -> ArrayQuery:
         """Return the query as its buckets see it."""

@@ -13,10 +13,11 @@ from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.held import HeldPartials
-from muntin_engine.evaluators.arrays.key_table import KeyTable
+from muntin_engine.evaluators.arrays.key_table import KeyTable, keys_in
+from muntin_engine.evaluators.arrays.late_rows import LateRows, without_rows
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.state_windows import StateWindows
-from muntin_engine.evaluators.arrays.stretch_table import Groups, Part, StretchTable, alike, concat, parts_of
+from muntin_engine.evaluators.arrays.stretch_table import LISTS, Groups, Part, StretchTable, alike, concat, parts_of
 from muntin_engine.evaluators.arrays.wire import from_blob, from_old_blob, to_blob
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.log import Entry, StoredEntry
@@ -53,8 +54,13 @@ class Entries(ABC):
         keys: The keys of the bucket.
     """
 
-    def __init__(self) -> None:
-        self.keys = KeyTable()
+    def __init__(self, late: LateRows | None = None) -> None:
+        """Read and write nothing yet.
+
+        Args:
+            late: Makes late rows, if these are wanted: then what arrives has its rows beside it.
+        """
+        self.keys, self._late = KeyTable(), late
         self._bytes = self._stretches = 0
         self._windows: list[StateWindows] = []
         self._came: list[tuple[StretchTable, bytes]] = []
@@ -108,10 +114,15 @@ class Entries(ABC):
         """Return slices with what modules have of each."""
         return slices
 
-    def late(self, batch: StretchTable, watermark: int) -> Sequence[tuple[Key, Rejection]]:
-        """Return the late rows of a batch one by one, if they are kept; otherwise they are only counted."""
-        del batch, watermark
-        return ()
+    def late(self, batch: StretchTable, watermark: int, side: int = 0) -> Sequence[tuple[Key, Rejection]]:
+        """Return the late rows of a batch one by one, if they are wanted; otherwise they are only counted."""
+        if self._late is None or not len(batch):
+            return ()
+        return self._late.of(batch, keys_in(self.keys.take(batch.keys)), watermark, side)
+
+    def in_time(self, batch: StretchTable) -> StretchTable:
+        """Return what is held of what came in time: without the rows that lay beside it in case they were late."""
+        return batch if self._late is None else without_rows(batch)
 
     def carry(self, held: HeldPartials, first_open: int) -> None:
         """Drop what lies before the first open window if the queues of windows have it; otherwise merge it."""
@@ -162,15 +173,27 @@ class Entries(ABC):
 class FormEntries(Entries):
     """Reads and writes the components of columnar forms, and rows as they came."""
 
-    def __init__(self, forms: Sequence[BoundForm], more: Mapping[Part, Component] | None = None) -> None:
-        """Read and write for the forms of a query, and more parts than those of forms."""
-        super().__init__()
+    def __init__(
+        self,
+        forms: Sequence[BoundForm],
+        more: Mapping[Part, Component | None] | None = None,
+        late: LateRows | None = None,
+    ) -> None:
+        """Read and write for the forms of a query.
+
+        Args:
+            forms: The forms.
+            more: Parts that are not those of forms; None for lists of rows.
+            late: Makes late rows, if these are wanted.
+        """
+        super().__init__(late)
         self._forms = forms
         self._parts: dict[Part, Component | None] = {**parts_of(forms), **(more or {})}
+        self._parts_that_come = self._parts if late is None else {**self._parts, LISTS: None}
 
     def _arrived(self, blob: bytes) -> Decoded:
         """Return the partial states that the map side sent."""
-        return self._coded(*from_blob(blob, self._parts))
+        return self._coded(*from_blob(blob, self._parts_that_come))
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""
@@ -179,7 +202,7 @@ class FormEntries(Entries):
     def decoded(self, entry: StoredEntry) -> Decoded:
         """Return the same with what lies beside it."""
         if entry.schema_version is None or not self._forms:
-            found = self._arrived(entry.data)
+            found = self._coded(*from_blob(entry.data, self._parts))
         else:
             found = self._coded(*from_old_blob(entry.data, self._forms, entry.schema_version))
         self._saw(len(entry.data), len(found.batch))

@@ -7,8 +7,9 @@ row that is in time would be lost with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.coding import compress, encode, first_places, number, product, stable_order
 from muntin_engine.evaluators.arrays.key_table import At, named_keys
 from muntin_engine.evaluators.arrays.results import failing_row
-from muntin_engine.evaluators.arrays.rows import RowLists, RowValues
+from muntin_engine.evaluators.arrays.rows import SOURCE, RowLists, RowValues
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Groups, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values, lifted
 from muntin_engine.evaluators.arrays.wire import to_blob
@@ -43,6 +44,7 @@ class Rows:
         ends: Where it ends; not needed where all are points.
         keys: The key columns.
         inputs: The input columns.
+        sources: The source that each row is of, if that is wanted.
     """
 
     buckets: int
@@ -50,15 +52,18 @@ class Rows:
     ends: IntArray | None
     keys: Sequence[pa.Array]
     inputs: Sequence[pa.Array]
+    sources: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def where(self, is_wanted: BoolArray) -> Rows:
         """Return some of the rows."""
-        keys, inputs = ([column.filter(pa.array(is_wanted)) for column in some] for some in (self.keys, self.inputs))
+        mask = pa.array(is_wanted)
+        keys, inputs = ([column.filter(mask) for column in some] for some in (self.keys, self.inputs))
         ends = None if self.ends is None else self.ends[is_wanted]
-        return Rows(self.buckets, self.starts[is_wanted], ends, keys, inputs)
+        sources = None if self.sources is None else self.sources.filter(mask)
+        return Rows(self.buckets, self.starts[is_wanted], ends, keys, inputs, sources)
 
     def key(self, row: int) -> Key:
         """Return the key of a row, for messages."""
@@ -79,6 +84,7 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:
         None if given.given.is_point else array("end").to_numpy(),
         list(map(array, given.key_names)),
         list(map(array, given.payload_names)),
+        array(SOURCE) if task.plan.keeps_late_rows and given.tracker.sources else None,
     )
 
 
@@ -157,15 +163,18 @@ def slices_of(grid: SliceGrid, starts: IntArray, ends: IntArray | None) -> tuple
     return first, grid.slices_at(numbers_at(grid.periods, np.minimum(ends, NEVER) - 1))
 
 
-def lift_rows(grid: SliceGrid, forms: Sequence[BoundForm] | None, rows: Rows) -> Iterator[BucketBlob]:
+def lift_rows(
+    grid: SliceGrid, forms: Sequence[BoundForm], rows: Rows, *, with_rows: bool = False
+) -> Iterator[BucketBlob]:
     """Yield the partial states of a batch of rows for each bucket that has any.
 
     Cost: a few passes over the rows, whatever the windows are.
 
     Args:
         grid: The slices.
-        forms: The forms of the query; None to keep the rows themselves.
+        forms: The forms of the query.
         rows: The rows.
+        with_rows: True to send the rows themselves as well.
 
     Raises:
         ModuleFailedError: A form raised an exception.
@@ -181,8 +190,9 @@ def lift_rows(grid: SliceGrid, forms: Sequence[BoundForm] | None, rows: Rows) ->
         return rows.key(row), grid.extent(int(groups.low[codes[row]]))
 
     counts = np.bincount(codes, minlength=size)
-    parts: Mapping[Part, Values]
-    parts = {LISTS: row_lists(rows).reduce(codes, size)} if forms is None else lift_parts(forms, rows, at, codes, size)
+    parts = lift_parts(forms, rows, at, codes, size)
+    if with_rows:
+        parts[LISTS] = row_lists(rows).reduce(codes, size)
     batch = StretchTable(groups.keys, groups.low, groups.high, counts, parts)
     yield from keys.blobs(batch, lambda names, some, _: to_blob(names, some))
 
@@ -201,7 +211,7 @@ def lift_each(
     forms: Sequence[BoundForm] | None = None,
     packed: Sequence[bytes] = (),
     *,
-    holds_rows: bool = False,
+    with_rows: bool = False,
 ) -> Iterator[BucketBlob]:
     """Yield the rows of a batch for each bucket that has any: each as a partial state, or as it is.
 
@@ -210,9 +220,9 @@ def lift_each(
     Args:
         gap: An event counts until so many ticks after its last one.
         rows: The rows.
-        forms: The forms of the query; None where its modules are called in the bucket.
+        forms: The forms of the query; None to send the payload alone, of which the bucket makes values.
         packed: What is to lie beside the rows of each bucket.
-        holds_rows: True if the bucket holds the rows themselves until their windows close.
+        with_rows: True to send the rows themselves, with their times.
 
     Raises:
         ModuleFailedError: A form raised an exception.
@@ -223,14 +233,14 @@ def lift_each(
     keys = SpreadKeys.of(rows)
     order = stable_order(keys.buckets[keys.codes], rows.buckets)
     until = counted_until(rows.starts, rows.ends, gap)
-    parts: Mapping[Part, Values]
-    if holds_rows:
-        parts = {LISTS: row_lists(rows).take(order)}
-    elif forms is None:
+    parts: dict[Part, Values]
+    if forms is None:
         columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
         parts = {ROWS: RowValues(pa.table(columns), order)}
     else:
         parts = row_parts(forms, rows, until, order)
+    if with_rows:
+        parts[LISTS] = row_lists(rows).take(order)
     weight = np.ones(len(rows), np.int8)
     whole = StretchTable(keys.codes[order], rows.starts[order], until[order], weight, parts)
     yield from keys.blobs(whole, lambda names, some, _: to_blob(names, some, packed))
@@ -296,6 +306,7 @@ def lift_parts(  # what merging takes
 
 def row_lists(rows: Rows) -> RowLists:
     """Return each row as a list of one."""
-    times = {"start": rows.starts} if rows.ends is None else {"start": rows.starts, "end": rows.ends}
-    table = pa.table({**times, **{f"i{place}": column for place, column in enumerate(rows.inputs)}})
+    columns: dict[str, Any] = {"start": rows.starts} if rows.ends is None else {"start": rows.starts, "end": rows.ends}
+    columns |= {} if rows.sources is None else {SOURCE: rows.sources}
+    table = pa.table(columns | {f"i{place}": column for place, column in enumerate(rows.inputs)})
     return RowLists.of(table, np.ones(len(rows), np.int64))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from muntin import Event, Window
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.changes import InputChange, Key, Rejection
+from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.core.slice_grid import SliceGrid
@@ -20,6 +20,7 @@ from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
 from muntin_engine.evaluators.arrays.key_table import keys_in
+from muntin_engine.evaluators.arrays.late_rows import LateRows, without_sources
 from muntin_engine.evaluators.arrays.queues import RowQueue
 from muntin_engine.evaluators.arrays.rows import RowLists
 from muntin_engine.evaluators.arrays.state_windows import sliding_windows
@@ -46,8 +47,7 @@ class RowEntries(FormEntries):
         query: EvaluatorQuery,
         sliding: Sequence[SliceGrid] = (),
         values_of: Callable[[pa.ChunkedArray], list[Any]] = values_in,
-        *,
-        keeps_late_rows: bool = False,
+        late: LateRows | None = None,
     ) -> None:
         """Read and write for the modules of a query.
 
@@ -55,26 +55,17 @@ class RowEntries(FormEntries):
             query: The query.
             sliding: Its slices, if states go on from window to window: see `states_slide`.
             values_of: Returns the values of an input column.
-            keeps_late_rows: True if late rows are wanted themselves.
+            late: Makes late rows, if these are wanted.
         """
-        super().__init__(())
-        self._parts = {LISTS: None}
-        self._query, self._values_of, self._keeps_late_rows = query, values_of, keeps_late_rows
+        super().__init__((), {LISTS: None}, late)
+        self._query, self._values_of = query, values_of
         self._computed = WindowResults(query)
         self._modules = tuple(map(StateModule, query.bindings)) if sliding else ()
         self._windows = sliding_windows(self._modules, sliding, self.keys, RowQueue)
 
-    def late(self, batch: StretchTable, watermark: int) -> Sequence[tuple[Key, Rejection]]:
-        """Return the late rows of a batch, each with its key, if they are wanted."""
-        if not self._keeps_late_rows or not len(batch):
-            return ()
-        lists: RowLists = batch.parts[LISTS]
-        places, keys = lists.places(), keys_in(self.keys.take(batch.keys))
-        events = _events(lists, places, lists.payload(places, self._values_of))
-        names = (key for key, rows in zip(keys, batch.weight.tolist(), strict=True) for _ in range(rows))
-        changes = (InputChange(None, event.start, event.end, event.payload) for event in events)
-        axis = self._query.axis
-        return [(k, Rejection.late(row, row.start, watermark, axis)) for k, row in zip(names, changes, strict=True)]
+    def in_time(self, batch: StretchTable) -> StretchTable:
+        """Return what is held of what came in time."""
+        return without_sources(batch)
 
     def _seen(self, slices: StretchTable) -> StretchTable:
         """Return slices with a list of payloads for each module."""

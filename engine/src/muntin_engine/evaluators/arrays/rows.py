@@ -67,6 +67,9 @@ class RowValues:
 TIMES: Final = ("start", "end")
 """The columns of rows that are times; points have no `end`."""
 
+SOURCE: Final = "source"
+"""The column of rows that says which source each is of, where late rows are wanted with it."""
+
 MOST_CHUNKS: Final = 16
 """Columns of more chunks are copied into one."""
 
@@ -88,7 +91,8 @@ class RowLists:
     A list is made of runs of neighbouring rows. So lists are joined, and windows share them, without copying a row.
 
     Attributes:
-        table: The columns of all rows: their `TIMES` in ticks, then the payload as it came.
+        table: The columns of all rows: their `TIMES` in ticks, their `SOURCE` if that is wanted, then the payload as it
+            came.
         firsts: The first row of each run.
         lengths: How many rows each run has.
         runs: How many runs each list has.
@@ -130,7 +134,8 @@ class RowLists:
             places: The places of rows in the table; the values of a row that is in many windows are made once.
             values_of: Returns the values of a column.
         """
-        columns = self.table.drop_columns([name for name in TIMES if name in self.table.column_names]).columns
+        beside = [name for name in (*TIMES, SOURCE) if name in self.table.column_names]
+        columns = self.table.drop_columns(beside).columns
         if len(places) <= len(self.table):
             return [values_of(column.take(pa.array(places))) for column in columns]
         objects = (np.fromiter(values_of(column), np.object_, len(column)) for column in columns)

@@ -14,10 +14,11 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries, entry_of
 from muntin_engine.evaluators.arrays.key_table import At
+from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.queues import queue_of_states
 from muntin_engine.evaluators.arrays.state_modules import StateModules, located, whereabouts
 from muntin_engine.evaluators.arrays.state_windows import sliding_windows
-from muntin_engine.evaluators.arrays.stretch_table import ROWS, Groups, StretchTable, alike
+from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Groups, StretchTable, alike
 from muntin_engine.evaluators.arrays.wire import from_blob
 from muntin_engine.state.log import Entry, StoredEntry
 
@@ -34,23 +35,27 @@ class StateEntries(Entries):
     `StateWindows`, and a few passes over arrays.
     """
 
-    def __init__(self, modules: StateModules, grids: Sequence[SliceGrid] = ()) -> None:
+    def __init__(self, modules: StateModules, grids: Sequence[SliceGrid] = (), late: LateRows | None = None) -> None:
         """Read and write for the modules of a query.
 
         Args:
             modules: The modules.
             grids: The slices of the query; none of sessions.
+            late: Makes late rows, if these are wanted.
         """
-        super().__init__()
+        super().__init__(late)
+        self._parts_that_come = {} if late is None else {LISTS: None}
         self._modules = modules
         self._windows = sliding_windows(modules.modules, grids, self.keys, queue_of_states)
 
     def _arrived(self, blob: bytes) -> Decoded:
         """Decode a blob from the map side."""
-        found = self._coded(*from_blob(blob, {}))
+        found = self._coded(*from_blob(blob, self._parts_that_come))
         if not self._windows:
             return found
+        rows = {part: values for part, values in found.batch.parts.items() if part == LISTS}
         batch = self._with_states(found.batch, found.packed) if found.packed else replace(found.batch, parts={})
+        batch = replace(batch, parts={**batch.parts, **rows})
         if len(distinct(found.codes)[0]) < len(found.codes):  # keys that differ as bytes may be equal
             batch = self.merge(batch, alike(batch))
         return Decoded(found.codes, batch)

@@ -21,9 +21,10 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.arrays.coding import stable_order
 from muntin_engine.evaluators.arrays.held import in_windows
 from muntin_engine.evaluators.arrays.key_table import At, KeyTable, keys_in
-from muntin_engine.evaluators.arrays.lifting import Rows, SpreadKeys, group_rows
+from muntin_engine.evaluators.arrays.lifting import Rows, SpreadKeys, group_rows, row_lists
 from muntin_engine.evaluators.arrays.states import ModuleCallError, StateModule, States
-from muntin_engine.evaluators.arrays.stretch_table import STATE, Part, StretchTable
+from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
+from muntin_engine.evaluators.arrays.values import Values
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.exchange.counting import numbers_at
@@ -103,9 +104,11 @@ class StateModules:
         Raises:
             StateError: A state is no plain data.
         """
-        states = (stretches.parts[Part(place, STATE)] for place in range(len(self.modules)))
-        packed = [self._pack(module, some, at, first) for module, some in zip(self.modules, states, strict=True)]
-        return to_blob(keys, replace(stretches, parts={}), packed)
+        states = [Part(place, STATE) for place in range(len(self.modules))]
+        some = (stretches.parts[part] for part in states)
+        packed = [self._pack(module, values, at, first) for module, values in zip(self.modules, some, strict=True)]
+        rows = {part: values for part, values in stretches.parts.items() if part not in states}
+        return to_blob(keys, replace(stretches, parts=rows), packed)
 
     def unpack(self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, at: At) -> dict[Part, States]:
         """Return the states that `to_blob` packed, upgraded if an older schema version wrote them; None of this one.
@@ -182,10 +185,18 @@ def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]
     return at
 
 
-def lift_states(modules: StateModules, grids: Sequence[SliceGrid], rows: Rows) -> Iterator[BucketBlob]:
+def lift_states(
+    modules: StateModules, grids: Sequence[SliceGrid], rows: Rows, *, with_rows: bool = False
+) -> Iterator[BucketBlob]:
     """Yield the states of a batch of rows for each bucket that has any; of rows in no window only their number.
 
     Cost: that of `StateModules`, and a few passes over the rows.
+
+    Args:
+        modules: The modules of the query.
+        grids: Its slices.
+        rows: The rows.
+        with_rows: True to send the rows themselves as well.
 
     Raises:
         ModuleFailedError: A module raised an exception; its window is the extent of the slice.
@@ -195,10 +206,10 @@ def lift_states(modules: StateModules, grids: Sequence[SliceGrid], rows: Rows) -
     is_in = in_windows(grids, slices, slices)
     for are_lifted, some in ((True, rows if is_in.all() else rows.where(is_in)), (False, rows.where(~is_in))):
         if len(some):
-            yield from _lifted(modules if are_lifted else None, grids[0], some)
+            yield from _lifted(modules if are_lifted else None, grids[0], some, with_rows=with_rows)
 
 
-def _lifted(modules: StateModules | None, grid: SliceGrid, rows: Rows) -> Iterator[BucketBlob]:
+def _lifted(modules: StateModules | None, grid: SliceGrid, rows: Rows, *, with_rows: bool) -> Iterator[BucketBlob]:
     keys = SpreadKeys.of(rows)
     groups = group_rows(grid, rows, keys)
     counts, low = np.bincount(groups.codes, minlength=len(groups.keys)), groups.low
@@ -210,5 +221,9 @@ def _lifted(modules: StateModules | None, grid: SliceGrid, rows: Rows) -> Iterat
     def written(names: pa.Table, some: StretchTable, first: int) -> bytes:
         return to_blob(names, some) if modules is None else modules.to_blob(names, some, at, first)
 
-    parts: dict[Part, States] = {} if modules is None else modules.lift(rows.inputs, groups.codes, counts, at)
+    parts: dict[Part, Values] = {}
+    if modules is not None:
+        parts |= modules.lift(rows.inputs, groups.codes, counts, at)
+    if with_rows:
+        parts[LISTS] = row_lists(rows).reduce(groups.codes, len(groups.keys))
     yield from keys.blobs(StretchTable(groups.keys, low, low, counts, parts), written)

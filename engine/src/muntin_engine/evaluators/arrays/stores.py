@@ -95,7 +95,7 @@ class StretchStore(ArrayStore):
         """
         self._entries.keys.forget_others(self)
         arrived = self._entries.take_in(blobs)
-        legal = [some.batch.where(some.batch.low >= first_legal) for some in arrived]
+        legal = [self._entries.in_time(some.batch.where(some.batch.low >= first_legal)) for some in arrived]
         rows, accepted = (
             sum(int(batch.weight.sum()) for batch in some) for some in ([a.batch for a in arrived], legal)
         )

@@ -41,7 +41,7 @@ class PairEvaluator(OverlapEvaluator):
                 return f"late events of {given.name} start at the watermark"
         if plan.emit is not EmitPolicy.FINAL:
             return f"emit={str(plan.emit)!r} names each row"
-        return "late rows are wanted" if plan.keeps_late_rows else None
+        return None
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
@@ -58,7 +58,8 @@ class PairEvaluator(OverlapEvaluator):
         """Yield the good rows of one side for each bucket that has any."""
         from muntin_engine.evaluators.arrays.lifting import lift_each, rows_to_lift
 
-        return lift_each(1, rows_to_lift(task, rows, side), packed=[bytes([side])])
+        mark, with_rows = [bytes([side])], task.plan.keeps_late_rows
+        return lift_each(1, rows_to_lift(task, rows, side), packed=mark, with_rows=with_rows)
 
     def load(self) -> None:
         """Import what micro-batches need."""
@@ -69,11 +70,14 @@ class PairEvaluator(OverlapEvaluator):
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.arrays.array_bucket import process
+        from muntin_engine.evaluators.arrays.late_rows import LateRows
         from muntin_engine.evaluators.pairing.pair_store import pair_query
+        from muntin_engine.exchange.intake import values_in
 
         join = task.plan.join
         assert join is not None, "the planner gives it joins alone"
-        return process(pair_query(join.on), task, bucket, cells, batch, self.unreported)
+        late = LateRows(task.plan.words, values_in) if task.plan.keeps_late_rows else None
+        return process(pair_query(join.on, late), task, bucket, cells, batch, self.unreported)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""

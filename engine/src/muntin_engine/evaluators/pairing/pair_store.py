@@ -11,9 +11,11 @@ import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import IntArray
+from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.keyed.result_tables import in_pieces
@@ -128,10 +130,15 @@ class PairStore(ArrayStore):
     Cost: a batch writes its own events, and searches the others; see `KeptRows`.
     """
 
-    def __init__(self, condition: Condition | None = None) -> None:
-        """Keep nothing; pairs meet a condition, if there is one."""
+    def __init__(self, condition: Condition | None = None, late: LateRows | None = None) -> None:
+        """Keep nothing.
+
+        Args:
+            condition: What pairs meet, if they must.
+            late: Makes late rows, if these are wanted.
+        """
         self._condition = condition
-        self._entries = FormEntries(())
+        self._entries = FormEntries((), late=late)
         self._sides = (KeptRows(), KeptRows())
 
     def __len__(self) -> int:
@@ -155,11 +162,13 @@ class PairStore(ArrayStore):
             (mark,) = decoded.packed
             sides[mark[0]].append(decoded.batch)
         added, pairs, rows = list[tuple[int, StretchTable]](), list[Closed](), sum(len(some.batch) for some in arrived)
+        late: list[tuple[Key, Rejection]] = []
         # the right events meet the old left ones, then the left events meet all: each pair comes once
         for side in (1, 0):
             if sides[side]:
-                every = concat(sides[side])
-                legal = every.where(every.low >= before.inputs[side].watermark)
+                every, watermark = concat(sides[side]), before.inputs[side].watermark
+                legal = self._entries.in_time(every.where(every.low >= watermark))
+                late += self._entries.late(every.where(every.low < watermark), watermark, side)
                 pairs += self._met(side, legal)
                 self._sides[side].add(legal)
                 added.append((side, legal))
@@ -172,7 +181,7 @@ class PairStore(ArrayStore):
         state.log.tidy(self, self._entries.size_of(len(self)), partial(self._whole, until), first_live)
         accepted = sum(len(legal) for _, legal in added)
         keys = self._entries.keys.count([some.codes for some in arrived])
-        return BatchOutcome(pairs, accepted, keys, rows - accepted)
+        return BatchOutcome(pairs, accepted, keys, rows - accepted - len(late), late)
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say as one for each side, without events that end before a tick."""
@@ -239,10 +248,15 @@ def watermarks_of(progress: InputsProgress) -> tuple[int, ...]:
     return tuple(some.watermark for some in progress.inputs)
 
 
-def pair_query(condition: Condition | None = None) -> ArrayQuery:
-    """Return a join as its buckets see it: no later pair starts before the least watermark of both inputs."""
+def pair_query(condition: Condition | None = None, late: LateRows | None = None) -> ArrayQuery:
+    """Return a join as its buckets see it: no later pair starts before the least watermark of both inputs.
+
+    Args:
+        condition: What pairs meet, if they must.
+        late: Makes late rows, if these are wanted.
+    """
     return ArrayQuery(
-        partial(PairStore, condition), watermarks_of, lambda result: result.now.least.watermark, pair_tables
+        partial(PairStore, condition, late), watermarks_of, lambda result: result.now.least.watermark, pair_tables
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, count
 from os import PathLike, fspath
@@ -19,7 +19,7 @@ from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.shipping.local_code import local_modules
-from muntin_engine.spark.pipeline import evaluated_in_one_pass, keeping_late_rows
+from muntin_engine.spark.pipeline import evaluated_in_one_pass
 from muntin_engine.spark.session.ended import in_session, is_cut_off
 from muntin_engine.spark.session.kinds import AnySession, is_connect
 from muntin_engine.spark.shipping.by_value import by_value
@@ -101,36 +101,29 @@ def write(  # what is asked, and how it runs
 
 
 @in_session()
-def check_checkpoint(
-    queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str], late: Collection[str]
-) -> list[str]:
-    """Raise unless queries can go on with a checkpoint; see `Query.check_checkpoint`.
+def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> list[str]:
+    """Raise unless queries can go on with a checkpoint; see `Query.check`.
 
     Args:
         queries: The queries by name.
         checkpoint: The checkpoint.
-        late: The names of those whose late rows are kept.
 
     Returns:
         In words, what has the version that it had when the checkpoint began with it, and other code.
     """
     first = next(iter(queries.values()))
     known = Checkpoint(first.source.df.sparkSession, checkpoint)
-    asked = {
-        name: keeping_late_rows(query) if name in late else query for name, query in known.in_order(queries).items()
-    }
+    asked = known.in_order(queries)
     names = [name for name in asked if name]
     changed = known.check((*first.inner, *(query.plan for query in asked.values())), names)
     known.check_open()
     return changed
 
 
-def explain_checkpoint(
-    queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str], late: Collection[str]
-) -> str:
+def explain_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> str:
     """Return the lines of `explain` that say whether queries can go on with a checkpoint; as `check_checkpoint`."""
     try:
-        changed = check_checkpoint(queries, checkpoint, late)
+        changed = check_checkpoint(queries, checkpoint)
     except StateMismatchError as error:
         changed = [str(error)]
     said = changed or ["the query can go on with it, and no code differs from what it began with"]
