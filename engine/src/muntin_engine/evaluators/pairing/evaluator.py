@@ -70,14 +70,12 @@ class PairEvaluator(OverlapEvaluator):
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.arrays.array_bucket import process
-        from muntin_engine.evaluators.arrays.late_rows import LateRows
         from muntin_engine.evaluators.pairing.pair_store import pair_query
-        from muntin_engine.exchange.intake import values_in
 
         join = task.plan.join
         assert join is not None, "the planner gives it joins alone"
-        late = LateRows(task.plan.words, values_in) if task.plan.keeps_late_rows else None
-        return process(pair_query(join.on, late), task, bucket, cells, batch, self.unreported)
+        late_on = task.plan.words if task.plan.keeps_late_rows else None
+        return process(pair_query(join.on, late_on), task, bucket, cells, batch, self.unreported)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""

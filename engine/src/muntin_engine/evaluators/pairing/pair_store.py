@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY
+from muntin.axis import AnyAxis
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
@@ -19,7 +20,7 @@ from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.keyed.result_tables import in_pieces
-from muntin_engine.exchange.intake import tuples_of
+from muntin_engine.exchange.intake import tuples_of, values_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.times import extents
 from muntin_engine.plan.join_plan import Condition
@@ -248,13 +249,14 @@ def watermarks_of(progress: InputsProgress) -> tuple[int, ...]:
     return tuple(some.watermark for some in progress.inputs)
 
 
-def pair_query(condition: Condition | None = None, late: LateRows | None = None) -> ArrayQuery:
+def pair_query(condition: Condition | None = None, late_on: AnyAxis | None = None) -> ArrayQuery:
     """Return a join as its buckets see it: no later pair starts before the least watermark of both inputs.
 
     Args:
         condition: What pairs meet, if they must.
-        late: Makes late rows, if these are wanted.
+        late_on: What ticks measure, if late rows are wanted.
     """
+    late = None if late_on is None else LateRows(late_on, values_in)
     return ArrayQuery(
         partial(PairStore, condition, late), watermarks_of, lambda result: result.now.least.watermark, pair_tables
     )
