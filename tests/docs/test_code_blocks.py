@@ -22,7 +22,7 @@ from muntin_engine.shipping.code_version import with_version
 from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
 from tests.docs.runner import Printed, needs_spark, open_page, tidy
 
-LANGUAGES = {"python", "text", "toml", "shell", "sql", "json"}
+LANGUAGES = {"python", "text", "toml", "shell", "sql", "json", "java", "csharp"}
 PROGRAMS = {
     *("cd", "export", "git", "make", "mkdir", "muntin", "pip", "pytest", "python", "rm"),
     *("spark-class", "spark-submit"),

@@ -1,0 +1,55 @@
+"""A program for Quix Streams over its own windows and state, with what would reach a broker left out."""
+
+# mypy: disable-error-code="import-not-found"
+
+from __future__ import annotations
+
+import runpy
+from tempfile import TemporaryDirectory
+from unittest.mock import MagicMock
+
+
+def run_program(path: str) -> None:
+    """Run the function `averages` of a program over its `deliveries`, one message after the other.
+
+    Args:
+        path: The program; what it does as `__main__` is not done.
+    """
+    from quixstreams.dataframe.dataframe import StreamingDataFrame
+    from quixstreams.dataframe.registry import DataFrameRegistry
+    from quixstreams.models import MessageContext, Topic, TopicConfig
+    from quixstreams.models.topics import TopicManager
+    from quixstreams.processing import ProcessingContext
+    from quixstreams.sinks import SinkManager
+    from quixstreams.state import StateStoreManager
+
+    program = runpy.run_path(path)
+    topic = Topic("readings")
+    retention = {"retention.ms": "-1", "retention.bytes": "-1"}
+    topic.broker_config = TopicConfig(num_partitions=1, replication_factor=1, extra_config=retention)
+    with TemporaryDirectory() as folder:
+        stores = StateStoreManager(group_id="averages", state_dir=folder)
+        stores.init()
+        registry = DataFrameRegistry()
+        context = ProcessingContext(
+            producer=MagicMock(),
+            consumer=MagicMock(),
+            commit_interval=0,
+            state_manager=stores,
+            sink_manager=SinkManager(),
+            dataframe_registry=registry,
+        )
+        context.init_checkpoint()
+        readings = StreamingDataFrame(
+            topic, topic_manager=MagicMock(spec=TopicManager), registry=registry, processing_context=context
+        )
+        registry.register_root(readings)
+        averages = program["averages"](readings)
+        stores.on_partition_assign(stream_id=readings.stream_id, partition=0, committed_offsets={})
+        messages = [message for delivery in program["deliveries"] for message in delivery]
+        for offset, (sensor, at, celsius) in enumerate(messages):
+            reading = {"sensor": sensor, "at": at, "celsius": celsius}
+            place = MessageContext(topic=topic.name, partition=0, offset=offset, size=1)
+            time = program["time_of"](reading, None, 0, 0)
+            averages.test(reading, key=sensor, timestamp=time, ctx=place)
+        stores.close()
