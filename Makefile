@@ -10,7 +10,7 @@ COUNT ?= 60
 export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
-DISTRIBUTIONS := sdk engine plugins/muntin-adapters plugins/muntin-stats plugins/muntin-patterns
+DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(wildcard */pyproject.toml plugins/*/pyproject.toml))
 EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -99,9 +99,9 @@ clean:
 	@touch $@
 
 # What the tests need on top. They start Spark on the jre extra too, so it is always there.
-.venv/tools.stamp: .venv/run.stamp cli/pyproject.toml requirements-dev.txt requirements-docs.txt
+.venv/tools.stamp: .venv/run.stamp requirements-dev.txt requirements-docs.txt
 	@echo "installing the tools for tests and checks into .venv"
-	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre,connect]" --editable ./cli --requirement requirements-dev.txt --requirement requirements-docs.txt
+	@$(INSTALL) $(EDITABLE) --editable "./bundle[jre,connect]" --requirement requirements-dev.txt --requirement requirements-docs.txt
 	@touch $@
 
 # Spark as the tests start it.

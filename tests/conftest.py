@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
-from importlib.util import find_spec
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
+from packaging.utils import canonicalize_name
 
 from muntin.testing.laws import trial
+from release.distributions import distributions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,10 +67,10 @@ trial.CROWDED = settings(trial.CROWDED, max_examples=2)
 
 def pytest_configure() -> None:
     """Name a distribution that was added since the environment was made, instead of a hundred imports that fail."""
-    missing = [file.parts[-4] for file in ROOT.glob("plugins/*/src/*/__init__.py") if find_spec(file.parts[-2]) is None]
+    installed = {canonicalize_name(str(dist.name)) for dist in metadata.distributions()}
+    missing = [name for name in distributions() if name not in installed]
     if missing:
-        command = " ".join(f"--editable ./plugins/{name}" for name in missing)
-        raise pytest.UsageError(f"not installed: {', '.join(missing)}\n  to do: make test, or pip install {command}")
+        raise pytest.UsageError(f"not installed: {', '.join(missing)}\n  to do: make test, or make .venv/tools.stamp")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -33,7 +33,7 @@ def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Run) -> None:
 
 
 def test_it_says_its_version(muntin: Run) -> None:
-    assert muntin("--version") == Done(0, f"muntin {version('muntin')}\n", "")
+    assert muntin("--version") == Done(0, f"muntin {version('muntin-cli')}\n", "")
 
 
 @pytest.mark.parametrize("arguments", [("nwe",), ("new",), ("modules", "--jsno"), ("describe",)])

@@ -31,9 +31,8 @@ def test_a_machine_that_is_well_has_no_trouble(offer: Offer, muntin: Run) -> Non
 
     assert done.code == 0, done.output
     topics = [line.split()[0] for line in done.output.splitlines() if line and not line.startswith(" ")]
-    assert {"Python", "muntin", "muntin-engine", "pyspark", "pyarrow", "protobuf", "Java", "plugin", "worker"} <= set(
-        topics
-    )
+    packages = {"muntin-sdk", "muntin-engine", "pyspark", "pyarrow", "protobuf"}
+    assert {"Python", *packages, "Java", "plugin", "worker"} <= set(topics)
     assert "tides, muntin-tides 0.1.0: 4 modules, 1 function, 1 trigger" in done.output
     assert done.output.endswith("\nno troubles\n")
 
@@ -63,7 +62,9 @@ def test_what_a_worker_lacks_and_what_it_has_otherwise_is_trouble(
     installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     other = tmp_path / "python"
-    answer = '{"executable": "other", "python": "3.9.1", "packages": {"muntin": "0.0.9", "pyarrow": ""}, "plugins": []}'
+    answer = (
+        '{"executable": "other", "python": "3.9.1", "packages": {"muntin-sdk": "0.0.9", "pyarrow": ""}, "plugins": []}'
+    )
     other.write_text(f"#!/bin/sh\ncat > /dev/null\necho 'answer: {answer}'\n", encoding="utf-8")
     other.chmod(0o700)
     monkeypatch.setenv("PYSPARK_PYTHON", str(other))
@@ -72,7 +73,7 @@ def test_what_a_worker_lacks_and_what_it_has_otherwise_is_trouble(
     texts = [text for health, text in signs(muntin("doctor", "--json"))["worker"] if health == "trouble"]
 
     assert texts[0].startswith(f"runs Python 3.9.1, the driver {sys.version_info.major}.")
-    assert [text.partition(",")[0] for text in texts[1:3]] == ["has muntin 0.0.9", "does not see pyarrow"]
+    assert [text.partition(",")[0] for text in texts[1:3]] == ["has muntin-sdk 0.0.9", "does not see pyarrow"]
     assert any(text.startswith("does not see the plugin tides") for text in texts)
     assert all("install the same in the environment of" in text for text in texts)
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from release.distributions import distributions
+
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
 REFERENCE: Final = DOCS / "reference"
-PAGES: Final = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+READMES: Final = (ROOT / "README.md", *(each.folder / "README.md" for each in distributions().values()))
+PAGES: Final = (*READMES, *sorted(DOCS.rglob("*.md")))
 """What readers get, and what these tests hold to its word."""
 
 _FENCE: Final = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`]*)$")

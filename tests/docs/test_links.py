@@ -12,8 +12,6 @@ EVERY_PAGE = (
     ROOT / "CHANGELOG.md",
     ROOT / "CONTRIBUTING.md",
     *sorted(ROOT.glob("changes/*.md")),
-    *sorted(ROOT.glob("*/README.md")),
-    *sorted(ROOT.glob("plugins/*/README.md")),
 )
 LINKS = [(page, link) for page in EVERY_PAGE for link in links(page)]
 RELATIVE = [(page, link) for page, link in LINKS if "://" not in link]

@@ -69,5 +69,5 @@ def test_computing_without_numpy_says_how_to_get_it(call: str) -> None:
         except ImportError as error:
             print(error, error.name, type(error.__cause__).__name__, sep="; ")
     """)
-    needed = "columnar aggregates need NumPy, which is not installed\n  to do: pip install 'muntin[columnar]'"
+    needed = "columnar aggregates need NumPy, which is not installed\n  to do: pip install 'muntin-sdk[columnar]'"
     assert said == f"{needed}; numpy; ModuleNotFoundError"

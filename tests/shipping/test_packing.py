@@ -36,6 +36,14 @@ def test_a_package_is_found_by_any_of_its_names(name: str) -> None:
     assert pack(name).label == f"shown-there {VERSION}"
 
 
+def test_a_name_means_the_package_that_is_imported_by_it_before_one_without_code(installed: Path) -> None:
+    install(installed, "shown-code", {"shown_name/__init__.py": ""})
+    install(installed, "shown-name", {}, requires=["shown-code"])
+    assert find_distribution("shown_name").name == "shown-code"
+    assert find_distribution("shown-name").name == "shown-name"
+    assert find_distribution("muntin").name == "muntin-sdk"
+
+
 @pytest.mark.usefixtures("installed")
 def test_an_archive_holds_the_python_files_and_the_metadata_alone() -> None:
     info = f"shown_there-{VERSION}.dist-info"

@@ -53,7 +53,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
 def prepare(here: Path) -> None:
     """Make the packages, which are on the path of the driver alone."""
     weather = {"muntin_weather/__init__.py": "", "muntin_weather/plugin.py": PLUGIN}
-    install(here / "packages", "muntin-weather", weather, plugin="weather", requires=["weather-units>=1", "muntin"])
+    install(here / "packages", "muntin-weather", weather, plugin="weather", requires=["weather-units>=1", "muntin-sdk"])
     install(here / "packages", "weather-units", {"weather_units.py": "def as_celsius(x):\n    return x - 273\n"})
     (here / "beside").mkdir()
     (here / "beside" / "gauges.py").write_text("OFF = 0.5\ndef gauge(x):\n    return x + OFF\n")

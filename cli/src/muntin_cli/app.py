@@ -35,7 +35,7 @@ for command in (new, modules, describe, check, stubs, run, doctor):
 
 def _show_version(is_wanted: bool) -> None:
     if is_wanted:
-        typer.echo(f"muntin {version('muntin')}")
+        typer.echo(f"muntin {version('muntin-cli')}")
         raise typer.Exit
 
 

@@ -21,8 +21,8 @@ from muntin_cli.processes import ask_python, worker_python
 from muntin_cli.survey import survey
 
 _PROBE: Final = Path(__file__).parent / "probes" / "what_is_here.py"
-_OURS: Final = ("muntin", "muntin-engine", "muntin-cli")
-_SEEN_BY_WORKERS: Final = ("muntin", "muntin-engine", "pyspark", "pyarrow", "pandas", "protobuf")
+_OURS: Final = ("muntin-sdk", "muntin-engine", "muntin-cli")
+_SEEN_BY_WORKERS: Final = ("muntin-sdk", "muntin-engine", "pyspark", "pyarrow", "pandas", "protobuf")
 _NO_ENGINE: Final = "muntin-engine is not installed, so no query can run here\n  pip install muntin-engine"
 
 

@@ -91,25 +91,33 @@ def names_outside_site(path: tuple[str, ...]) -> frozenset[str]:
 
 
 def _called(name: str) -> Iterator[Distribution]:
+    """Yield the distributions of a name; one without code, as `muntin` is, stands behind one that is imported by it."""
     yield from (entry.dist for entry in plugin_entries().entries if entry.name == name and entry.dist is not None)
-    try:
-        yield named_distribution(name)
-    except (PackageNotFoundError, ValueError):  # an empty name is none
-        found = distribution_of(name) if name.isidentifier() else None
-        if found is not None:
-            yield found
+    named = _named(name)
+    if named is not None and imports_of(named):
+        yield named
+        return
+    meant = (distribution_of(name) if name.isidentifier() else None) or named
+    if meant is not None:
+        yield meant
 
 
 @lru_cache
 def _distribution_name(top: str, path: tuple[str, ...]) -> str | None:
     """Look at the names first: reading the files of all distributions takes a while."""
-    try:
-        return named_distribution(top).name
-    except PackageNotFoundError:
-        pass
+    named = _named(top)
+    if named is not None and top in imports_of(named):
+        return named.name
     apart = (dist for dist in distributions(path=list(path)) if is_editable(dist) or not _is_in_site(dist))
     found = next((dist.name for dist in apart if top in imports_of(dist)), None)
-    return found or next(iter(packages_distributions().get(top, ())), None)
+    return found or next(iter(packages_distributions().get(top, ())), None if named is None else named.name)
+
+
+def _named(name: str) -> Distribution | None:
+    try:
+        return named_distribution(name)
+    except (PackageNotFoundError, ValueError):  # an empty name is none
+        return None
 
 
 def _required(dist: Distribution) -> Iterator[Distribution]:

@@ -85,7 +85,8 @@ def _pushed(opcode: str, argument: Any, memo: dict[int, _Value], top: tuple[_Val
     return None
 
 
-_OURS: Final = ("muntin", "muntin-engine")
+_OURS: Final = {"muntin-sdk": "muntin", "muntin-engine": "muntin_engine"}
+"""Our own packages, with what they import."""
 THEIRS: Final = {"pyspark": "pyspark", "pyarrow": "pyarrow", "pandas": "pandas", "protobuf": "google.protobuf"}
 """Packages that Spark itself needs, with what they import; they cannot be shipped, as nothing runs without them."""
 
@@ -114,8 +115,7 @@ class Needed:
 def needed_by(references: Iterable[Reference]) -> Needed:
     """Return the packages that some references come from, with what those require and what every query needs."""
     versions = {name: _version(name) for name in (*_OURS, *THEIRS)}
-    tops = {name: name.replace("-", "_") for name in _OURS} | THEIRS
-    imports: dict[str, tuple[str, ...]] = {name: (top,) for name, top in tops.items()}
+    imports: dict[str, tuple[str, ...]] = {name: (top,) for name, top in (_OURS | THEIRS).items()}
     homes: dict[str, str] = {}
     same = set(_OURS)
     for top in sorted({reference.module.partition(".")[0] for reference in references}):

@@ -10,7 +10,8 @@ try:
     from numpy.typing import NDArray
 except ImportError as error:
     raise ImportError(
-        "columnar aggregates need NumPy, which is not installed\n  to do: pip install 'muntin[columnar]'", name="numpy"
+        "columnar aggregates need NumPy, which is not installed\n  to do: pip install 'muntin-sdk[columnar]'",
+        name="numpy",
     ) from error
 
 

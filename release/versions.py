@@ -1,0 +1,71 @@
+"""Raising the version of all distributions, and what they require of each other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from packaging.version import Version
+
+from release.distributions import ROOT, distributions
+
+_OURS: Final = rf"(?P<name>\b(?:{'|'.join(distributions())})(?:\[[a-z,]+\])?)"
+_OWN: Final = re.compile(r'^version = "[^"]+"$', re.MULTILINE)
+_EXACT: Final = re.compile(rf"{_OURS}==[0-9][0-9a-z.]*")
+_RANGE: Final = re.compile(rf"{_OURS}>=[0-9.]+,<[0-9.]+")
+
+
+def set_version(text: str) -> list[Path]:
+    """Write a version into all files that say it, and return those that changed.
+
+    These are the `pyproject.toml` of each distribution, the template of new plugins, and the pages that show what a
+    plugin requires.
+
+    Args:
+        text: The version.
+
+    Raises:
+        packaging.version.InvalidVersion: It is none.
+    """
+    version = Version(text)
+    ours = [distribution.folder / "pyproject.toml" for distribution in distributions().values()]
+    theirs = [ROOT / "templates/plugin/pyproject.toml", *sorted((ROOT / "docs").rglob("*.md"))]
+    changed = []
+    for file in (*ours, *theirs):
+        old = file.read_text(encoding="utf-8")
+        new = with_version(old, version, is_ours=file in ours)
+        if new != old:
+            file.write_text(new, encoding="utf-8")
+            changed.append(file)
+    return changed
+
+
+def with_version(text: str, version: Version, *, is_ours: bool = True) -> str:
+    r"""Return the text of a file with another version.
+
+    Args:
+        text: The file.
+        version: The version.
+        is_ours: Whether the version that it gives itself is raised, too.
+
+    Example:
+        >>> text = 'version = "0.1.0"\n"muntin-sdk>=0.1,<0.2", "muntin-cli[check]==0.1.0"'
+        >>> print(with_version(text, Version("0.2.1")))
+        version = "0.2.1"
+        "muntin-sdk>=0.2,<0.3", "muntin-cli[check]==0.2.1"
+    """
+    text = _OWN.sub(f'version = "{version}"', text) if is_ours else text
+    text = _EXACT.sub(rf"\g<name>=={version}", text)
+    return _RANGE.sub(rf"\g<name>{range_of(version)}", text)
+
+
+def range_of(version: Version) -> str:
+    """Return the versions of the SDK that a plugin made for a version runs with: before 1.0 a minor version may break.
+
+    Example:
+        >>> range_of(Version("0.1.3")), range_of(Version("1.4"))
+        ('>=0.1,<0.2', '>=1.4,<2')
+    """
+    end = f"{version.major}.{version.minor + 1}" if version.major == 0 else f"{version.major + 1}"
+    return f">={version.major}.{version.minor},<{end}"
