@@ -68,9 +68,11 @@ trial.CROWDED = settings(trial.CROWDED, max_examples=2)
 def pytest_configure() -> None:
     """Name a distribution that was added since the environment was made, instead of a hundred imports that fail."""
     installed = {canonicalize_name(str(dist.name)) for dist in metadata.distributions()}
-    missing = [name for name in distributions() if name not in installed]
+    missing = [each for name, each in distributions().items() if name not in installed]
     if missing:
-        raise pytest.UsageError(f"not installed: {', '.join(missing)}\n  to do: make test, or make .venv/tools.stamp")
+        names = ", ".join(each.name for each in missing)
+        command = " ".join(f"--editable ./{each.folder.relative_to(ROOT)}" for each in missing)
+        raise pytest.UsageError(f"not installed: {names}\n  to do: make test, or pip install {command}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
