@@ -58,12 +58,12 @@ def test_a_figure_on_a_first_page_was_measured(page: Path) -> None:
     assert [figure for figure in figures if figure not in MEASURED] == []
 
 
-CHOOSING = DOCS / "how-to/choose-a-window.md"
+WINDOWS = DOCS / "reference/windows.md"
 SYSTEMS = ["Flink", "Beam", "Kafka Streams", "Spark", "StreamInsight"]
 
 
 def rows() -> list[list[str]]:
-    section = CHOOSING.read_text(encoding="utf-8").partition("## The same windows elsewhere\n")[2].partition("\n## ")[0]
+    section = WINDOWS.read_text(encoding="utf-8").partition("## The same windows elsewhere\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
