@@ -254,7 +254,7 @@ def test_other_code_of_one_version_is_told_and_another_version_of_a_function_ref
     story.write(query(First, one, 1))
     assert not caplog.messages
     assert lines(query(First, one, 1)) == [
-        "checkpoint  the query can go on with it, and no code differs from what it began with"
+        "checkpoint  the query can go on with it, and is what it began with"
     ]
     changed = query(Summed, one, 2)
     (of_module,) = (line for line in lines(changed) if "goes on" in line)
@@ -264,7 +264,7 @@ def test_other_code_of_one_version_is_told_and_another_version_of_a_function_ref
         "test.total 1.0 goes on with what other code of the same version wrote"
     ]
     assert lines(query(Summed, one, 2))[0] == of_module, "it still says what the checkpoint began with"
-    assert lines(query(First, one, 2))[0].endswith("no code differs from what it began with")
+    assert lines(query(First, one, 2))[0].endswith("and is what it began with")
     refusing = lines(query(Strict, one, 2))
     assert "belongs to another query" in refusing[0]
     assert refusing[1].startswith("code: the checkpoint has test.total code-")

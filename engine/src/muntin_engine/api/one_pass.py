@@ -183,8 +183,8 @@ class OnePass:
         outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         close_checkpoint(self.queries, self._sinks(outputs), checkpoint)
 
-    def check(self, checkpoint: str | PathLike[str]) -> None:
-        """Raise an error unless the queries can continue from a checkpoint; an empty checkpoint is no error.
+    def check(self, checkpoint: str | PathLike[str]) -> list[str]:
+        """Return what has changed since a checkpoint, as `Query.check`; raise unless the queries can continue from it.
 
         Args:
             checkpoint: Spark's checkpoint location.
@@ -196,7 +196,7 @@ class OnePass:
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.write import check_checkpoint
 
-        check_checkpoint(self.queries, checkpoint)
+        return check_checkpoint(self.queries, checkpoint)
 
     def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
         """Print the evaluation of each query, with reasons; see `Query.explain`.

@@ -235,15 +235,19 @@ class Outputs(PlannedQuery):
         sinks = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         close_checkpoint({"": self}, {"": sinks}, checkpoint)
 
-    def check(self, checkpoint: str | PathLike[str]) -> None:
-        """Raise an error unless the query can continue from a checkpoint; an empty checkpoint is no error.
+    def check(self, checkpoint: str | PathLike[str]) -> list[str]:
+        """Return what has changed since a checkpoint, in words; raise an error unless the query can continue from it.
 
         The state is read, in time proportional to its size: it must be of the query, and all of it in its place and of
         the last micro-batch. `write` checks the identity alone, which it stores in the checkpoint. What a start does
         not find, the first micro-batch does, before any state changes and any row is emitted.
 
         Args:
-            checkpoint: Spark's checkpoint location.
+            checkpoint: Spark's checkpoint location; an empty one is no error.
+
+        Returns:
+            What differs, and what that means for results: aggregates that were added or removed, sources that join or
+            leave, and modules and functions with other code of the same version. Nothing if it is the same query.
 
         Raises:
             StateMismatchError: The checkpoint is of another query.
@@ -253,7 +257,7 @@ class Outputs(PlannedQuery):
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.write import check_checkpoint
 
-        check_checkpoint({"": self}, checkpoint)
+        return check_checkpoint({"": self}, checkpoint)
 
     def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
         """Print the evaluation of the query, with reasons; `plan_text` returns it.

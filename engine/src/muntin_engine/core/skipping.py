@@ -177,7 +177,7 @@ class Choosy:
 
     def combine(self, state: CountedState, other: CountedState) -> CountedState:
         """Return the state of both."""
-        return state[0] + other[0], self._module.combine(state[1], other[1])
+        return (state[0] + other[0], self._module.combine(state[1], other[1])) if other[0] else state
 
     def deduct(self, state: CountedState, other: CountedState) -> CountedState:
         """Return a state without another that was merged into it."""

@@ -19,6 +19,7 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import TickGrid, grid_of
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.plan import MOST_BUCKETS, Input, Plan
+from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.module_plan import StreamInput
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec
@@ -236,7 +237,7 @@ class TaskPayload(MakesOnce):
     @cached_property
     def compatibility(self) -> Compatibility:
         """The query's identity, with the modules that may continue from older versions."""
-        return Compatibility(self.identity, self.modules, self.plan.forms, self.plan.windows)
+        return plan_compatibility(self.plan, self.identity)
 
     @cached_property
     def codec(self) -> Codec:

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from muntin import EARLIEST
 from muntin.errors import QueryError
+from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan.code import describe_other_code, other_code
 from muntin_engine.plan.identity import plan_compatibility, plan_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import with_choice
+from muntin_engine.state.compatibility import Changes
 from muntin_engine.state.differences import QueryIdentity
 
 
 def check_plans(
-    plans: Sequence[Plan], stored: Sequence[QueryIdentity], checkpoint: str, names: Sequence[str] = ()
+    plans: Sequence[Plan],
+    stored: Sequence[QueryIdentity],
+    checkpoint: str,
+    names: Sequence[str] = (),
+    reached: Callable[[], Sequence[Progress]] = tuple,
 ) -> list[str]:
     """Raise unless a query, with those that it takes the results of, can go on with a checkpoint.
 
     Returns:
-        In words, what has the version that it had when the checkpoint began with it, and other code.
+        In words, what has the version that it had when the checkpoint began with it, and other code; and what was added
+        or removed.
 
     Args:
         plans: The plans, that of the query last; or, of one pass, those of all its queries last.
         stored: The properties that the states in the checkpoint depend on, in the same order.
         checkpoint: The checkpoint, for the error.
         names: The names of the queries of one pass, in order.
+        reached: Returns how far each of them is in the checkpoint; nothing if that is not known.
 
     Raises:
         StateMismatchError: It cannot.
@@ -48,11 +57,36 @@ def check_plans(
                 remedies += _evaluator_remedies(plan, identity)
     if differences:
         raise StateMismatchError(differences, remedies, checkpoint)
-    return [
+    told = [
         describe_other_code(*changed)
         for plan, identity in zip(plans, stored, strict=True)
         for changed in other_code(identity, plan_identity(plan))
     ]
+    changes = [plan_compatibility(plan).changes(identity) for plan, identity in zip(plans, stored, strict=True)]
+    if any(map(any, changes)):
+        known = [*reached()] or [Progress()] * len(plans)
+        for of, plan, some, progress in zip(called, plans, changes, known, strict=True):
+            told += [f"{text}{of}" for text in _told(plan, some, progress)]
+    return told
+
+
+def _told(plan: Plan, changes: Changes, reached: Progress) -> Iterator[str]:
+    """Say what the changes of a query mean for its results, given how far it is."""
+    spell = plan.words.spell
+    for module in changes.added:
+        since = f"start at {spell(reached.horizon)} or later"
+        if reached == Progress():
+            since = "have no event from before"
+        elif plan.input.is_point:
+            since = f"start after {spell(reached.newest)}"
+        yield f"{module} was added and sees rows from now on: it is complete for windows that {since}"
+    for module in changes.removed:
+        yield f"{module} was removed, and what was kept of it is dropped"
+    for source in changes.joined:
+        at = f" at {spell(reached.watermark)}" if reached.watermark > EARLIEST else ""
+        yield f"the source {source} joins at the watermark{at}: its rows before that are late"
+    for source in changes.left:
+        yield f"the source {source} is not waited for any more, and its rows are rejected"
 
 
 def _mismatch(plan: Plan, stored: QueryIdentity) -> StateMismatchError | None:

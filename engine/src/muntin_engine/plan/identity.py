@@ -5,14 +5,31 @@ from __future__ import annotations
 from muntin import Axis, ResultRefinement
 from muntin.schemas import spell
 from muntin.triggers import to_dict as describe
+from muntin_engine.plan.choice import Arrivals, Held
 from muntin_engine.plan.code import code_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.differences import QueryIdentity
 
 
-def plan_compatibility(plan: Plan) -> Compatibility:
-    """Return the plan's identity, with the modules that may continue from older versions."""
-    return Compatibility(plan_identity(plan), [module.module for module in plan.modules], plan.forms, plan.windows)
+def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Compatibility:
+    """Return the plan's identity, with the modules that may continue from older versions, be added or be removed.
+
+    Args:
+        plan: The plan.
+        identity: Its identity, where that is known.
+    """
+    parts = plan.choice.arrays
+    fixed = {} if parts is None or parts.arrivals is Arrivals.IDENTIFIED else {"why_fixed": ""}
+    return Compatibility(
+        plan_identity(plan) if identity is None else identity,
+        [module.module for module in plan.modules],
+        plan.forms,
+        plan.windows,
+        holds_rows=parts is not None and parts.held is Held.ROWS,
+        begins_empty=[plan.choice.uses_forms or module.is_choosy for module in plan.modules],
+        **fixed,
+    )
 
 
 def plan_identity(plan: Plan) -> dict[str, object]:

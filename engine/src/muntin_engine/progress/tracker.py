@@ -205,7 +205,9 @@ class ProgressTracker:
         if self.needs_observations:
             heard, names = list(observed), self.sources or (None,)
             states = [SourceState(Observation.from_data(seen), *rest) for seen, *rest in tracked]
-            states = states or [SourceState(Observation(name)) for name in names]
+            known = {state.seen.source: state for state in states}
+            # a source that was not declared before joins where the others are
+            states = [known.get(name) or SourceState(Observation(name), before.watermark) for name in names]
             states = [self._hear(state, heard, now.clock) for state in states]
             tracked = [[seen.to_data(), *rest] for seen, *rest in states]
             least = self._least(states, now.clock)

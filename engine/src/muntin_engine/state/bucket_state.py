@@ -19,7 +19,7 @@ from muntin_engine.state.log import StateLog, StoredEntry
 
 Store = TypeVar("Store")
 
-LAYOUT: Final = 26
+LAYOUT: Final = 27
 """Version of the layout of the state in a checkpoint."""
 
 
@@ -118,7 +118,7 @@ class BucketMetadata:
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the metadata as bytes."""
         identity = dict(self.compatibility.identity)
-        schema_versions = [list(map(list, version)) for version in self.schema_versions]
+        schema_versions = [version.to_data() for version in self.schema_versions]
         keys = [self.timer.to_data(), list(self.held), self.serial, list(self.patterns)]
         progress, tracked, log = self.progress.to_data(), list(self.tracked), list(self.log)
         return codec.pack([LAYOUT, identity, schema_versions, progress, tracked, log, self.version, keys])
@@ -137,25 +137,23 @@ class BucketMetadata:
         if layout != LAYOUT:
             raise _unreadable(layout)
         stored, progress, tracked, log, version, (timer, held, serial, patterns) = rest
-        schema_versions = [SchemaVersion(*schema_version) for schema_version in stored]
         if identity != compatibility.identity:
             compatibility.check(identity)
-            schema_versions = compatibility.schema_versions(schema_versions)
+        schema_versions = compatibility.schema_versions([SchemaVersion(*schema_version) for schema_version in stored])
         now, soon, sizes = Progress(*progress), KeyTimer(*timer), HeldState(*held)
         return cls(compatibility, schema_versions, now, tracked, log, version, soon, sizes, serial, patterns)
 
 
-def identity_of(data: bytes, codec: Codec) -> QueryIdentity:
-    """Return the identity of the query that wrote a bucket, from its metadata.
+def query_of(data: bytes, codec: Codec) -> tuple[QueryIdentity, Sequence[Any]]:
+    """Return the identity of the query that wrote a bucket, and the data of its progress, from its metadata.
 
     Raises:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
-    layout, identity, *_ = codec.unpack(data)
-    if layout != LAYOUT:
-        raise _unreadable(layout)
-    found: QueryIdentity = identity
-    return found
+    found: Sequence[Any] = codec.unpack(data)
+    if found[0] != LAYOUT:
+        raise _unreadable(found[0])
+    return found[1], found[4]
 
 
 def _unreadable(layout: object) -> StateError:

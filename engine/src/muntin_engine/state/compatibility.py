@@ -1,7 +1,7 @@
 """Compatibility of stored state with a query, or with an older version of it.
 
 Each bucket numbers the schema versions that it has seen, and each part of its state has the number of the one that
-wrote it. So a state may be read several versions later, and nothing is rewritten because a module is new.
+wrote it. So a state may be read several versions later, and nothing is rewritten because a module is new, or gone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from muntin.named_windows import continues_windows
 from muntin.versions import continues, is_newer, is_same_version
 from muntin.windows import WindowSpecification
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.state.differences import QueryIdentity, differences_between
+from muntin_engine.state.differences import QueryIdentity, differences_between, spell_module
 
 
 class SchemaVersion(NamedTuple):
@@ -24,15 +24,82 @@ class SchemaVersion(NamedTuple):
     Attributes:
         versions: The version of each module.
         components: What the columnar form of each kept, as plain data; none where they have no part in the state.
+        modules: Each module as `bound_modules` tells them apart.
+        inputs: The name and the type of each input column.
+        places: For each module of the query as it is now, its place among these; None for one that was added since.
+            It is not stored.
+        columns: For each input column as it is now, its place among these; None for one that was added since.
     """
 
     versions: Sequence[str] = ()
     components: Sequence[Any] = ()
+    modules: Sequence[Any] = ()
+    inputs: Sequence[Any] = ()
+    places: Sequence[int | None] = ()
+    columns: Sequence[int | None] = ()
 
     @classmethod
     def of(cls, identity: QueryIdentity) -> SchemaVersion:
         """Return the schema version of a query."""
-        return cls([version for _, version, *_ in identity.get("modules", ())], list(identity.get("components", ())))
+        versions = [version for _, version, *_ in identity.get("modules", ())]
+        inputs = [list(column) for column in identity.get("inputs", ())]
+        return cls(versions, list(identity.get("components", ())), bound_modules(identity), inputs)
+
+    def before(self, later: SchemaVersion) -> SchemaVersion:
+        """Return it with where the present one finds modules and columns, given the version after it with the same.
+
+        What was gone in between is not found, so a module that comes back begins anew.
+        """
+        places, columns = _found(self.modules, later.modules), _found(self.inputs, later.inputs)
+        return self._replace(
+            places=[None if place is None else places[place] for place in later.places],
+            columns=[None if place is None else columns[place] for place in later.columns],
+        )
+
+    def to_data(self) -> list[Any]:
+        """Return it as plain data, from which `SchemaVersion(*data)` makes it again."""
+        return [list(part) for part in self[:4]]
+
+
+def bound_modules(identity: QueryIdentity) -> list[Any]:
+    """Return what tells the modules of a query apart, whatever their versions and places: plain data."""
+    inputs: Sequence[Any] = identity.get("inputs", ())
+
+    def column(place: object) -> object:
+        return list(inputs[place]) if isinstance(place, int) and place < len(inputs) else place
+
+    return [
+        [name, parameters, list(map(column, places)), *rest]
+        for name, _, parameters, places, *rest in identity.get("modules", ())
+    ]
+
+
+def _found(old: Sequence[Any], new: Sequence[Any]) -> list[int | None]:
+    """Return where each of some things was, or None; of several that are alike the first is the first."""
+    left: list[Any] = list(old)
+    places: list[int | None] = []
+    for one in new:
+        place = left.index(one) if one in left else None
+        places.append(place)
+        if place is not None:
+            left[place] = None
+    return places
+
+
+class Changes(NamedTuple):
+    """Changes of a query that goes on with a state.
+
+    Attributes:
+        added: The modules that see no row from before, in words.
+        removed: The modules that are not computed any more.
+        joined: The sources that are waited for from now on.
+        left: The sources that are not waited for any more.
+    """
+
+    added: Sequence[str]
+    removed: Sequence[str]
+    joined: Sequence[str]
+    left: Sequence[str]
 
 
 def is_outdated(module: Module, version: str) -> bool:
@@ -49,12 +116,18 @@ class Compatibility:
         modules: The modules of the query.
         forms: Their columnar forms, where the state holds components.
         windows: The windows of the query; several in the order of their names in the identity.
+        why_fixed: The reason why modules cannot be added and removed; empty if they can.
+        holds_rows: True if the state holds rows, of which modules are computed when windows close.
+        begins_empty: For each module whether its part of a state tells that no row is in it.
     """
 
     identity: QueryIdentity
     modules: Sequence[Module] = ()
     forms: Sequence[Any] = ()
     windows: Sequence[WindowSpecification] = ()
+    why_fixed: str = "the state of each key has what all of them made of its rows"
+    holds_rows: bool = False
+    begins_empty: Sequence[bool] = ()
 
     def check(self, stored: QueryIdentity) -> None:
         """Raise unless the query can go on with a state.
@@ -73,12 +146,75 @@ class Compatibility:
     def schema_versions(self, known: Sequence[SchemaVersion]) -> list[SchemaVersion]:
         """Return the schema versions of a state, with that of the query as the last one."""
         own = SchemaVersion.of(self.identity)
-        return [*known] if known and known[-1] == own else [*known, own]
+        own = own._replace(places=range(len(own.modules)), columns=range(len(own.inputs)))
+        found = [own]
+        for older in reversed(known[:-1] if known and known[-1][:4] == own[:4] else known):
+            found.insert(0, older.before(found[0]))
+        return found
+
+    def changes(self, stored: QueryIdentity) -> Changes:
+        """Return what a query that can go on with a state has and the state has not, and the other way round."""
+        old, new = SchemaVersion.of(stored), SchemaVersion.of(self.identity)
+        added = [place for place, was in enumerate(_found(old.modules, new.modules)) if was is None]
+        gone = [place for place, now in enumerate(_found(new.modules, old.modules)) if now is None]
+        had, has = _sources(stored), _sources(self.identity)
+        return Changes(
+            [] if self.holds_rows else [spell_module(self.identity["modules"][n], self.identity) for n in added],
+            [spell_module(stored["modules"][n], stored) for n in gone],
+            [source for source in has if source not in had],
+            [source for source in had if source not in has],
+        )
+
+    def _why_not_added(self, place: int, old: SchemaVersion) -> str:
+        """Return why a module cannot be added to a state; empty if it can."""
+        module = bound_modules(self.identity)[place]
+        if self.holds_rows:
+            lacking = [str(column[0]) for column in module[2] if column not in old.inputs]
+            return f"the rows that the checkpoint holds have no {', '.join(lacking)}" if lacking else ""
+        if self.begins_empty[place]:
+            return ""
+        return f"{module[0]} takes nulls, so its state does not tell whether any row of a window is in it"
+
+    def _why_modules_stay(self, stored: QueryIdentity) -> Iterator[str]:
+        """Yield why modules that were added or removed keep a query from going on."""
+        old, new = SchemaVersion.of(stored), SchemaVersion.of(self.identity)
+        added = [place for place, was in enumerate(_found(old.modules, new.modules)) if was is None]
+        is_less = None in _found(new.modules, old.modules)
+        if not added and not is_less:
+            return
+        if self.why_fixed:
+            if len(old.modules) != len(new.modules):
+                yield f"aggregates cannot be added or removed here: {self.why_fixed}"
+        elif added and is_less:
+            yield "aggregates may be removed in one start and added in the next, not both at once"
+        else:
+            yield from (f"it cannot be added: {why}" for n in added if (why := self._why_not_added(n, old)))
+
+    def _with_modules(self, stored: QueryIdentity) -> QueryIdentity:
+        """Return the identity of a state with the query's modules, if it can go on with these.
+
+        Modules may be added, which begin without rows, or dropped; both at once would be a module that changed.
+        """
+        old, new = SchemaVersion.of(stored), SchemaVersion.of(self.identity)
+        places = _found(old.modules, new.modules)
+        added = [place for place, was in enumerate(places) if was is None]
+        is_changed = added and None in _found(new.modules, old.modules)
+        if self.why_fixed or is_changed or any(self._why_not_added(place, old) for place in added):
+            return stored
+        wanted, own = self.identity.get("modules", ()), self.identity.get("components", ())
+        modules = [
+            [name, version if was is None else old.versions[was], *rest]
+            for (name, version, *rest), was in zip(wanted, places, strict=True)
+        ]
+        components = [mine if was is None else old.components[was] for mine, was in zip(own, places, strict=False)]
+        known = {"modules": modules, "components": components, "inputs": self.identity.get("inputs")}
+        return {name: known.get(name, value) for name, value in stored.items()}
 
     def _reached(self, stored: QueryIdentity) -> QueryIdentity:
         """Return the identity of a state, with the query's own versions where its modules continue from others."""
         windows = {name: self._windows_reached(name, stored) for name in ("window", "windows") if name in stored}
         code = self._code_reached(stored)
+        stored = _with_sources(self._with_modules(stored), self.identity)
         modules, components = list(stored.get("modules", ())), list(stored.get("components", ()))
         if len(modules) != len(self.modules):
             return {**stored, **windows, **code}
@@ -136,6 +272,7 @@ class Compatibility:
         old_window, new_window = reached.get("window"), self.identity.get("window")
         if isinstance(old_window, Mapping) and isinstance(new_window, Mapping):
             yield from _advice(new_window["kind"], str(old_window.get("version")), new_window["version"], "say")
+        yield from self._why_modules_stay(reached)
         modules, wanted = reached.get("modules", ()), self.identity.get("modules", ())
         if len(modules) != len(wanted):
             return
@@ -154,6 +291,27 @@ def _advice(name: str, was: str, version: str, way: str) -> Iterator[str]:
         yield f"{name} {version} is older than {was}, which the checkpoint is of: run {was} or a newer one"
     elif was != version:
         yield f"{name} {version} does not continue from {was}: {way} continues_since = {was!r} if results mean the same"
+
+
+def _sources(identity: QueryIdentity) -> list[str]:
+    """Return the names of all sources, with that of their input where there are several."""
+    if "several" in identity:
+        return [f"{name}.{source}" for name, given in identity["several"] for source in _sources(given)]
+    return list(identity.get("sources", ()))
+
+
+def _with_sources(stored: QueryIdentity, wanted: QueryIdentity) -> QueryIdentity:
+    """Return the identity of a state with the query's sources, where both have some and the same rules for them."""
+    if "several" in stored and [name for name, _ in stored["several"]] == [n for n, _ in wanted.get("several", ())]:
+        pairs = zip(stored["several"], wanted["several"], strict=True)
+        return {**stored, "several": [[name, _with_sources(old, new)] for (name, old), (_, new) in pairs]}
+    old, new = stored.get("sources"), wanted.get("sources")
+    if not old or not new or not set(old) & set(new):
+        return stored
+    before, now = ({source: rule for source, *rule in some.get("rules", ())} for some in (stored, wanted))
+    if bool(before) is not bool(now) or any(now[source] != rule for source, rule in before.items() if source in now):
+        return stored
+    return {**stored, "sources": new, **({"rules": wanted["rules"]} if now else {})}
 
 
 def _goes_on(module: Module, old: Sequence[Any], new: Sequence[Any]) -> bool:

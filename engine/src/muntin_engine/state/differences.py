@@ -82,7 +82,7 @@ def _modules(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
     """
 
     def keyed(identity: QueryIdentity) -> list[tuple[str, bool]]:
-        return [(_spell_module(one, identity, None), "counted" in one[4:]) for one in identity["modules"]]
+        return [(spell_module(one, identity), "counted" in one[4:]) for one in identity["modules"]]
 
     old, new = keyed(stored), keyed(wanted)
     before, after = dict(zip(old, stored["modules"], strict=True)), dict(zip(new, wanted["modules"], strict=True))
@@ -95,8 +95,8 @@ def _modules(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
                 gone.remove(one)
                 came.remove(other)
                 texts = (
-                    _spell_module(before[one], stored, after[other]),
-                    _spell_module(after[other], wanted, before[one]),
+                    spell_module(before[one], stored, after[other]),
+                    spell_module(after[other], wanted, before[one]),
                 )
                 found.append(Difference("module", *texts))
     found += [Difference("aggregate", text, None) for text, _ in gone]
@@ -106,7 +106,7 @@ def _modules(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
     return found
 
 
-def _spell_module(module: Sequence[Any], identity: QueryIdentity, other: Sequence[Any] | None) -> str:
+def spell_module(module: Sequence[Any], identity: QueryIdentity, other: Sequence[Any] | None = None) -> str:
     """Return a module with its version, parameters and columns, and whether it reads nulls if the other does not.
 
     Of one that reads several inputs, the sources of each are said as well.

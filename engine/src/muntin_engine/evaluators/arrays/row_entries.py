@@ -18,18 +18,18 @@ from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
-from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, FormEntries
+from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, FormEntries
 from muntin_engine.evaluators.arrays.key_table import keys_in
 from muntin_engine.evaluators.arrays.late_rows import LateRows, without_sources
 from muntin_engine.evaluators.arrays.queues import RowQueue
-from muntin_engine.evaluators.arrays.rows import RowLists
+from muntin_engine.evaluators.arrays.rows import TIMES, RowLists
 from muntin_engine.evaluators.arrays.state_windows import sliding_windows
 from muntin_engine.evaluators.arrays.states import StateModule, States
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
 from muntin_engine.exchange.intake import values_in
-from muntin_engine.state.log import Entry
+from muntin_engine.state.log import Entry, StoredEntry
 
 MOST_OBJECTS: Final = 1 << 20
 """About so many rows are Python objects at a time; a window has all of its own."""
@@ -62,6 +62,15 @@ class RowEntries(FormEntries):
         self._computed = WindowResults(query)
         self._modules = tuple(map(StateModule, query.bindings)) if sliding else ()
         self._windows = sliding_windows(self._modules, sliding, self.keys, RowQueue)
+
+    def decoded(self, entry: StoredEntry) -> Decoded:
+        """Return the rows of an entry with the columns that the query has now."""
+        found, version = super().decoded(entry), entry.schema_version
+        if version is None:
+            return found
+        lists: RowLists = found.batch.parts[LISTS]
+        renamed = replace(lists, table=_with_inputs(lists.table, version.columns))
+        return found._replace(batch=replace(found.batch, parts={LISTS: renamed}))
 
     def in_time(self, batch: StretchTable) -> StretchTable:
         """Return what is held of what came in time."""
@@ -134,6 +143,12 @@ def _events(lists: RowLists, places: IntArray, columns: Sequence[list[Any]]) -> 
     starts, ends = (times[places].tolist() for times in lists.times)
     payloads = list(zip(*columns, strict=True)) if columns else [()] * len(places)
     return list(map(stored_event, zip(range(len(places)), starts, ends, payloads, starts, ends, strict=True)))
+
+
+def _with_inputs(table: pa.Table, columns: Sequence[int | None]) -> pa.Table:
+    """Return rows with their input columns, given the place at which each was when they were written."""
+    times = {name: table.column(name) for name in TIMES if name in table.column_names}
+    return pa.table(times | {f"i{now}": table.column(f"i{was}") for now, was in enumerate(columns)})
 
 
 def _divided(live: StretchTable) -> StretchTable:

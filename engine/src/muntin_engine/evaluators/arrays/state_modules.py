@@ -113,18 +113,24 @@ class StateModules:
     def unpack(self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, at: At) -> dict[Part, States]:
         """Return the states that `to_blob` packed, upgraded if an older schema version wrote them; None of this one.
 
+        Those of a module that was added since are of nothing.
+
         Raises:
             ModuleFailedError: A module raised an exception.
         """
         parts: dict[Part, States] = {}
         with located(at):
             for place, module in enumerate(self.modules):
-                if version is None or not is_outdated(module.module, version.versions[place]):
-                    states = self._codec.unpack(packed[place])
+                was = place if version is None else version.places[place]
+                if was is None:
+                    RUNNING.many(module.label, at)
+                    states = module.create_states(count)
+                elif version is None or not is_outdated(module.module, version.versions[was]):
+                    states = self._codec.unpack(packed[was])
                 else:
                     RUNNING.many(module.label, at)
-                    states = self._codec.reading_fields().unpack(packed[place])
-                    states = module.upgrade(states, version.versions[place])
+                    states = self._codec.reading_fields().unpack(packed[was])
+                    states = module.upgrade(states, version.versions[was])
                 parts[Part(place, STATE)] = States.of(module, states, count)
         return parts
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Component, Merge
-from muntin.columnar import Ragged
+from muntin.columnar import Ragged, identities
 from muntin.columnar.arrays import Array, FloatArray, IntArray
 from muntin.columnar.single import component_array, plain_values
 from muntin_engine.evaluators.arrays.coding import members_of, reduce_codes, stable_order
@@ -298,6 +298,13 @@ def lifted(component: Component, array: Array) -> ComponentValues:
     if component.merge is Merge.COLLECT:
         return Collected(component, array, np.ones(len(array), np.int64))
     return Dense(component, array)
+
+
+def nothing(component: Component, count: int) -> ComponentValues:
+    """Return so many values of no rows at all."""
+    if component.merge is Merge.COLLECT:
+        return Collected(component, identities(component, 0), np.zeros(count, np.int64))
+    return lifted(component, identities(component, count))
 
 
 def from_plain(component: Component, values: Sequence[object]) -> ComponentValues:

@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY, Component, Merge
+from muntin.columnar.arrays import IntArray
 from muntin.columnar.single import records_of
 from muntin.versions import is_same_version
 from muntin_engine.evaluators.arrays.rows import RowLists, RowValues
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable, parts_of
-from muntin_engine.evaluators.arrays.values import ComponentValues, Dense, from_arrow, from_plain
+from muntin_engine.evaluators.arrays.values import ComponentValues, Dense, from_arrow, from_plain, nothing
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
@@ -101,6 +102,8 @@ def from_old_blob(
 ) -> tuple[pa.Table, StretchTable]:
     """Read a blob of an older schema version of a query, as the present version would have written it.
 
+    What was added since has no rows in it, and what is gone is left out.
+
     Cost: a call of `upgrade_state` for each stretch, of the modules that are outdated; arrays for the others.
 
     Args:
@@ -111,19 +114,25 @@ def from_old_blob(
     Raises:
         ModuleFailedError: A form's `upgrade_state` raised an exception, or left a component out.
     """
+    places = schema_version.places
     old = {
-        place: _old_parts(place, schema_version.components[place])
-        for place, form in enumerate(forms)
-        if is_outdated_form(form, schema_version.versions[place])
+        place: _old_parts(was, schema_version.components[was])
+        for place, (form, was) in enumerate(zip(forms, places, strict=True))
+        if was is not None and is_outdated_form(form, schema_version.versions[was])
     }
-    parts: dict[Part, Component] = {}
+    parts: dict[Part, tuple[Part, Component]] = {}
     for part, component in parts_of(forms).items():
-        if part.form not in old or part.name == PAYLOADS:
-            parts[part] = component
-    keys, batch, _ = from_blob(blob, {**parts, **{part: one for some in old.values() for part, one in some.items()}})
-    values = {part: batch.parts[part] for part in parts if part in batch.parts}
+        was = places[part.form]
+        if was is not None and (part.form not in old or part.name == PAYLOADS):
+            parts[part] = Part(was, part.name), component
+    read: dict[Part, Component] = dict(parts.values())
+    keys, batch, _ = from_blob(blob, {**read, **{part: one for some in old.values() for part, one in some.items()}})
+    values = {part: batch.parts[was] for part, (was, _) in parts.items() if was in batch.parts}
+    values |= {part: nothing(one, len(batch)) for part, one in parts_of(forms).items() if places[part.form] is None}
     for place, some in old.items():
-        values |= _upgraded(place, forms[place], some, batch, schema_version.versions[place])
+        was = places[place]
+        assert was is not None, "it is outdated"
+        values |= _upgraded(place, forms[place], some, batch, batch.payloads(was), schema_version.versions[was])
     return keys, replace(batch, parts=values)
 
 
@@ -142,9 +151,9 @@ def _old_parts(place: int, components: Sequence[Sequence[Any]]) -> dict[Part, Co
 
 
 def _upgraded(
-    place: int, form: BoundForm, parts: Mapping[Part, Component], batch: StretchTable, version: str
+    place: int, form: BoundForm, parts: Mapping[Part, Component], batch: StretchTable, taken: IntArray, version: str
 ) -> dict[Part, ComponentValues]:
-    payloads = batch.payloads(place).tolist()
+    payloads = taken.tolist()
     kept = {
         part.name: batch.parts[part].plain() if component.is_lifted else payloads for part, component in parts.items()
     }

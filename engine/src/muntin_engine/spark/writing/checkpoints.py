@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,6 +22,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, SessionEndedError, StateError, StateMismatchError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.code import as_it_began
@@ -84,7 +85,7 @@ class Checkpoint:
         self._path = fspath(path).rstrip("/")
 
     def check(self, plans: Sequence[Plan], names: Sequence[str] = (), *, is_last_chance: bool = True) -> list[str]:
-        """Return in words which code of a query is not what it began with; raise unless the query can go on with it.
+        """Return in words how a query is not what it began with; raise unless the query can go on with it.
 
         A checkpoint without any micro-batch belongs to nobody.
 
@@ -105,11 +106,18 @@ class Checkpoint:
         found: list[list[Mapping[str, Any]]] = [[*self._recorded]] if self._recorded is not None else []
         with suppress(*[] if is_last_chance else [StateError]):
             found = found or self._in_state(plans, names)
-        changed = list({text: 0 for written in found for text in check_plans(plans, written, self._path, names)})
+        reached = partial(self._reached, plans, names)
+        changed = list({text: 0 for one in found for text in check_plans(plans, one, self._path, names, reached)})
         if is_last_chance and self._last_commit >= 0:
             last = None if self.repartitioned else self._last_commit
             self.state.check_places(buckets_of(plans, names), self.query_id, last)
         return changed
+
+    def _reached(self, plans: Sequence[Plan], names: Sequence[str]) -> list[Progress]:
+        """Return how far each query is; nothing if that cannot be read."""
+        with suppress(StateError):
+            return self.state.progress(buckets_of(plans, names))
+        return []
 
     def in_order(self, queries: Mapping[str, _Q]) -> Mapping[str, _Q]:
         """Return the queries of one pass in the order that the checkpoint has them in, by which it numbers buckets."""

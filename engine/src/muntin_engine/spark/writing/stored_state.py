@@ -15,14 +15,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateError
 from muntin_engine.exchange.task_payload import bucket_ids, murmur3
 from muntin_engine.plan import Plan
+from muntin_engine.progress import InputsProgress
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.stateful import IDLE
-from muntin_engine.state.bucket_state import identity_of
+from muntin_engine.state.bucket_state import query_of
 from muntin_engine.state.cells import METADATA, Origin, split, unseal
 from muntin_engine.state.codec import Codec
 from muntin_engine.writing.places import is_elsewhere, local_path
@@ -85,6 +87,18 @@ class StoredState:
             ]
         most = max(map(len, found), default=0)
         return [[some[min(place, len(some) - 1)] for some in found] for place in range(most)] if all(found) else []
+
+    def progress(self, buckets: Buckets) -> list[Progress]:
+        """Return how far each query is that has buckets in it.
+
+        Raises:
+            StateError: It is damaged, or cannot be read.
+        """
+        with self._readable() as path, self._reading():
+            pairs = zip(self._operators(path), buckets, strict=True)
+            of_queries = [(path, operator, own) for operator, asked in pairs for own in asked]
+            told = [[InputsProgress.from_data(data) for _, data in self._queries(*one) if data] for one in of_queries]
+        return [max((some.least for some in known), key=Progress.to_data, default=Progress()) for known in told]
 
     def check_places(self, buckets: Buckets, query_id: str, last: int | None) -> None:
         """Raise unless the state of each bucket is in its partition, of the query, and of the last micro-batch.
@@ -172,12 +186,15 @@ class StoredState:
 
     def _identities(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> list[Mapping[str, Any]]:
         """Return the identities of the queries in some buckets of an operator."""
+        return [*{json.dumps(one, sort_keys=True): one for one, _ in self._queries(path, operator, buckets)}.values()]
+
+    def _queries(
+        self, path: str, operator: _StatefulOperator, buckets: Sequence[int]
+    ) -> Iterator[tuple[Mapping[str, Any], Sequence[Any]]]:
+        """Yield the identity of the query in each of some buckets of an operator, and the data of its progress."""
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == METADATA)
-        found: dict[str, Mapping[str, Any]] = {}
         for row in cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect():
-            identity = identity_of(split(unseal(METADATA, bytes(row[0])))[1], Codec())
-            found[json.dumps(identity, sort_keys=True)] = identity
-        return list(found.values())
+            yield query_of(split(unseal(METADATA, bytes(row[0])))[1], Codec())
 
     def _origins(self, path: str, operator: _StatefulOperator) -> list[tuple[int, int, Origin, int]]:
         """Return the partition, the bucket and the origin of all metadata, and since when partitions are idle."""

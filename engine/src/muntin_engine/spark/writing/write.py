@@ -109,7 +109,7 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
         checkpoint: The checkpoint.
 
     Returns:
-        In words, what has the version that it had when the checkpoint began with it, and other code.
+        In words, what differs from what the checkpoint began with, and goes on.
     """
     first = next(iter(queries.values()))
     known = Checkpoint(first.source.df.sparkSession, checkpoint)
@@ -126,7 +126,7 @@ def explain_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Pa
         changed = check_checkpoint(queries, checkpoint)
     except StateMismatchError as error:
         changed = [str(error)]
-    said = changed or ["the query can go on with it, and no code differs from what it began with"]
+    said = changed or ["the query can go on with it, and is what it began with"]
     return "\n".join(f"checkpoint  {text}".replace("\n", "\n" + " " * 12) for text in said)
 
 
