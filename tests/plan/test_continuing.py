@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from muntin import IncrementalAggregate, Module, tumbling
+from muntin import Aggregate, IncrementalAggregate, Module, ticks, tumbling
+from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan import NamedColumn, Plan
 from muntin_engine.plan.code import CodeInUse, as_it_began, other_code
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.compatibility import Compatibility
+from muntin_stats import Max, Sum
 from tests.core.schema_versions import First, Second, Without
-from tests.plan.plans import plan_of, planned
+from tests.plan.plans import input_of, plan_of, planned
 from tests.plan.queries import value_of
 from tests.spark.modules import Count
 
@@ -36,6 +38,27 @@ class NoMerging(IncrementalAggregate[int, int, int]):
 
     def compute_result(self, state: int) -> int:
         return state
+
+
+class PlainMembers(Aggregate[int, list[int]]):
+    name, version = "test.members", "1.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> list[int]:
+        return sorted(payloads)
+
+
+class PlainLast(Aggregate[int, int]):
+    name, version = "test.last", "1.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return max(payloads)
+
+
+class PlainBoth(Aggregate[tuple[int, int], int]):
+    name, version = "test.both", "1.0"
+
+    def compute_result(self, payloads: Sequence[tuple[int, int]]) -> int:
+        return sum(map(sum, payloads))
 
 
 def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
@@ -256,3 +279,45 @@ def test_the_code_that_a_checkpoint_began_with_is_known_until_there_is_a_new_ver
     newer = plan_identity(having(replace(TOTAL, version="1.3", code="code-3"), CALLED))
     assert other_code(kept, newer) == []
     assert as_it_began(newer, kept) == newer
+
+
+def told_of(stored: Plan, wanted: Plan, *reached: Progress) -> list[str]:
+    return check_plans([wanted], [json.loads(json.dumps(plan_identity(stored)))], "checkpoint", (), lambda: reached)
+
+
+SUM, MAX = (planned(cls, cls.name) for cls in (Sum, Max))
+AN_HOUR = Progress(ticks("1 hour"), ticks("3 hours"), ticks("2 hours"))
+
+
+def test_what_goes_on_is_told_with_what_it_means_for_results() -> None:
+    one, two = plan_of(SUM), plan_of(MAX, SUM)
+    assert told_of(one, one, AN_HOUR) == []
+    assert told_of(two, one, AN_HOUR) == ["stats.max 0.1.0 of c0 was removed, and what was kept of it is dropped"]
+    added = "stats.max 0.1.0 of c0 was added and sees rows from now on: it is complete for windows that "
+    assert told_of(one, two, AN_HOUR) == [f"{added}start after 1970-01-01T02:00:00Z"]
+    assert told_of(one, two) == [f"{added}have no event from before"]
+    lasting: dict[str, Any] = {"columns": {"end": NamedColumn("till", "timestamp")}}
+    found = told_of(plan_of(SUM, **lasting), plan_of(SUM, MAX, **lasting), AN_HOUR)
+    assert found == [f"{added}start at 1970-01-01T03:00:00Z or later"]
+
+
+def test_an_aggregate_over_rows_that_wait_is_complete_at_once_if_they_have_its_columns() -> None:
+    members, count = planned(PlainMembers, "a"), planned(PlainLast, "b")
+    assert told_of(plan_of(members), plan_of(members, count), AN_HOUR) == []
+    more = {"payload": (NamedColumn("c0", "bigint"), NamedColumn("c1", "bigint"))}
+    both = planned(PlainBoth, "b", inputs=2)
+    with pytest.raises(StateMismatchError, match="it cannot be added: the rows that the checkpoint holds have no c1"):
+        told_of(plan_of(members), plan_of(members, both, columns=more))
+
+
+def test_sources_join_and_leave_as_long_as_one_stays() -> None:
+    def of(*sources: str) -> Plan:
+        columns = {"source": NamedColumn("link", "string")}
+        return plan_of(SUM, input=input_of(sources=sources), columns=columns)
+
+    assert told_of(of("a", "b"), of("b", "c"), AN_HOUR) == [
+        "the source c joins at the watermark at 1970-01-01T01:00:00Z: its rows before that are late",
+        "the source a is not waited for any more, and its rows are rejected",
+    ]
+    assert refused(of("a"), of("b")).differences == (Difference("sources", "a", "b"),)
+    assert refused(of("a"), plan_of(SUM)).differences == (Difference("sources", "a", "none"),)

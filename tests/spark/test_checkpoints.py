@@ -253,9 +253,7 @@ def test_other_code_of_one_version_is_told_and_another_version_of_a_function_ref
     one = doubled("1.0.0", 2)
     story.write(query(First, one, 1))
     assert not caplog.messages
-    assert lines(query(First, one, 1)) == [
-        "checkpoint  the query can go on with it, and is what it began with"
-    ]
+    assert lines(query(First, one, 1)) == ["checkpoint  the query can go on with it, and is what it began with"]
     changed = query(Summed, one, 2)
     (of_module,) = (line for line in lines(changed) if "goes on" in line)
     assert "test.total 1.0 goes on with what other code of the same version wrote: code-" in of_module

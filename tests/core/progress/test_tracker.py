@@ -48,6 +48,23 @@ STEADY = [rule for rule in RULES if rule not in BY_BATCH]
 """Policies that look at the rows alone, and not at when micro-batches ended or clocks were read."""
 
 
+@pytest.mark.parametrize("policy", [bounded_delay(5), bounded_delay(5).with_idle(15, lag=9)])
+def test_a_source_that_is_declared_later_joins_at_the_watermark_and_one_that_left_is_not_waited_for(
+    policy: ProgressPolicy,
+) -> None:
+    def after(sources: Sequence[str], before: Progress, kept: Tracked, *seen: Observation) -> tuple[Progress, Tracked]:
+        return ProgressTracker(policy, tuple(sources)).advance(before, kept, Progress(clock=0), seen)
+
+    now, kept = after("ab", Progress(), NOTHING, Observation("a", 40, 1, (40,)), Observation("b", 30, 1, (30,)))
+    assert now.watermark == 25
+    now, kept = after("abc", now, kept, Observation("a", 90, 1, (90,)), Observation("b", 80, 1, (80,)))
+    assert now.watermark == 25
+    now, kept = after("abc", now, kept, Observation("c", 60, 1, (60,)))
+    assert now.watermark == 55
+    now, kept = after("ab", now, kept)
+    assert now.watermark == 75
+
+
 def tracked(
     policy: ProgressPolicy, sources: Sequence[str], history: History, random: Random, restarts: float = 0.3
 ) -> list[int]:
