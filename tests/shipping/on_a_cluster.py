@@ -1,0 +1,88 @@
+"""A streaming query on a standalone cluster: a master and two workers on loopback, and `spark-submit`.
+
+Seven JVMs take a minute of two cores or more, so `make test-cluster` runs it, and `make test` does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pyspark
+
+JOB = Path(__file__).with_name("standalone_job.py")
+HOST = "127.0.0.1"
+DEPLOY = "org.apache.spark.deploy"
+
+
+def environment() -> dict[str, str]:
+    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    return {**os.environ, "SPARK_HOME": home, "SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable}
+
+
+def spark_program(name: str) -> str:
+    return str(Path(environment()["SPARK_HOME"], "bin", name))
+
+
+@contextmanager
+def daemon(log: Path, *arguments: str) -> Iterator[None]:
+    """Run a master or a worker until the block ends."""
+    with log.open("wb") as output:
+        command = [spark_program("spark-class"), *arguments]
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=environment())
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind((HOST, 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def test_a_query_runs_on_both_workers_of_a_standalone_cluster(tmp_path: Path) -> None:
+    port = free_port()
+    cluster = f"spark://{HOST}:{port}"
+    with ExitStack() as running:
+        master = (f"{DEPLOY}.master.Master", "--host", HOST, "--port", str(port), "--webui-port", "0")
+        running.enter_context(daemon(tmp_path / "master.log", *master))
+        for number in (1, 2):
+            place = ("--host", HOST, "--webui-port", "0", "--work-dir", str(tmp_path / f"worker {number}"))
+            worker = (f"{DEPLOY}.worker.Worker", *place, "--cores", "1", "--memory", "1g", cluster)
+            running.enter_context(daemon(tmp_path / f"worker{number}.log", *worker))
+        settings = {
+            "spark.ui.enabled": "false",
+            "spark.driver.host": HOST,
+            "spark.executor.memory": "512m",
+            "spark.executor.cores": "1",
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+            "spark.cores.max": "2",
+        }
+        given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+        folder = tmp_path / "job"
+        folder.mkdir()
+        done = subprocess.run(
+            [spark_program("spark-submit"), "--master", cluster, *given, str(JOB), str(folder)],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    executors, rows = json.loads(done.stdout.splitlines()[-1])
+    windows = [(station, first) for first in (0, 20) for station in range(4)]
+    assert executors == 2
+    assert rows == [[f"s{station}", first, first + 20, 16.0, 5] for station, first in windows]
+    assert "doesn't contain key" not in done.stderr

@@ -1,0 +1,42 @@
+"""A job for a cluster: one streaming query in the session of `spark-submit`; prints its rows and the workers' ports."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from muntin import Aggregate, tumbling
+from muntin_engine import events, module, prepare_session
+
+
+class Spread(Aggregate[float, float]):
+    """The difference of the largest and the smallest payload, in code of no package."""
+
+    name, version = "job.spread", "1.0.0"
+
+    def compute_result(self, payloads):  # type: ignore[no-untyped-def]
+        return max(payloads) - min(payloads)
+
+
+def main(folder: Path) -> None:
+    spark = prepare_session(SparkSession.builder.getOrCreate())
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    (folder / "rides").mkdir()
+    rows = [{"station": f"s{number % 4}", "at": number, "km": float(number)} for number in range(40)]
+    (folder / "rides" / "1.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    rides = spark.readStream.schema("station string, at long, km double").json(str(folder / "rides"))
+    query = events(rides, key="station", at="at", watermark=0).window(tumbling(20))
+    asked = query.aggregate(spread=module(Spread, "km"), rides=module("stats.count"))
+    asked.write(
+        checkpoint=folder / "checkpoint", results=folder / "results", available_now=True, on_end="close"
+    ).awaitTermination()
+    found = spark.read.parquet(str(folder / "results")).orderBy("window", "station").collect()
+    executors = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is among them
+    print(json.dumps([executors, [[row.station, *row.window, row.spread, row.rides] for row in found]]))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
