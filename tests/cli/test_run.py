@@ -129,7 +129,7 @@ REFUSED: list[tuple[str, tuple[str, ...], int, str]] = [
         STREAM,
         ("--module", "tides.above", "--with", "level=1.5", "--with", "way=strict", "--clip", "none"),
         2,
-        "muntin: tides.above 1.0.0 is not right under clip='none'\n  it accepts 'full'\n",
+        "muntin: tides.above 1.0.0 does not accept clip='none'\n  it accepts 'full'\n",
     ),
     (EARLY, ("--module", "mine.around", "--timestamps", "unchanged"), 1, "returned an event that starts at -1, before"),
     (EARLY, ("--module", "mine.spelt"), 1, "that is not what it declares: it is 'two', expected float"),

@@ -197,7 +197,7 @@ def test_a_clip_that_a_module_does_not_accept_is_refused_as_in_any_query() -> No
         name = "test.short"
         accepted_clips = frozenset({ClipPolicy.FULL})
 
-    with pytest.raises(PolicyError, match="is not right under clip='none'"):
+    with pytest.raises(PolicyError, match="does not accept clip='none'"):
         crash_everywhere(POINTS, query(Short()))
 
 

@@ -127,7 +127,7 @@ def test_a_connection_to_a_jvm_that_is_gone_has_advice() -> None:
         with pytest.raises(ConnectionRefusedError) as refused:
             ClientServer(nobody, PythonParameters(port=0, daemonize=True)).jvm.java.lang.System.currentTimeMillis()
     for error in (Py4JNetworkError("Answer from Java side is empty"), refused.value):
-        assert root_cause(error).startswith("the Spark session has ended: nobody answers at its JVM (")
+        assert root_cause(error).startswith("the Spark session has ended: its JVM does not answer (")
         assert "go on with the same checkpoint" in root_cause(error)
 
 
@@ -158,7 +158,7 @@ def test_a_session_that_was_stopped_is_told_by_what_pyspark_has_let_go_of() -> N
     assert isinstance(caught.value.__cause__, AttributeError)
     with pytest.raises(AttributeError, match="setLogLevel"), in_session():
         stopped._jsc.setLogLevel("INFO")
-    with pytest.raises(SessionEndedError, match="nobody answers"), in_session():
+    with pytest.raises(SessionEndedError, match="its JVM does not answer"), in_session():
         raise Py4JNetworkError("Answer from Java side is empty")
 
 

@@ -251,7 +251,7 @@ query(Statistics, window=SAMOA, **LASTING)
 query(Statistics, window=calendar('week', zone='Pacific/Apia'), **LASTING)
     row         merged once into the range of windows that it overlaps…
 query(Statistics, window=calendar('2 days', 'day', zone='Pacific/Apia'))
-    evaluator   general: calendar('2 days', 'day', zone='Pacific/Apia') is no regular grid
+    evaluator   general: calendar('2 days', 'day', zone='Pacific/Apia') is not a regular grid
 
 query(Average, wanted='sliced')
     state       …; a state has a bounded size; a batch…

@@ -129,7 +129,11 @@ OTHERWISE = (
         "the offset of the windows is the bare number 5, and the times in at are timestamps",
     ),
     (TIME, "early(after(60))", "the period of a timer is the bare number 60, and the times in at are timestamps"),
-    (MILLIS, "bounded_delay('1.5 ms')", "the delay is 1 millisecond 500 microseconds, which is no whole number of the"),
+    (
+        MILLIS,
+        "bounded_delay('1.5 ms')",
+        "the delay is 1 millisecond 500 microseconds, which is not a whole number of the",
+    ),
     (CENTS, "tumbling(Decimal('0.005'))", "Decimal('0.005'), and the times in at are decimals of 2 places"),
     (
         TICKS,
@@ -195,7 +199,7 @@ def test_a_length_that_no_axis_has_is_refused(scale: AxisScale, written: str, sa
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1E-19", "0.0000000000000000001"])
 def test_a_decimal_that_no_axis_can_have_is_refused(number: str) -> None:
-    with pytest.raises(DurationError, match="no number of at most 18 decimal places"):
+    with pytest.raises(DurationError, match="not a number of at most 18 decimal places"):
         ticks(Decimal(number))
 
 
@@ -233,7 +237,7 @@ def test_a_duration_that_a_module_reads_twice_is_converted_once() -> None:
     [
         (TIME, 10, "the length is the bare number 10, and the times in at are timestamps\n  say how long that is"),
         (MILLIS, 10, "the length is the bare number 10, and the times in at are in ms"),
-        (MILLIS, "1.5 ms", "1 millisecond 500 microseconds, which is no whole number of the unit 'ms'"),
+        (MILLIS, "1.5 ms", "1 millisecond 500 microseconds, which is not a whole number of the unit 'ms'"),
         (TICKS, "10 minutes", "the times in at are integers without a unit"),
     ],
 )

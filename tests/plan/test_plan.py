@@ -145,7 +145,7 @@ query(window=count_by_end(2, every=3), **TIMES_TIME_BOUND, **EAGER)
     PolicyError: …does not say
       use timestamps='align', or another window…
 query(Bound)
-    PolicyError: …show.bound 1.0.0 is not right under clip='none'
+    PolicyError: …show.bound 1.0.0 does not accept clip='none'
       it accepts 'full', 'right'
 query(Count, **TIMES_UNCHANGED)
     PolicyError: …returns no lifetimes…

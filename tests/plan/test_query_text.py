@@ -130,7 +130,7 @@ class Many(Following):
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        (Unlike(3), r"policy Unlike is no value: .*\n  make it a frozen dataclass"),
+        (Unlike(3), r"policy Unlike is not a value: .*\n  make it a frozen dataclass"),
         (Greedy(), r"policy Greedy failed in watermark: IndexError.*\n.*rows=1.*\n  test it with .*ProgressPolicyLaws"),
         (Fraction(), r"policy Fraction returned 0.0 from watermark"),
         (Many(), r"policy Many keeps 100000 starts\n  expected: a whole number from 0 to 10001"),

@@ -118,7 +118,7 @@ def test_a_series_knows_its_nulls_and_comes_back_as_it_was(payload_type: Any, pa
         (lambda values: 0, {"result": int}, "demo.wrong: the type of its payloads is not known"),
         (lambda values: 0, {"input": int}, "demo.wrong: the type of its result is not known"),
         (lambda: 0, {"input": int, "result": int}, "takes no payloads"),
-        (3, {"input": int, "result": int}, "3 is no function"),
+        (3, {"input": int, "result": int}, "3 is not a function"),
         (sum, {"input": int, "result": complex}, "complex'> has no column type"),
     ],
 )

@@ -244,12 +244,12 @@ def test_what_a_condition_refers_to_is_in_the_version_too() -> None:
     ("make", "message"),
     [
         (lambda: grouping_by(Distinct), r"grouping_by\(demo.distinct\): it is an operator"),
-        (lambda: top_n(Total, 2), "its result is no map\n  expected: for example top_n"),
+        (lambda: top_n(Total, 2), "its result is not a map\n  expected: for example top_n"),
         (lambda: top_n(grouping_by(Total), 0), "n is 0"),
         (all_of, "all_of.. has no aggregates"),
         (lambda: all_of(rows=Distinct), "it is an operator"),
         (lambda: all_of(p90="stats.quantile"), "it needs q\n  to do: p90=preset.'stats.quantile', q=..."),
-        (lambda: filtering(int, is_even), "is no module class and no name of one"),  # type: ignore[arg-type]  # as said
+        (lambda: filtering(int, is_even), "is neither a module class nor the name of one"),  # type: ignore[arg-type]  # as said
     ],
 )
 def test_what_cannot_be_combined_is_refused(make: Any, message: str) -> None:

@@ -90,7 +90,7 @@ def test_a_kind_is_named_with_parameters_and_spelled_that_way() -> None:
     assert plan.choice.evaluator == "general"
     assert "is cut by each key's own events" in plan.choice.reason
     shifts = plan_of(window=window("retail.shifts", day="8 hours", night="16 hours"))
-    assert "is no regular grid" in shifts.choice.reason
+    assert "is not a regular grid" in shifts.choice.reason
 
 
 def test_a_name_or_parameters_that_are_wrong_are_refused() -> None:

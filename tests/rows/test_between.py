@@ -69,7 +69,7 @@ REFUSED: dict[str, Any] = {
     "nothing to wait for": (lambda: between("m", reopens=True), "rows that open alone"),
     "never empty": (lambda: between("m").with_empty(), "never empty"),
     "no time": (lambda: between("m", within=0), "above zero"),
-    "no field": (lambda: RowsBetween.from_dict({"open": "m"}), "is no between window"),
+    "no field": (lambda: RowsBetween.from_dict({"open": "m"}), "is not a between window"),
 }
 
 

@@ -176,9 +176,12 @@ def test_instants_are_grouped_as_pandas_groups_them() -> None:
         ),
         (lambda: calendar("day", zone="../etc"), "no time zone is named '../etc'"),
         (lambda: calendar("day", zone=""), "no time zone is named ''"),
-        (lambda: calendar("day", start="tomorrow"), "'tomorrow' is no start of calendar windows\n  expected: a date"),
-        (lambda: calendar("day", start=""), "'' is no start of calendar windows"),
-        (lambda: calendar("day", start="25:00"), "'25:00' is no start of calendar windows"),
+        (
+            lambda: calendar("day", start="tomorrow"),
+            "'tomorrow' is not a start of calendar windows\n  expected: a date",
+        ),
+        (lambda: calendar("day", start=""), "'' is not a start of calendar windows"),
+        (lambda: calendar("day", start="25:00"), "'25:00' is not a start of calendar windows"),
         (
             lambda: calendar("day", start="sunday"),
             "start='sunday' is a day of the week, and these windows are no whole",

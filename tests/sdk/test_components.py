@@ -98,7 +98,7 @@ def test_all_but_counts_are_lifted() -> None:
     "dtype", ["int", "float", "float128", "str", "datetime64", "datetime64[Y]", "M8[us]", "Int64", ""]
 )
 def test_a_type_that_no_component_has_is_refused(dtype: str) -> None:
-    with pytest.raises(ModuleDefinitionError, match="is no type of a component\n  expected: int8 to int64"):
+    with pytest.raises(ModuleDefinitionError, match="is not a type of a component\n  expected: int8 to int64"):
         Component.sum(dtype)
 
 
@@ -116,7 +116,10 @@ def test_a_type_that_no_component_has_is_refused(dtype: str) -> None:
         (lambda: Component(Merge.COUNT, "float64", 0), "COUNT does not merge"),
         (lambda: Component(Merge.CUSTOM, "float64", 0), "has a function if, and only if"),
         (lambda: Component(Merge.ADD, "float64", 0, function=math.hypot), "has a function if, and only if"),
-        (lambda: Component(Merge.ADD, "float64", 0, inverse=operator.sub), "undoes a function of one's own, and ADD"),
+        (
+            lambda: Component(Merge.ADD, "float64", 0, inverse=operator.sub),
+            "belongs to a function of your own",
+        ),
         (lambda: Component.sum(shape=(2, 0)), r"at least one element, got the shape \(2, 0\)"),
         (lambda: Component(Merge.COLLECT, "float64", None, shape=(2,)), "COLLECT is of single values"),
     ],

@@ -146,7 +146,7 @@ class Counting(IncrementalAggregate[int, int, int]):
         (module(Aggregate[int, int], version=""), "demo.broken has no version\n  set the class attribute: version = "),
         (
             module(Aggregate[int, int], version=1),
-            "demo.broken has the version 1, which is no text\n  set the class attribute",
+            "demo.broken has the version 1, which is not text\n  set the class attribute",
         ),
         (
             module(Aggregate),

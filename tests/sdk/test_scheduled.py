@@ -21,7 +21,7 @@ from tests.docs.pages import DOCS, blocks
 
 NOTHING = Stretches()
 MINUTE = ticks("1 minute")
-TUTORIAL = next(block for block in blocks(DOCS / "tutorials" / "first-window.md") if block.language == "python")
+TUTORIAL = next(block for block in blocks(DOCS / "how-to/write-a-window-type.md") if block.language == "python")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Watches(ScheduledWindows):
 def trading_sessions(**fields: Any) -> ScheduledWindows:
     """Return the windows of the tutorial."""
     namespace: dict[str, Any] = {"__name__": "tests.sdk.tutorial"}
-    exec(compile(TUTORIAL.text, "first-window.md", "exec", dont_inherit=True), namespace)
+    exec(compile(TUTORIAL.text, "write-a-window-type.md", "exec", dont_inherit=True), namespace)
     made: ScheduledWindows = namespace["TradingSessions"](**fields)
     return made
 

@@ -121,7 +121,7 @@ def test_a_specification_spells_itself() -> None:
         (lambda: trailing("-1 minute"), "trailing windows need a length above zero, got '-1 minute'"),
         (lambda: trailing(5, every=0), "trailing windows come at every n-th start, n a whole number above zero: 0"),
         (lambda: landmark(0), "landmark windows need a step above zero, got 0"),
-        (lambda: landmark(5, since="noon"), "'noon' is no time\n  expected: a time such as '2024-05-01 08:00'"),
+        (lambda: landmark(5, since="noon"), "'noon' is not a time\n  expected: a time such as '2024-05-01 08:00'"),
         (
             lambda: count_by_start(2, every=0),
             "count windows begin every so many times, a whole number above zero, got 0",

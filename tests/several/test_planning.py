@@ -185,8 +185,8 @@ def test_a_call_names_inputs_like_parameters() -> None:
             {"left": "a"},
             r"the query does not say what right is\n  write module\('both\.members', left='<column>', r",
         ),
-        ((), {"left": "a", "right": 5}, "right=5 is no column"),
-        ((), {"left": "a", "right": ("b", None)}, "right=None is no column"),
+        ((), {"left": "a", "right": 5}, "right=5 is not a column"),
+        ((), {"left": "a", "right": ("b", None)}, "right=None is not a column"),
     ],
 )
 def test_calls_that_do_not_say_what_an_input_is_are_refused(
@@ -199,7 +199,7 @@ def test_calls_that_do_not_say_what_an_input_is_are_refused(
 def test_a_stream_and_its_columns_have_names() -> None:
     with pytest.raises(QueryError, match="is a name, got 5"):
         from_stream(5)  # type: ignore[arg-type]
-    with pytest.raises(QueryError, match="is no column"):
+    with pytest.raises(QueryError, match="is not a column"):
         from_stream("a", 5)  # type: ignore[arg-type]
 
 

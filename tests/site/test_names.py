@@ -22,7 +22,10 @@ MORE = {
     "muntin.hooks.muntin_modules",
     "muntin.hooks.muntin_triggers",
     "muntin.hooks.muntin_windows",
-    *(f"muntin_engine.testing.streaming.{name}" for name in ("StreamingJob", "assert_rows", "muntin_spark", "streaming")),
+    *(
+        f"muntin_engine.testing.streaming.{name}"
+        for name in ("StreamingJob", "assert_rows", "muntin_spark", "streaming")
+    ),
 }
 """Names that users meet outside of these packages."""
 

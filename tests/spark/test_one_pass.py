@@ -113,7 +113,7 @@ def test_what_cannot_be_asked_in_one_pass_is_refused(spark: SparkSession, tmp_pa
         one_pass(a=query, b=windows(stream.where("x > 1")))
     with pytest.raises(QueryError, match=r"one_pass\(\) needs at least one query, each with a name"):
         one_pass()
-    with pytest.raises(QueryError, match="is no query\n  expected what aggregate"):
+    with pytest.raises(QueryError, match="is not a query\n  expected what aggregate"):
         one_pass(a=stream)  # type: ignore[arg-type]
     with pytest.raises(QueryError, match="'a' and 'b' report metrics under the name 'm'"):
         one_pass(a=query.named("m"), b=query.named("m"))

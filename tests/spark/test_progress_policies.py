@@ -189,14 +189,14 @@ def test_ranges_that_no_row_of_punctuation_could_give_are_refused(spark: SparkSe
             )
         return str(refused.value)
 
-    assert told(name="senser") == "key_ranges bounds 'senser', which is no key\n  the keys are sensor"
+    assert told(name="senser") == "key_ranges bounds 'senser', which is not a key\n  the keys are sensor"
     assert told(limits=("first", "end")).startswith(
         "key_ranges bounds 'sensor', which is int, by 'first', which is bigint"
     )
     assert "expected: numbers, text, dates" in told("list", "list", ("list", "list"))
     assert told(limits=("sensor", "endd")).startswith("key_ranges of 'sensor' reads 'endd', and the input has no such")
     assert "expected two columns: key_ranges={" in told(limits="end")
-    assert "is no mapping" in told(key_ranges=("first", "end"))
+    assert "is not a mapping" in told(key_ranges=("first", "end"))
     assert "the progress policy has no key punctuation" in told(watermark=punctuated())
 
 

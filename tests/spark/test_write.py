@@ -340,7 +340,7 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
     with pytest.raises(QueryError, match="the output has no 'change'"):
         query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="key"))
     dropping = events(stream, key="key", at="at", change="change", late_policy="drop").window(tumbling(10))
-    with pytest.raises(QueryError, match="on_end='end' is no way to end a stream"):
+    with pytest.raises(QueryError, match="on_end='end' is not a way to end a stream"):
         query.write(checkpoint=tmp_path, results="out", on_end="end")
     chained = query.as_events(key="key").window(tumbling(20)).aggregate(n=module(Count))
     with pytest.raises(QueryError, match="closes a query of events, and this one is of another query's results"):
@@ -375,7 +375,7 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
     ]
     assert sorted(found) == [(0, "a", 0, 1, 1), (0, "b", 0, 1, 4), (2, "a", 10, 2, 27), (2, "b", 20, 1, 20)]
     assert [(row["batch_id"], row["results"], row["watermark"]) for row in progress.rows][-1] == (2, 2, 2**63 - 1)
-    is_closed = r"checkpoint is closed: its last windows came out, so every row that came now would be late"
+    is_closed = r"checkpoint is closed: its last windows were emitted, so every further row would be late"
     with pytest.raises(StateError, match=is_closed):
         run(query, tmp_path, **sinks)
     with pytest.raises(StateError, match=is_closed):

@@ -61,7 +61,7 @@ def test_a_sink_says_how_often_each_row_arrives() -> None:
 
 @pytest.mark.parametrize("named", [7, ["out"], Nowhere, ParquetFolder])
 def test_anything_else_is_refused_by_name(named: Any) -> None:
-    with pytest.raises(QueryError, match=r"results=.* is no sink\n  expected a path"):
+    with pytest.raises(QueryError, match=r"results=.* is not a sink\n  expected a path"):
         choose_sinks({"results": named}, "checkpoint")
 
 

@@ -89,7 +89,7 @@ def parse_parameters(given: Sequence[str]) -> dict[str, object]:
     pairs = [text.partition("=") for text in given]
     wrong = [name for name, equals, _ in pairs if not equals or not name.isidentifier()]
     if wrong:
-        raise UsageError(f"{wrong[0]!r} is no parameter\n  expected: <name>=<value>, for example q=0.9")
+        raise UsageError(f"{wrong[0]!r} is not a parameter\n  expected: <name>=<value>, for example q=0.9")
     return {name: _value(text) for name, _, text in pairs}
 
 

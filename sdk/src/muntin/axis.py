@@ -150,7 +150,7 @@ def _length(duration: Duration) -> int:
 def _decimal_length(number: Decimal) -> DecimalLength:
     scaled = Fraction(number) * 10**MOST_PLACES if number.is_finite() else Fraction(1, 2)
     if scaled.denominator > 1:
-        raise DurationError(number, f"it is no number of at most {MOST_PLACES} decimal places")
+        raise DurationError(number, f"it is not a number of at most {MOST_PLACES} decimal places")
     return DecimalLength(int(scaled))
 
 

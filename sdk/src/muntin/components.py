@@ -78,7 +78,7 @@ class Component:
         if (self.merge is Merge.CUSTOM) != (self.function is not None):
             raise ModuleDefinitionError("a component has a function if, and only if, it merges by one of its own")
         if self.inverse is not None and self.function is None:
-            raise ModuleDefinitionError(f"an inverse undoes a function of one's own, and {self.merge.name} is none")
+            raise ModuleDefinitionError(f"an inverse belongs to a function of your own, and {self.merge.name} is none")
         if any(length <= 0 for length in self.shape):
             raise ModuleDefinitionError(f"the axes of a vector have at least one element, got the shape {self.shape}")
         if self.shape and self.merge in (Merge.COUNT, Merge.COLLECT):
@@ -208,7 +208,7 @@ def _check_type(merge: Merge, dtype: str) -> None:
     kind = _kind_of(dtype)
     if kind is None:
         raise ModuleDefinitionError(
-            f"{dtype!r} is no type of a component\n"
+            f"{dtype!r} is not a type of a component\n"
             "  expected: int8 to int64, uint8 to uint64, float16 to float64, bool, object,\n"
             "    or datetime64 or timedelta64 with a unit, such as datetime64[us]"
         )

@@ -99,7 +99,7 @@ class QueryShape:
             )
         if self.clip not in module.accepted_clips:
             accepted = ", ".join(sorted(repr(str(policy)) for policy in module.accepted_clips))
-            raise PolicyError(f"{label} is not right under clip={str(self.clip)!r}\n  it accepts {accepted}")
+            raise PolicyError(f"{label} does not accept clip={str(self.clip)!r}\n  it accepts {accepted}")
         if self.timestamps.is_set_by_module and not (module.is_time_sensitive and module.is_operator):
             raise PolicyError(
                 f"{label} returns no lifetimes, so timestamps={str(self.timestamps)!r} has nothing to keep\n"

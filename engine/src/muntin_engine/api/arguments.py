@@ -55,7 +55,7 @@ def check_column(argument: str, column: object) -> None:
     elif not hasattr(type(column), "isNotNull"):
         advice = "name columns one by one" if isinstance(column, list | tuple | set | dict) else _constant(column)
         raise QueryError(
-            f"{argument}={column!r:.80} is no column\n"
+            f"{argument}={column!r:.80} is not a column\n"
             f"  expected: a column's name, or an expression such as F.col('a') * 2; {advice}"
         )
 
@@ -179,4 +179,4 @@ def check_path(argument: str, path: object) -> None:
         QueryError: It is something else.
     """
     if not isinstance(path, str | PathLike):
-        raise QueryError(f"{argument}={spelled(path)} is no path\n  expected: text or a pathlib.Path")
+        raise QueryError(f"{argument}={spelled(path)} is not a path\n  expected: text or a pathlib.Path")

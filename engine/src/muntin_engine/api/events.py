@@ -176,7 +176,7 @@ def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
     """
     example = "key_ranges={'sensor': ('first_sensor', 'end_sensor')}"
     if not isinstance(key_ranges, Mapping):
-        raise QueryError(f"key_ranges={spelled(key_ranges)} is no mapping\n  expected, for example, {example}")
+        raise QueryError(f"key_ranges={spelled(key_ranges)} is not a mapping\n  expected, for example, {example}")
     for name, limits in key_ranges.items():
         if not isinstance(limits, tuple | list) or len(limits) != 2:
             raise QueryError(f"key_ranges of {name!r} are {spelled(limits)}\n  expected two columns: {example}")

@@ -149,7 +149,7 @@ class ChangesLifetimes(ChangesPayload):
         if at == "start":
             return self._changed(PointsAtStart())
         if at != "end":
-            raise QueryError(f"to_points({at!r}) is no point of an event\n  there are 'start' and 'end'")
+            raise QueryError(f"to_points({at!r}) is not a point of an event\n  there are 'start' and 'end'")
         if self._ends_are_revised and not repeated:
             raise QueryError(
                 "to_points('end') makes a revision the deletion of one point and the insertion of another, and rows of "

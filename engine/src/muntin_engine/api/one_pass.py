@@ -54,7 +54,7 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
         check_name("the name of a query", name)
         if not isinstance(query, Query):
             raise QueryError(
-                f"one_pass({name}={query!r:.80}) is no query\n  expected what aggregate() or apply() returns"
+                f"one_pass({name}={query!r:.80}) is not a query\n  expected what aggregate() or apply() returns"
             )
         if len(query.sources) > 1:
             raise QueryError(

@@ -260,7 +260,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
             )
         if not isinstance(on, JoinCondition | None):
             raise QueryError(
-                f"on={on!r:.80} is no condition of two streams, whose columns Spark does not bring together\n"
+                f"on={on!r:.80} is not a condition of two streams, whose columns Spark does not bring together\n"
                 "  equal columns are keys; for others write on=condition(function, left='km', right='limit')"
             )
         columns, other = columns or {}, other or {}

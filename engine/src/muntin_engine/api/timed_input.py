@@ -83,7 +83,7 @@ class TimedInput(InputRequest):
 
         if isinstance(clock, str | int | timedelta):
             raise QueryError(
-                f"{clock!r} is no stream of readings\n  a period goes by name: with_clock(every={clock!r})"
+                f"{clock!r} is not a stream of readings\n  a period goes by name: with_clock(every={clock!r})"
             )
         if clock is not None:
             check_dataframe("with_clock", clock)

@@ -19,7 +19,7 @@ from muntin_engine.plan.plan import Plan
 from muntin_engine.progress.tracker import implied
 
 _NO_VALUE: Final = (
-    "is no value: {}\n  make it a frozen dataclass: @dataclass(frozen=True), with fields for what it is given"
+    "is not a value: {}\n  make it a frozen dataclass: @dataclass(frozen=True), with fields for what it is given"
 )
 """The reason why a policy that cannot be copied is refused."""
 

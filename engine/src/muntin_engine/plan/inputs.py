@@ -179,7 +179,7 @@ def check_sources(column: object | None, sources: Sequence[str]) -> None:
         texts = [str(source) for source in sources]
         raise QueryError(
             f"the names of sources are text, got {list(sources)!r}\n"
-            f"  write sources={texts!r}, and cast the column if it is no text: source=F.col(...).cast('string')"
+            f"  write sources={texts!r}, and cast the column if it is not text: source=F.col(...).cast('string')"
         )
     if len(set(sources)) < len(sources) or len(sources) > MOST_SOURCES:
         raise QueryError(f"an input has up to {MOST_SOURCES} sources with different names, got {', '.join(sources)}")

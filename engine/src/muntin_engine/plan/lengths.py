@@ -142,7 +142,7 @@ class AxisScale:
         ticks, rest = divmod(microseconds * UNITS["us"], UNITS[self.unit])
         if rest:
             raise QueryError(
-                f"the {name} is {spell_ticks(microseconds)}, which is no whole number of the unit {self.unit!r}"
+                f"the {name} is {spell_ticks(microseconds)}, which is not a whole number of the unit {self.unit!r}"
             )
         return ticks
 

@@ -243,11 +243,11 @@ class Plan:
     def _why_not_growing(self, window: WindowSpecification) -> str | None:
         """Return why windows are not made by carrying one running state; None if they are."""
         if window.growing() is None:
-            return "is no regular grid"
+            return "is not a regular grid"
         if self.named_windows:
             return "carries a running state for each key, and other windows share slices"
         if any(given.columns.id is not None for given in self.inputs):
-            return "is no regular grid, and events have ids, so they may be revised"
+            return "is not a regular grid, and events have ids, so they may be revised"
         are_points = all(given.is_point for given in self.inputs)
         return None if are_points else "keeps a running state of points alone, and events last"
 

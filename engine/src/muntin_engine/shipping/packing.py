@@ -78,7 +78,7 @@ def pack_wheel(path: Path) -> Archive:
         raise NotShippableError(str(path), str(error)) from error
     metadata = next((data for name, data in files.items() if name.endswith(".dist-info/METADATA")), None)
     if metadata is None:
-        raise NotShippableError(str(path), "it is no wheel: it has no .dist-info/METADATA")
+        raise NotShippableError(str(path), "it is not a wheel: it has no .dist-info/METADATA")
     said = HeaderParser().parsestr(metadata.decode(errors="replace"))
     _check_names(str(path), said["Name"], said["Version"])
     return Archive(said["Name"], said["Version"], {name: data for name, data in files.items() if _is_kept(name)})

@@ -169,7 +169,7 @@ def ranges_of(
     for name, limits in key_ranges.items():
         if name not in places:
             raise QueryError(
-                f"key_ranges bounds {name!r}, which is no key\n  the keys are {', '.join(places) or 'none'}"
+                f"key_ranges bounds {name!r}, which is not a key\n  the keys are {', '.join(places) or 'none'}"
             )
         place, key = places[name], parts[places[name]].dataType
         pairs = zip((f"low{place}", f"high{place}"), limits, strict=True)

@@ -63,7 +63,7 @@ def root_cause(error: BaseException) -> str:
         error: What `awaitTermination`, `StreamingQuery.exception` or an action on a DataFrame raised or returned.
     """
     if is_cut_off(error):
-        return str(SessionEndedError(f"nobody answers at its JVM ({error})"))
+        return str(SessionEndedError(f"its JVM does not answer ({error})"))
     whole = list(_messages(error))
     ran = last_death() if any(map(_DEAD.search, whole)) else ""
     messages = [_without_jvm(message) for message in whole]

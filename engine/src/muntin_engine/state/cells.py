@@ -222,7 +222,7 @@ def out_of_place(owner: str, found: Origin | None, now: Origin) -> StateError:
         f"{owner} has {'no state' if found is None else f'the state {found}'}\n"
         f"  expected: that {now._replace(batch=now.batch - 1)}\n"
         "  nothing was computed from it: in the checkpoint's folder `state`, files are gone, or in the place of\n"
-        "  those of another partition, micro-batch or checkpoint; query.check_checkpoint(...) says which.\n"
+        "  those of another partition, micro-batch or checkpoint; query.check(...) says which.\n"
         "  put back all files of the checkpoint as they were at one time, or start with a new checkpoint"
     )
 

@@ -93,7 +93,7 @@ def _bytes_of(value: int) -> bytes:
 
 def _integer(data: bytes) -> int:
     if len(data) > MOST_BITS // 8 + 1:
-        raise StateError(f"the state holds an integer of {len(data):,} bytes, which nobody wrote")
+        raise StateError(f"the state holds an integer of {len(data):,} bytes, which Muntin does not write")
     return int.from_bytes(data, "little", signed=True)
 
 

@@ -45,7 +45,7 @@ def check_record(record: Any) -> None:
     except Exception as error:
         raise StateError(
             f"{safe_repr(record)} cannot be stored: {cls.__qualname__} refuses it: {safe_message(error)}\n"
-            "  expected: a record whose class makes it again of its fields, as it is when the state is read back"
+            "  expected: a record that its class can create again from its fields, as when the state is read back"
         ) from safe_cause(error)
 
 

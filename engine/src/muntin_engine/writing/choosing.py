@@ -84,7 +84,7 @@ def _sink(output: str, named: object) -> Sink:
         _check_takes_two(output, named)
         return FunctionSink(named)
     raise QueryError(
-        f"{output}={named!r} is no sink\n"
+        f"{output}={named!r} is not a sink\n"
         "  expected a path for Parquet files, a function of a DataFrame and the number of its micro-batch, or a Sink"
     )
 

@@ -37,7 +37,7 @@ def pace_of(every: Duration | None, *, available_now: bool = False) -> dict[str,
             f"every={every!r} goes on for ever, and available_now=True ends with what is there now\n  give one of them"
         )
     if isinstance(every, str) and "".join(filter(str.isalpha, every)).lower() in _WORDS:
-        raise PolicyError(f"every={every!r} is no time\n  to stop when all has been read: available_now=True")
+        raise PolicyError(f"every={every!r} is not a time\n  to stop when all has been read: available_now=True")
     if not isinstance(every, str | timedelta):
         raise PolicyError(f"every={every!r} has no unit\n  expected, for example, every='10 seconds'")
     period = ticks(every)

@@ -81,7 +81,7 @@ class Foreign:
             ModuleDefinitionError: It is not.
         """
         if not isinstance(self.code, type):
-            raise ModuleDefinitionError(f"{self.module}: {self.code!r} is no class\n  expected: {self.shape}")
+            raise ModuleDefinitionError(f"{self.module}: {self.code!r} is not a class\n  expected: {self.shape}")
 
     def payload_type(self, given: object, method: str, after: str = "") -> Any:
         """Return the type of a payload, if it is not given from the parameters of the method that takes one.

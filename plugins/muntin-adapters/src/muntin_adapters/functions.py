@@ -140,7 +140,7 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
     check_options(options)
     name = options["name"]
     if not callable(function):
-        raise ModuleDefinitionError(f"{name}: {function!r} is no function\n  expected: a function of all payloads")
+        raise ModuleDefinitionError(f"{name}: {function!r} is not a function\n  expected: a function of all payloads")
     parameters = list(signature_of(function).parameters.values())
     if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
         raise ModuleDefinitionError(f"{name}: {function!r} takes no payloads\n  expected: they come first")

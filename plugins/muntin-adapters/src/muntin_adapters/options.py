@@ -72,5 +72,5 @@ def check_options(options: Mapping[str, Any]) -> None:
     strange = sorted(set(options.get("without", ())) - set(_CAPABILITIES))
     if strange:
         raise ModuleDefinitionError(
-            f"{options['name']}: {strange[0]!r} is no capability\n  expected: one of {', '.join(_CAPABILITIES)}"
+            f"{options['name']}: {strange[0]!r} is not a capability\n  expected: one of {', '.join(_CAPABILITIES)}"
         )

@@ -145,7 +145,7 @@ class Module:
         name = check_name(getattr(cls, "name", None), cls.__qualname__)
         version = getattr(cls, "version", None)
         if not isinstance(version, str) or not version:
-            fault = "has no version" if version in (None, "") else f"has the version {version!r}, which is no text"
+            fault = "has no version" if version in (None, "") else f"has the version {version!r}, which is not text"
             raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: version = '1.0.0'")
         check_aliases(name, cls.own_aliases())
         if cls.__abstractmethods__:  # type: ignore[attr-defined]  # set by ABCMeta on every base class below

@@ -39,11 +39,11 @@ class PlainPolicy:
         known = {cls.policy: cls for cls in (*_POLICIES, Partitions)}
         name = str(data.get("policy"))
         if name not in known:
-            raise WindowError(f"{dict(data)!r} is no policy of row windows; there are {', '.join(known)}")
+            raise WindowError(f"{dict(data)!r} is not a policy of row windows; there are {', '.join(known)}")
         try:
             return known[name](**{part: value for part, value in data.items() if part != "policy"})
         except TypeError as error:
-            raise WindowError(f"{dict(data)!r} is no policy of row windows: {error}") from error
+            raise WindowError(f"{dict(data)!r} is not a policy of row windows: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
     if isinstance(count, int) and not isinstance(count, bool):
         return CountPolicy(count)
     raise WindowError(
-        f"{given!r} is no policy of row windows\n"
+        f"{given!r} is not a policy of row windows\n"
         "  expected: a number of rows, a length of time such as '10 minutes', delta(...), elapsed(...), marker(...) or "
         "on_row(...)"
     )

@@ -114,7 +114,7 @@ def _record(value: Any, parts: dict[str, object]) -> object:
     except Exception as error:
         raise TypeError(
             f"{value!r} is refused by its own class: {type(error).__name__}: {error}\n"
-            "  expected: a record whose class makes it again of its fields, as it is when a checkpoint is read"
+            "  expected: a record that its class can create again from its fields, as when a checkpoint is read"
         ) from error
     for name in late:
         object.__setattr__(record, name, parts[name])

@@ -57,6 +57,6 @@ def check_trigger(cls: Any) -> None:
     """Raise unless a plugin can offer a trigger class."""
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
     if not issubclass(cls, Trigger) or not _is_frozen(cls):
-        raise ModuleDefinitionError(f"{name} is no trigger\n  expected: a frozen dataclass that subclasses Trigger")
+        raise ModuleDefinitionError(f"{name} is not a trigger\n  expected: a frozen dataclass that subclasses Trigger")
     if missing := getattr(cls, "__abstractmethods__", ()):
         raise undefined_methods(cls, name, missing)

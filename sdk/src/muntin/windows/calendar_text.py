@@ -105,7 +105,7 @@ def start_of(text: str, given: object = None) -> tuple[int, int, int, int]:
         found = None
     if found is None or found.tzinfo is not None or found.microsecond:
         raise WindowError(
-            f"{text if given is None else given!r} is no start of calendar windows\n"
+            f"{text if given is None else given!r} is not a start of calendar windows\n"
             "  expected: a date such as '2024-04-06', a day of the week such as 'sunday', a month such as 'april', "
             "or a time of day such as '06:00'"
         )

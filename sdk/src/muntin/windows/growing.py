@@ -199,7 +199,7 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
         try:
             since = datetime.fromisoformat(since)
         except ValueError as error:
-            raise WindowError(f"{since!r} is no time\n  expected: a time such as '2024-05-01 08:00'") from error
+            raise WindowError(f"{since!r} is not a time\n  expected: a time such as '2024-05-01 08:00'") from error
     return LandmarkWindows(ticks(step), TimeLength(instant(since)) if isinstance(since, datetime) else ticks(since))
 
 

@@ -210,7 +210,7 @@ class WindowSpecification(ABC):
         try:
             return cls(**given)
         except TypeError as error:
-            raise WindowError(f"{dict(data)!r} is no {cls.name} window: {error}") from error
+            raise WindowError(f"{dict(data)!r} is not a {cls.name} window: {error}") from error
 
     @classmethod
     def named_by(cls, parameters: Mapping[str, Any]) -> Self:
@@ -279,13 +279,15 @@ def check_kind(cls: type[WindowSpecification]) -> None:
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
     parameters: Any = getattr(cls, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen:
-        raise ModuleDefinitionError(f"{name} is no frozen dataclass\n  expected: @dataclass(frozen=True, slots=True)")
+        raise ModuleDefinitionError(
+            f"{name} is not a frozen dataclass\n  expected: @dataclass(frozen=True, slots=True)"
+        )
     if missing := getattr(cls, "__abstractmethods__", ()):
         raise undefined_methods(cls, name, missing)
     for attribute, example in (("version", "1.0"), ("title", "windows between sales")):
         value = getattr(cls, attribute, None)
         if not isinstance(value, str) or not value:
-            fault = f"has no {attribute}" if value in (None, "") else f"has the {attribute} {value!r}, which is no text"
+            fault = f"has no {attribute}" if value in (None, "") else f"has {attribute} {value!r}, which is not text"
             raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: {attribute} = {example!r}")
     known: dict[str, Any] = getattr(cls, "__dataclass_fields__", {})
     unknown = sorted(set(cls.lengths) - set(known))

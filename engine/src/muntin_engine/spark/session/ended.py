@@ -28,7 +28,7 @@ def in_session() -> Iterator[None]:
         yield
     except (Py4JError, PySparkException, OSError, AttributeError, AssertionError) as error:
         if is_cut_off(error):
-            raise SessionEndedError(f"nobody answers at its JVM ({error})") from error
+            raise SessionEndedError(f"its JVM does not answer ({error})") from error
         if _is_stopped(error):
             raise SessionEndedError("it was stopped") from error
         raise

@@ -162,7 +162,7 @@ class Checkpoint:
         """
         if self._is_kept(_CLOSED):
             raise StateError(
-                f"the checkpoint {self._path} is closed: its last windows came out, so every row that came now would "
+                f"the checkpoint {self._path} is closed: its last windows were emitted, so every further row would "
                 "be late\n"
                 "  expected: the checkpoint of a stream that goes on\n"
                 "  start the query with a new checkpoint, and with other folders for what it writes"
@@ -300,8 +300,8 @@ class Checkpoint:
                 raise
             raise StateError(
                 f"the record {self._path}/{place} is damaged: {root_cause(error)}\n"
-                "  expected: what query the checkpoint belongs to, as JSON\n"
-                f"  delete the folder {self._path}/{FOLDER}: then the state itself is asked, and there is a new record"
+                "  expected: the identity of the checkpoint's query, as JSON\n"
+                f"  delete the folder {self._path}/{FOLDER}: the query then reads the state itself"
             ) from error
 
     def _in_state(self, plans: Sequence[Plan], names: Sequence[str]) -> list[list[Mapping[str, object]]]:

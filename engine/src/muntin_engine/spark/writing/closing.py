@@ -40,8 +40,8 @@ def check_end(query: PlannedQuery, on_end: str) -> None:
     """
     if on_end not in ENDS:
         raise QueryError(
-            f"on_end={on_end!r} is no way to end a stream\n"
-            "  expected: 'leave', so that open windows wait for a later start, or 'close', so that they come out"
+            f"on_end={on_end!r} is not a way to end a stream\n"
+            "  expected: 'leave', so that open windows wait for a later start, or 'close', which emits them"
         )
     if on_end == "close" and not evaluator_of(query.plan).keeps_state:
         raise QueryError(
@@ -92,7 +92,7 @@ def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> Non
     if known.is_cut_short:
         raise StateError(
             f"the checkpoint {checkpoint} cannot be closed: micro-batch {known.last_commit + 1} was not committed\n"
-            "  expected: that all that was read is in the state\n"
+            "  expected: a checkpoint whose last micro-batch was committed\n"
             "  start the query once more, with available_now=True and on_end='close'"
         )
     with known.state.cells() as cells:

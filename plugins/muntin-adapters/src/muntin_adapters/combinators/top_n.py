@@ -72,7 +72,7 @@ def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
     origin = get_origin(result)
     if cls.is_operator or not (isinstance(origin, type) and issubclass(origin, Mapping)):
         raise ModuleDefinitionError(
-            f"top_n({cls.name}): its result is no map\n  expected: for example top_n(grouping_by({cls.name!r}), {n})"
+            f"top_n({cls.name}): its result is not a map\n  expected: for example top_n(grouping_by({cls.name!r}), {n})"
         )
     if not isinstance(n, int) or n < 1:
         raise ModuleDefinitionError(f"top_n({cls.name}): n is {n!r}\n  expected: a whole number, at least 1")

@@ -188,7 +188,7 @@ def module_class(module: str | type[Module]) -> type[Module]:
     """
     cls: Any = installed().module(module) if isinstance(module, str) else module
     if not isinstance(cls, type) or not issubclass(cls, Module):
-        raise ModuleDefinitionError(f"{cls!r} is no module class and no name of one")
+        raise ModuleDefinitionError(f"{cls!r} is neither a module class nor the name of one")
     cls.check_definition()
     found: type[Module] = cls
     return found
