@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from muntin import tumbling
 from muntin_engine import ChangelogTable, Query, StateError, events, module
 from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.testing.streaming import setting
 from muntin_engine.writing.table_versions import TableVersions
 from tests.spark.modules import Members
@@ -49,6 +50,18 @@ def half(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
         run(query(spark, stream).results(), folder / "checkpoint")
         write_batches(stream, batches(5))
         yield folder
+
+
+def test_a_query_that_goes_on_while_its_checkpoint_is_checked_is_no_fault(spark: SparkSession, tmp_path: Path) -> None:
+    stream, folder = write_batches(tmp_path / "stream", batches(1)), tmp_path / "checkpoint"
+    asked = query(spark, stream)
+    run(asked.results(), folder)
+    checked = Checkpoint(spark, folder)
+    assert checked.last_commit == 0
+    write_batches(stream, batches(4))
+    run(asked.results(), folder)
+    assert Checkpoint(spark, folder).last_commit == 3
+    assert checked.check([asked.plan]) == Checkpoint(spark, folder).check([asked.plan]) == []
 
 
 def swap(one: Path, other: Path) -> None:

@@ -228,7 +228,7 @@ class Checkpoint:
     @cached_property
     def state(self) -> StoredState:
         """The state in it."""
-        return StoredState(self._spark, self._path)
+        return StoredState(self._spark, self._path, self._last_commit if self._last_commit >= 0 else None)
 
     @property
     def has_begun(self) -> bool:

@@ -51,11 +51,19 @@ class _StatefulOperator(NamedTuple):
 
 
 class StoredState:
-    """The state in a checkpoint."""
+    """The state in a checkpoint, as it was after a micro-batch: its query may run and go on."""
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, batch: int | None = None) -> None:
+        """Take a checkpoint.
+
+        Args:
+            spark: The session that reads it.
+            path: The checkpoint.
+            batch: The micro-batch; None for the last one that is committed when the state is read.
+        """
         self._spark = spark
         self._path = path
+        self._options = {} if batch is None else {"batchId": str(batch)}
 
     @contextmanager
     def cells(self) -> Iterator[DataFrame]:
@@ -175,14 +183,14 @@ class StoredState:
 
     def _operators(self, path: str) -> list[_StatefulOperator]:
         """Return the stateful operators that are queries of Muntin's, the first one that rows come through first."""
-        operators = self._spark.read.format("state-metadata").load(path)
+        operators = self._spark.read.format("state-metadata").options(**self._options).load(path)
         ours = operators.where(F.col("operatorProperties").contains('"stateName":"cells"'))
         rows = ours.select("operatorId", "numPartitions").distinct().collect()
         return sorted((_StatefulOperator(*row) for row in rows), reverse=True)
 
     def _cells(self, path: str, operator: _StatefulOperator) -> DataFrame:
-        reader = self._spark.read.format("statestore").option("operatorId", operator.id).option("stateVarName", "cells")
-        return reader.load(path)
+        reader = self._spark.read.format("statestore").options(**self._options)
+        return reader.option("operatorId", operator.id).option("stateVarName", "cells").load(path)
 
     def _identities(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> list[Mapping[str, Any]]:
         """Return the identities of the queries in some buckets of an operator."""
