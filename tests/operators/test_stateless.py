@@ -177,5 +177,5 @@ def test_the_plan_says_why_it_keeps_a_state_or_none() -> None:
     free = told(Signs())
     assert free["state"] == "none"
     assert free["row"] == "a call of the operator, in the task that reads the row, without a shuffle"
-    assert free["late"] == "no row is, as there is no watermark"
+    assert free["late"] == "none, because there is no watermark"
     assert free["key"] == "key; rows are not grouped"

@@ -76,7 +76,7 @@ def _topics_of_input(plan: Plan, given: Input) -> list[tuple[str, str]]:
         ("progress", _CHAINED if given.is_chained else _explain_progress(plan, given)),
         (
             "late",
-            _explain_late(plan, given) if evaluator_of(plan).keeps_state else "no row is, as there is no watermark",
+            _explain_late(plan, given) if evaluator_of(plan).keeps_state else "none, because there is no watermark",
         ),
         *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),
     ]
