@@ -1,4 +1,4 @@
-"""Unusual sizes: a million keys, a batch of one row, an input that is all there, one core."""
+"""Unusual sizes: a million keys, a batch of one row and of a thousand, an input that is all there, one core."""
 
 from __future__ import annotations
 
@@ -50,6 +50,15 @@ SIZES: Final = (
         bars=(Times(COLUMNAR, TWS, Measure.WARM_BATCH, 0.8),),
         quick=(COLUMNAR, TWS),
         rows=1,
+        batches=16,
+    ),
+    Work(
+        name="thousand-rows",
+        aggregate="average",
+        keys=1_000,
+        windows=(Hopping(60, 60),),
+        systems=(COLUMNAR, SPARK, TWS),
+        rows=1_000,
         batches=16,
     ),
     Work(

@@ -147,7 +147,7 @@ class Entries(ABC):
     def write(self, live: StretchTable, packed: Sequence[bytes] = ()) -> list[Entry]:
         """Return partial states as entries, with something beside them in each; a blob that came is one as it is."""
         same = [blob for batch, blob in self._came if batch is live and len(live) and len(blob) <= ENTRY_BYTES]
-        self._came = [some for some in self._came if some[0] is not live]
+        self._came = [some for some in self._came if some[0] is not live] if same else []
         found = [entry_of(live, same[0])] if same else list(self._written(live, packed))
         self._saw(sum(len(entry.data) for entry in found), len(live))
         return found
@@ -155,6 +155,11 @@ class Entries(ABC):
     def size_of(self, stretches: int) -> int:
         """Return about how many bytes so many stretches take: as many as those that were written or read."""
         return stretches * self._bytes // max(1, self._stretches)
+
+    def memory_of(self, stretches: int) -> int:
+        """Return about how many bytes keys take in memory, and what stretches have there beyond their arrays."""
+        del stretches
+        return self.keys.nbytes
 
     @abstractmethod
     def _written(self, live: StretchTable, packed: Sequence[bytes]) -> Iterator[Entry]:

@@ -83,6 +83,11 @@ class ArrayEvaluator(Evaluator):
         own = "" if parts.geometry is Geometry.SNAPSHOTS else " partial states"
         return f"a partial state per {kept}; {sizes}; a batch writes only its own{own}"
 
+    def sized_as(self, plan: Plan) -> str:
+        """Return the name of the sizes of what it keeps."""
+        parts = plan.arrays
+        return f"{self.name}, {parts.arrivals if parts.arrivals is Arrivals.IDENTIFIED else parts.geometry}"
+
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the blob of each bucket that gets rows."""
         from muntin_engine.evaluators.arrays.array_query import work_of

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.arrays.edges import sessions_of, snapshots_of
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat, ends_before, merge_alike
 from muntin_engine.exchange.counting import ticks_of
 
-_MOST_PIECES: Final = 8
+MOST_PIECES: Final = 8
 """In how many pieces partial states may lie before some are merged."""
 
 
@@ -33,6 +33,11 @@ class HeldStretches:
     def add(self, piece: StretchTable) -> None:
         """Add what a batch brought."""
         self._pieces.append(piece)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take."""
+        return sum(piece.nbytes for piece in self._pieces)
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
@@ -68,7 +73,7 @@ class HeldPartials(HeldStretches):
     def add(self, piece: StretchTable) -> None:
         """Add what a batch brought, and merge pieces where there are many of a like size."""
         super().add(piece)
-        while len(self._pieces) > _MOST_PIECES and 2 * len(self._pieces[-1]) >= len(self._pieces[-2]):
+        while len(self._pieces) > MOST_PIECES and 2 * len(self._pieces[-1]) >= len(self._pieces[-2]):
             latest = self._pieces.pop()
             self._pieces[-1] = self._merge([self._pieces[-1], latest])
 
@@ -129,11 +134,6 @@ class HeldPartials(HeldStretches):
     def rows(self) -> int:
         """The number of rows that they are made of."""
         return sum(int(piece.weight.sum()) for piece in self._pieces)
-
-    @property
-    def nbytes(self) -> int:
-        """About how many bytes they take."""
-        return sum(piece.nbytes for piece in self._pieces)
 
 
 def carried(slices: StretchTable, first_open: int) -> StretchTable:

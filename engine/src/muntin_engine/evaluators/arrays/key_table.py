@@ -19,6 +19,9 @@ from muntin_engine.exchange.intake import tuples_of
 FEW_KEYS: Final = 1024
 """With up to so many keys none is forgotten."""
 
+OBJECTS: Final = 100
+"""The memory of a key besides its columns, roughly: its name, its code, and their place in a dict."""
+
 NO_KEYS: Final = "none"
 """The column that counts the keys of a query without key columns."""
 
@@ -67,6 +70,12 @@ class KeyTable:
 
     def __len__(self) -> int:
         return len(self._codes)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take in memory: in a dict, as objects, and as columns."""
+        columns: int = sum(table.nbytes for table in self._tables)
+        return OBJECTS * len(self) + 2 * columns
 
     def codes(self, keys: pa.Table) -> IntArray:
         """Return the codes of some keys; new ones are added.

@@ -113,8 +113,9 @@ class RowLists:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes the rows take."""
-        return int(self.table.nbytes * int(self.lengths.sum()) // max(1, len(self.table)))
+        """About how many bytes the rows take, and their runs."""
+        rows = self.table.nbytes * int(self.lengths.sum()) // max(1, len(self.table))
+        return int(rows + self.firsts.nbytes + self.lengths.nbytes + self.runs.nbytes)
 
     @property
     def is_summed(self) -> bool:

@@ -26,6 +26,10 @@ ENTRY_STATES: Final = 1 << 14
 """Most states of a module in an entry."""
 
 
+STATE_MEMORY: Final = 8
+"""The memory of a Python state as a multiple of the bytes that are written of it, roughly."""
+
+
 class StateEntries(Entries):
     """Reads and writes Python states, several modules to a stretch.
 
@@ -82,6 +86,10 @@ class StateEntries(Entries):
         found = self._coded(*from_blob(entry.data, {}))
         self._saw(len(entry.data), len(found.batch))
         return self._with_states(found.batch, found.packed, entry)
+
+    def memory_of(self, stretches: int) -> int:
+        """Return about how many bytes keys take in memory, and the states of stretches."""
+        return super().memory_of(stretches) + STATE_MEMORY * self.size_of(stretches)
 
     def _with_states(
         self, bare: StretchTable, packed: Sequence[bytes], entry: StoredEntry | None = None

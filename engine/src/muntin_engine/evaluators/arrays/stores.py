@@ -111,6 +111,11 @@ class StretchStore(ArrayStore):
         ]
         return delta, BatchOutcome(accepted=accepted, keys=keys, late=late - len(kept), rejections=kept)
 
+    @property
+    def memory(self) -> int:
+        """About how many bytes it takes in memory."""
+        return self._stretches.nbytes + self._entries.memory_of(len(self._stretches))
+
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
         return self._stretches.keys()

@@ -196,7 +196,7 @@ class PairStore(ArrayStore):
     @property
     def memory(self) -> int:
         """About how many bytes they take."""
-        return sum(kept.rows.nbytes for kept in self._sides)
+        return sum(kept.rows.nbytes for kept in self._sides) + self._entries.keys.nbytes
 
     def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""

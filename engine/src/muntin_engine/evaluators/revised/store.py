@@ -186,7 +186,8 @@ class RevisedStore(ArrayStore):
     @property
     def memory(self) -> int:
         """About how many bytes it takes in memory."""
-        return self._live.held.nbytes + self._windows.ended.nbytes + self._output.held.nbytes
+        events = self._live.held.nbytes + 24 * len(self._live)  # an id, a number for it, and a place each
+        return events + self._windows.ended.nbytes + self._output.held.nbytes + self._keys.nbytes
 
     @property
     def first_start(self) -> int:
