@@ -137,9 +137,11 @@ class BucketMetadata:
         if layout != LAYOUT:
             raise _unreadable(layout)
         stored, progress, tracked, log, version, (timer, held, serial, patterns) = rest
+        schema_versions = [SchemaVersion(*schema_version) for schema_version in stored]
         if identity != compatibility.identity:
             compatibility.check(identity)
-        schema_versions = compatibility.schema_versions([SchemaVersion(*schema_version) for schema_version in stored])
+        if identity != compatibility.identity or len(schema_versions) > 1:
+            schema_versions = compatibility.schema_versions(schema_versions)
         now, soon, sizes = Progress(*progress), KeyTimer(*timer), HeldState(*held)
         return cls(compatibility, schema_versions, now, tracked, log, version, soon, sizes, serial, patterns)
 
