@@ -179,7 +179,7 @@ def keys(*columns: tuple[str, str]) -> dict[str, Any]:
     return {"columns": {"keys": tuple(NamedColumn(*one) for one in columns)}}
 
 
-_OFFERED = (muntin, progress, triggers, rows, muntin_stats)
+_OFFERED = (muntin_stats, muntin, progress, triggers, rows)
 _MODULES = (Bound, Count, Echo, FollowedBy, Free, Joined, Lifetimes, Listing, Members, Peeled)
 _POLICIES = (EmitPolicy.FINAL, EmitPolicy.EAGER, EmitPolicy.SPECULATIVE)
 

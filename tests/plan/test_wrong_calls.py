@@ -6,6 +6,7 @@ A line is a call and what its error must hold. No call needs Spark: what Spark m
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -89,6 +90,7 @@ POINTS = events(DF, at="t", watermark=5)
 NAMES: dict[str, Any] = {
     **{name: getattr(room, name) for room in (muntin, progress, rows, triggers, windows) for name in room.__all__},
     "batch_metrics": batch_metrics,
+    "statistics": statistics,
     **{cls.__name__: cls for cls in (Misspelt, Nameless, Numbered, Smooth, Spread, Windowed, Count, Echo)},
     **{public.__name__: public for public in (ChangelogTable, ParquetFolder, events, functions, module, monitor, ship)},
     "DF": DF,
@@ -233,7 +235,19 @@ CALLS = (
     ("module(Spread())", "got an instance of Spread", "module(Spread, 'column', parameter=value)"),
     ("module(int)", "int is not a module class", "'stats.average'"),
     ("module(None)", "None is not a module class"),
-    ("module(len)", "is not a module class"),
+    ("module(len)", "the function len is given no column", "module(len, 'km', returns=float)"),
+    ("module(len, 'v')", "what the function len returns is not known", "module(len, 'km', returns=float)"),
+    ("module(len, 'v', returns='int')", "returns='int' is a text", "returns=float or returns=list[str]"),
+    ("module(len, 'v', returns=list)", "list does not say what it holds", "list[float]"),
+    ("module(len, 'v', returns=complex)", "has no column type"),
+    ("module(len, 'v', 'w', returns=int)", "the function len(obj, /) is given 2 columns", "others go by name"),
+    ("module(statistics.quantiles, 'v', 4, returns=float)", "parameters by name, got 4", "write n=4"),
+    ("module(len, 'v', returns=int, q=1)", "builtins.len() does not accept its parameters", "given: q=1"),
+    ("typed_call(len)", "typed_call() takes a module class, got <built-in function len>"),
+    ("typed_call(Smooth)('v', 0.5)", "parameters by name, got 0.5", "write alpha=0.5, or F.lit(0.5)"),
+    ("typed_call(Smooth)('v', beta=0.5)", "show.smooth(alpha: float, label"),
+    ("module('stats.average_difference', 'a', 'b')", "columns by place do not say of which", "left='<column>'"),
+    ("module('stats.average_difference', left='a')", "the query does not say what right is"),
     ("module(Nameless, 'v')", "Nameless has no name", "name = '<plugin>.<module>'"),
     ("module(Numbered, 'v')", "show.spread has the version 1, which is not text", "version = '1.0.0'"),
     ("module(Windowed, 'v')", "compute_result(payloads, window) is called with (payloads)", "is_time_sensitive = True"),
@@ -312,9 +326,9 @@ ANSWERS = {
     "samples.set_duration('1 hour').shorten('1 minute').lifetimes": "'interval'",
     "hopping('1 hour', '10 minutes', offset='-2 hours').offset": "-7_200_000_000",
     "tumbling('1 hour', '-15 minutes').offset": "-900_000_000",
-    "module(Count, 'a', 'b', q=1).cls": "Count",
-    "module(Count, 'a', 'b', q=1).inputs": "('a', 'b')",
-    "module(Count, 'a', 'b', q=1).parameters": "{'q': 1}",
+    "module(Count, 'a', 'b').cls": "Count",
+    "module(Count, 'a', 'b').inputs": "('a', 'b')",
+    "module('stats.quantile', 'a', q=1).parameters": "{'q': 1}",
     "batch_metrics(None)": "{}",
 }
 

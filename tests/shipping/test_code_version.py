@@ -19,7 +19,7 @@ import pytest
 
 from muntin import Aggregate
 from muntin_engine import module
-from muntin_engine.shipping.code_version import code_version
+from muntin_engine.shipping.code_version import code_version, identity_of_function
 from muntin_stats.average import Average
 
 PROGRAM = '''
@@ -188,8 +188,8 @@ def test_the_class_with_the_version_is_the_class_in_everything_else() -> None:
 
 def test_what_a_class_uses_of_its_own_package_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     before = code_version(Average)
-    monkeypatch.setattr("muntin_stats.sum.exact_sum", lambda amount: amount)
-    monkeypatch.setattr("muntin_stats.average.exact_sum", lambda amount: amount)
+    for part in ("sum", "average"):  # the package has functions of these names
+        monkeypatch.setattr(sys.modules[f"muntin_stats.{part}"], "exact_sum", lambda amount: amount)
     assert code_version(Average) != before
 
 
@@ -284,3 +284,24 @@ def test_what_a_constant_remembers_makes_no_difference() -> None:
     assert code_version(cls) == before
     table.rows = 3
     assert code_version(cls) != before
+
+
+def test_a_function_of_an_installed_package_goes_by_its_name_and_any_other_by_its_code() -> None:
+    def above(limit: int) -> Any:
+        return lambda km: int((km > limit).sum())
+
+    installed = [numpy.ptp, numpy.median, numpy.linalg.norm, max, partial(numpy.quantile, q=0.5)]
+    names = ["numpy.ptp", "numpy.median", "numpy.norm", "builtins.max", "numpy.quantile"]
+    assert [identity_of_function(function)[0] for function in installed] == names
+    assert len({identity_of_function(function)[1] for function in installed}) == len(installed)
+    assert identity_of_function(partial(numpy.quantile, q=0.5)) == identity_of_function(installed[-1])
+    assert identity_of_function(partial(numpy.quantile, q=0.6)) != identity_of_function(installed[-1])
+    assert identity_of_function(above(3)) == identity_of_function(above(3))
+    name, version = identity_of_function(above(3))
+    assert (name, version) != identity_of_function(above(4))
+    assert name == "function.lambda"
+    assert version.startswith("code-")
+
+
+def test_a_package_with_compiled_parts_can_be_hashed() -> None:
+    assert code_version(numpy.linalg.norm) == code_version(numpy.linalg.norm)

@@ -4,12 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from muntin.modules.call import ModuleCall, StreamColumns
     from muntin_engine.api.events import events
     from muntin_engine.api.functions import condition, functions
     from muntin_engine.api.module import from_stream, module
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
-    from muntin_engine.api.request import JoinCondition, ModuleCall, StreamColumns
+    from muntin_engine.api.request import JoinCondition
     from muntin_engine.api.union import union
     from muntin_engine.errors import (
         JavaNotFoundError,
@@ -47,7 +48,8 @@ else:
         "muntin_engine.api.module": ("from_stream", "module"),
         "muntin_engine.api.one_pass": ("OnePass", "one_pass"),
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
-        "muntin_engine.api.request": ("JoinCondition", "ModuleCall", "StreamColumns"),
+        "muntin.modules.call": ("ModuleCall", "StreamColumns"),
+        "muntin_engine.api.request": ("JoinCondition",),
         "muntin_engine.api.union": ("union",),
         "muntin_engine.errors": (
             "JavaNotFoundError",

@@ -6,6 +6,7 @@ from muntin.emission import EarlyEmission, early
 from muntin.events import Event, Lifetime
 from muntin.hooks import hookimpl
 from muntin.modules.aggregate import Aggregate, Operator
+from muntin.modules.call import typed_call
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.function import Function, function
 from muntin.modules.incremental import IncrementalAggregate, IncrementalOperator
@@ -85,5 +86,6 @@ __all__ = [
     "ticks",
     "trailing",
     "tumbling",
+    "typed_call",
     "window",
 ]

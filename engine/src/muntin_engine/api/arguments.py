@@ -13,6 +13,7 @@ from typing import Any
 
 from muntin import Module, ticks
 from muntin.errors import DurationError, QueryError
+from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
 
 
@@ -36,32 +37,6 @@ def check_dataframe(call: str, df: object) -> None:
         got = f"{df!r:.80}" if isinstance(df, str | int | None) else f"a {type(df).__name__}"
         remedy = "expected what spark.read, spark.readStream or spark.table returns"
     raise QueryError(f"{call}() reads a DataFrame of Spark's, got {got}\n  {remedy}")
-
-
-def check_column(argument: str, column: object) -> None:
-    """Refuse what cannot name one column: anything but a name or an expression of Spark's.
-
-    Args:
-        argument: Where it is given, for example `"key"`.
-        column: What is given.
-
-    Raises:
-        QueryError: It is something else, or the name of several columns.
-    """
-    if isinstance(column, str):
-        if not column or column == "*" or column.endswith(".*"):
-            what = "names several columns" if column else "names no column"
-            raise QueryError(f"{argument}={column!r} {what}\n  name each one: 'a', or 'a.b' for a part of a struct")
-    elif not hasattr(type(column), "isNotNull"):
-        advice = "name columns one by one" if isinstance(column, list | tuple | set | dict) else _constant(column)
-        raise QueryError(
-            f"{argument}={column!r:.80} is not a column\n"
-            f"  expected: a column's name, or an expression such as F.col('a') * 2; {advice}"
-        )
-
-
-def _constant(value: object) -> str:
-    return f"a constant is F.lit({value!r})" if isinstance(value, int | float | bool) else "leave out what there is not"
 
 
 def check_each(arguments: Mapping[str, object]) -> None:

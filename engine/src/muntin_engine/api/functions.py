@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from muntin import Function
 from muntin.catalog import installed
 from muntin.errors import QueryError
+from muntin.modules.call import check_column
 from muntin.schemas import Field, Scalar, ScalarKind, spell
-from muntin_engine.api.arguments import check_column, spelled
+from muntin_engine.api.arguments import spelled
 from muntin_engine.api.request import JoinCondition
 from muntin_engine.shipping.code_version import code_version
 

@@ -14,8 +14,9 @@ from typing_extensions import TypeIs
 from muntin import Duration
 from muntin.axis import spell_given, ticks
 from muntin.errors import QueryError
+from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
-from muntin_engine.api.arguments import check_column, check_flag, check_specification
+from muntin_engine.api.arguments import check_flag, check_specification
 from muntin_engine.api.payload import ChangesPayload
 from muntin_engine.core.lifetimes import (
     Align,

@@ -2,61 +2,66 @@
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from muntin import Module
 from muntin.catalog import installed
-from muntin.errors import ModuleDefinitionError, QueryError
-from muntin.schemas import Struct
-from muntin_engine.api.arguments import check_column, check_name, spelled
-from muntin_engine.api.request import ModuleCall, StreamColumns
-from muntin_engine.shipping.code_version import with_version
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.call import ModuleCall, StreamColumns, check_column, check_columns, module_call
+from muntin.modules.function_aggregate import function_aggregate
+from muntin_engine.api.arguments import check_name, spelled
+from muntin_engine.shipping.code_version import identity_of_function, with_version
 
 if TYPE_CHECKING:
     from muntin_engine.api.request import ColumnLike
 
 
-def module(name: str | type[Module], *inputs: ColumnLike, **parameters: Any) -> ModuleCall:
-    """Name a module for a query.
+def module(
+    name: str | type[Module] | Callable[..., object], /, *inputs: ColumnLike | StreamColumns, **parameters: Any
+) -> ModuleCall:
+    """Name a module for a query, or make one of a function of the values in a window.
+
+    A function is called once per window, with the values of each column that it is given, as NumPy arrays of the types
+    that `ColumnarAggregate` lists; as lists where its annotations say so, as in `km: list[float]`. They are in no
+    particular order. A row with a null in one of the columns is skipped, unless the annotation is `list[float | None]`;
+    the result is null where all are. For values in order, times or a state of one's own, write a module class.
 
     Args:
-        name: `"<plugin>.<module>"` of an installed plugin, or a module class. A class of the program's own may leave
-            its version out: it is then a hash of its code, and with it what the query's checkpoint depends on.
+        name: `"<plugin>.<module>"` of an installed plugin, a module class, or a function. A class of the program's own
+            may leave its version out: it is then a hash of its code, and with it what the query's checkpoint depends
+            on. So is that of a function, unless an installed package has it, which goes by its name.
         inputs: Columns or expressions the module reads, in the order of its input type's fields. None for a module
             that only counts its members.
         parameters: The module's initial parameters, by name. Where a module reads several inputs, each of these by name
             as well: a column, or several in a tuple, of the stream of that name in the `union`. A stream of another
-            name is given by `from_stream`.
+            name is given by `from_stream`. For a function, its other arguments, and `returns`, the type of its result
+            where no annotation says it, such as `float`, `list[str]` or a dataclass.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name; the closest is suggested.
         PluginLoadError: Its plugin cannot be imported.
-        ModuleDefinitionError: The class is not a complete module.
+        ModuleDefinitionError: The class is not a complete module; or a function does not take so many columns, or the
+            type of its result is not known.
         QueryError: An input is no column, or one of several is missing.
+        ParameterError: The module's constructor, or the function, does not take the parameters.
 
     Example:
         >>> module("stats.quantile", "delay", q=0.9).parameters
         {'q': 0.9}
+        >>> import numpy as np
+        >>> module(np.percentile, "delay", q=90, returns=float).cls.name
+        'numpy.percentile'
     """
-    _check_module(name)
-    cls = installed().module(name) if isinstance(name, str) else with_version(name)
-    cls.check_definition()
-    names = [part.name for part in cls.input_fields()]
-    if not names:
-        _check_inputs(cls, inputs)
-        return ModuleCall(cls, inputs, parameters)
-    without = {part.name for part in cls.input_fields() if isinstance(part.type, Struct) and not part.type.fields}
-    missing = [name for name in names if name not in parameters and name not in without]
-    if inputs or missing:
-        told = "columns by place do not say of which" if inputs else f"the query does not say what {missing[0]} is"
-        written = ", ".join(f"{name}='<column>'" for name in names)
-        raise QueryError(
-            f"{cls.name} reads {len(names)} inputs, {', '.join(names)}, and {told}\n"
-            f"  write module({cls.name!r}, {written}), each a column of the stream of that name, or a tuple of columns"
-        )
-    streams = {name: _stream_columns(name, parameters.pop(name, ())) for name in names}
-    return ModuleCall(cls, (), parameters, streams=streams)
+    if isinstance(name, str):
+        return module_call(installed().module(name), inputs, parameters)
+    if not isinstance(name, type) and callable(name):
+        check_columns(inputs, name, reads_by_place=True)
+        returns, (named, version) = parameters.pop("returns", None), identity_of_function(name)
+        cls = function_aggregate(name, len(inputs), name=named, version=version, returns=returns)
+        return module_call(cls, inputs, parameters)
+    _check_class(name)
+    return module_call(with_version(name), inputs, parameters)
 
 
 def from_stream(stream: str, *columns: ColumnLike) -> StreamColumns:
@@ -82,23 +87,13 @@ def from_stream(stream: str, *columns: ColumnLike) -> StreamColumns:
     return StreamColumns(stream, columns)
 
 
-def _stream_columns(name: str, given: Any) -> StreamColumns:
-    """Return the columns of an input, which reads the stream of its name unless another one is given."""
-    if isinstance(given, StreamColumns):
-        return given
-    columns = tuple(given) if isinstance(given, list | tuple) else (given,)
-    for column in columns:
-        check_column(name, column)
-    return StreamColumns(name, columns)
-
-
-def _check_module(module: object) -> None:
-    """Refuse what is neither a module's name nor its class.
+def _check_class(module: object) -> None:
+    """Refuse what is no module class.
 
     Raises:
         ModuleDefinitionError: It is something else.
     """
-    if isinstance(module, str) or (isinstance(module, type) and issubclass(module, Module)):
+    if isinstance(module, type) and issubclass(module, Module):
         return
     if isinstance(module, Module):
         name = type(module).__name__
@@ -108,25 +103,6 @@ def _check_module(module: object) -> None:
         )
     raise ModuleDefinitionError(
         f"{spelled(module)} is not a module class\n"
-        "  expected: the name of an installed module, such as 'stats.average', or a subclass of one of Muntin's eight\n"
-        "  base classes, such as Aggregate"
+        "  expected: the name of an installed module, such as 'stats.average', a subclass of one of Muntin's eight\n"
+        "  base classes, such as Aggregate, or a function"
     )
-
-
-def _check_inputs(cls: type[Module], inputs: tuple[object, ...]) -> None:
-    """Refuse inputs of a module that are no columns.
-
-    Raises:
-        QueryError: One is something else, such as a parameter.
-    """
-    for column in inputs:
-        if isinstance(column, list | tuple):
-            named = ", ".join(map(repr, column))
-            raise QueryError(f"module() takes columns one by one, got {column!r}\n  write module(..., {named})")
-        if isinstance(column, bool | int | float):
-            names = list(inspect.signature(cls).parameters) or ["parameter"]
-            raise QueryError(
-                f"module() takes columns by place and parameters by name, got {column!r} by place\n"
-                f"  write {names[0]}={column!r}, or F.lit({column!r}) for a column that is the same in each row"
-            )
-        check_column("column", column)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Never
 from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, JoinKind, StreamOperator, TimestampPolicy
 from muntin.axis import ticks
 from muntin.errors import QueryError
+from muntin.modules.call import ModuleCall, check_column
 from muntin.policies import parse_policy
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.api.arguments import (
     check_call,
-    check_column,
     check_each,
     check_shedding,
     check_specification,
@@ -23,7 +23,7 @@ from muntin_engine.api.arguments import (
 )
 from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
-from muntin_engine.api.request import JoinCondition, JoinRequest, ModuleCall, WindowRequest, plans_before
+from muntin_engine.api.request import JoinCondition, JoinRequest, WindowRequest, plans_before
 from muntin_engine.api.spark_words import KnowsSparkWords
 from muntin_engine.api.timed_input import TimedInput
 from muntin_engine.core.lifetimes import ShareWindows

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Function, JoinKind, Module, TimestampPolicy
+from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Function, JoinKind, TimestampPolicy
 from muntin.windows import WindowSpecification
 from muntin_engine.core.lifetimes import (
     Lifetimes,
@@ -27,38 +27,6 @@ if TYPE_CHECKING:
 
 ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 """The attributes of `InputRequest`, and of `Columns` in a plan, that are a column which makes rows events."""
-
-
-@dataclass(frozen=True)
-class StreamColumns:
-    """The columns of one stream of a union, for an input of a module that reads several; made by `from_stream`.
-
-    Attributes:
-        stream: The name of the stream in the union.
-        columns: The columns, in the order of the fields of the input's record.
-    """
-
-    stream: str
-    columns: tuple[ColumnLike, ...] = ()
-
-
-@dataclass(frozen=True)
-class ModuleCall:
-    """A module named in a query, with its inputs and parameters; made by `module`.
-
-    Attributes:
-        cls: The module's class.
-        inputs: The columns that it reads.
-        parameters: Those of its constructor.
-        side: The place of the event stream that the columns are of, where there are several.
-        streams: Where the module reads several inputs, the columns of each, by its name.
-    """
-
-    cls: type[Module]
-    inputs: tuple[ColumnLike, ...] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    side: int = 0
-    streams: Mapping[str, StreamColumns] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from muntin import Merge, Module
 from muntin.axis import lengths_read_by
 from muntin.errors import ParameterError, QueryError
 from muntin.modules.columnar_aggregate import Form
-from muntin.modules.parameters import check_types, spell
+from muntin.modules.parameters import check_parameters, spell, spell_signature
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, Variable
 from muntin_engine.core.evaluator_query import may_slide
 from muntin_engine.core.skipping import BySource, forbids_null
@@ -124,14 +123,12 @@ def make_module(
         ParameterError: The constructor does not take them, is annotated otherwise, or raises `ValueError` or
             `TypeError` on them; or a duration among them means nothing on the query's axis.
     """
-    signature = _signature(cls)
+    check_parameters(cls, parameters)
     try:
-        signature.bind(**parameters)
-        check_types(signature, parameters)
         with nullcontext() if read is None else lengths_read_by(read):
             module: Module = cls(**parameters)
     except (TypeError, ValueError, QueryError) as error:
-        raise ParameterError(cls.name, parameters, str(error), str(signature)) from error
+        raise ParameterError(cls.name, parameters, str(error), spell_signature(cls)) from error
     return module
 
 
@@ -189,15 +186,6 @@ def _columnar_form(module: Module, known: Sequence[Field]) -> Form | None:
     several = Field(wanted.name, Struct(tuple(known), dict) if known else wanted.type, not known)
     form: Form | None = module.columnar_form(known[0] if len(known) == 1 else several)
     return form
-
-
-def _signature(cls: type[Module]) -> inspect.Signature:
-    """Return a constructor's signature as a reader of an error wants it."""
-    try:
-        signature = inspect.signature(cls, eval_str=True)
-    except NameError:  # an annotation for type checkers alone
-        signature = inspect.signature(cls)
-    return signature.replace(return_annotation=inspect.Signature.empty)
 
 
 SOURCE: Final = Field("source", Scalar(ScalarKind.STRING), is_nullable=True)

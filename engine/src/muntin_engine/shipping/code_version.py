@@ -7,6 +7,7 @@ import dataclasses
 import dis
 import hashlib
 import inspect
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from enum import Enum
@@ -55,8 +56,27 @@ def code_version(code: Any) -> str:
         >>> code_version(Twice)[:5], code_version(Twice) == code_version(Twice)
         ('code-', True)
     """
-    told = repr(_CodeDescription(package_of(code)).of(code))
-    return f"code-{hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]}"
+    return _hash(_CodeDescription(package_of(code)).of(code))
+
+
+def _hash(description: object) -> str:
+    return f"code-{hashlib.sha256(repr(description).encode()).hexdigest()[:_DIGITS]}"
+
+
+def identity_of_function(function: Any) -> tuple[str, str]:
+    """Return a name and a version for the module that calls a function.
+
+    A function of an installed package goes by its name, so that a query goes on with another version of the package.
+    The version of any other is the hash of its code, as `code_version` makes it.
+    """
+    inner = function
+    while isinstance(inner, partial):
+        inner = inner.func
+    home = str(getattr(inner, "__module__", None) or "")
+    named = str(getattr(inner, "__qualname__", type(inner).__qualname__)).rpartition(".")[2]
+    parts = ("function" if is_local(home) else home.partition(".")[0], named)
+    name = ".".join(re.sub(r"\W+", "", part.lower()).strip("_0123456789") or "function" for part in parts)
+    return name, _hash(_CodeDescription("").of(function))
 
 
 def _declares_version(cls: type) -> bool:
@@ -158,7 +178,10 @@ class _CodeDescription:
     def _file(self, module: ModuleType) -> str:
         """Return the source of a module that is used as a whole."""
         file = getattr(module, "__file__", None)
-        text = Path(file).read_text(encoding="utf-8") if file and module.__name__ != "__main__" else ""
+        if not file or module.__name__ == "__main__":
+            return ""
+        data = Path(file).read_bytes()
+        text = data.decode(errors="replace") if file.endswith(".py") else hashlib.sha256(data).hexdigest()
         return module_source(text) or text
 
     def _counts(self, module: str | None) -> bool:

@@ -37,12 +37,12 @@ from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation, field_of, passed_on, places_of
 
 if TYPE_CHECKING:
+    from muntin.modules.call import ModuleCall
     from muntin_engine.api.request import (
         ColumnLike,
         InputRequest,
         JoinCondition,
         JoinRequest,
-        ModuleCall,
         WindowRequest,
     )
 

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Final, get_type_hints
+from typing import Any, Final
 
-from muntin.modules.methods import signature_of
+from muntin.modules.methods import hints_of, signature_of
 
 _BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def hints_of(function: Callable[..., object]) -> dict[str, object]:
-    """Return annotations as far as they can be read."""
-    try:
-        return get_type_hints(function, include_extras=True)
-    except (NameError, TypeError, AttributeError):
-        return {}
 
 
 def taken_by(function: Callable[..., object], skipped: int = 0) -> list[str] | None:

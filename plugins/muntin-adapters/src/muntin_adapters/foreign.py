@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.methods import signature_of
+from muntin.modules.methods import hints_of, signature_of
 from muntin.schemas import describe
-from muntin_adapters.annotations import hints_of, type_taken
+from muntin_adapters.annotations import type_taken
 from muntin_adapters.spreading import Spread, spread_of
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 from typing_extensions import Unpack
 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
-from muntin.modules.methods import signature_of
-from muntin_adapters.annotations import hints_of
+from muntin.modules.function_aggregate import member_type
+from muntin.modules.methods import hints_of, signature_of
 from muntin_adapters.foreign import unknown_type
 from muntin_adapters.made import Made, constructor, make_module, maker
 from muntin_adapters.options import FunctionOptions, check_options
@@ -51,7 +51,7 @@ class _ArrayAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
         return arrays
 
     def _given_back(self, result: object) -> Any:
-        from muntin_adapters.python_value import python_value
+        from muntin.columnar.results import python_value
 
         return python_value(result)
 
@@ -144,9 +144,9 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
     parameters = list(signature_of(function).parameters.values())
     if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
         raise ModuleDefinitionError(f"{name}: {function!r} takes no payloads\n  expected: they come first")
-    payload, result = options.get("input", _member_type(function, parameters[0])), options.get("result")
-    if result is None:
-        result = hints_of(function).get("return")
+    hints = hints_of(function)
+    payload = options.get("input", member_type(hints.get(parameters[0].name)))
+    result = hints.get("return") if options.get("result") is None else options["result"]
     if payload is None:
         raise unknown_type(name, "its payloads", f"an annotation such as {parameters[0].name}: list[float]", "input")
     if result is None:
@@ -164,11 +164,3 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
             "_function": staticmethod(function),
         },
     )
-
-
-def _member_type(function: Callable[..., object], parameter: inspect.Parameter) -> object:
-    """Return of which type the members are of the list that a function takes; None if nothing says so."""
-    annotation = hints_of(function).get(parameter.name)
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    is_collection = isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1
-    return arguments[0] if is_collection else None

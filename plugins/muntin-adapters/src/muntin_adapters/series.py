@@ -10,8 +10,8 @@ import pandas as pd
 
 from muntin.columnar.arrays import Array
 from muntin.columnar.payloads import payload_arrays
+from muntin.columnar.results import python_value
 from muntin.schemas import Field
-from muntin_adapters.python_value import python_value
 
 _WITH_NULLS: Final = {"i": "Int64", "b": "boolean"}
 """By kind of array, the type of Series that can hold nulls too."""

@@ -10,8 +10,8 @@ from typing import Any, Final
 from typing_extensions import Unpack
 
 from muntin.errors import ModuleDefinitionError
+from muntin.modules.methods import hints_of
 from muntin_adapters.adapted_aggregate import adapt
-from muntin_adapters.annotations import hints_of
 from muntin_adapters.foreign import Foreign, unknown_type
 from muntin_adapters.made import maker
 from muntin_adapters.options import AdapterOptions, check_options

@@ -1,5 +1,14 @@
 """Patterns in time for Muntin: one event after another, crossings, runs and chart patterns."""
 
+from muntin_patterns.calls import (
+    consecutive_rise,
+    followed_by,
+    followed_without,
+    head_and_shoulders,
+    silence,
+    state_machine,
+    threshold_crossing,
+)
 from muntin_patterns.consecutive_rise import ConsecutiveRise, Rise
 from muntin_patterns.followed_by import FollowedBy, Match, Step
 from muntin_patterns.followed_without import FollowedWithout, Pair, Part
@@ -26,4 +35,11 @@ __all__ = [
     "Step",
     "ThresholdCrossing",
     "Transition",
+    "consecutive_rise",
+    "followed_by",
+    "followed_without",
+    "head_and_shoulders",
+    "silence",
+    "state_machine",
+    "threshold_crossing",
 ]

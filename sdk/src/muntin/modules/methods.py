@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 from muntin.errors import ModuleDefinitionError
 
@@ -41,6 +41,14 @@ def signature_of(code: Callable[..., object]) -> inspect.Signature:
         return inspect.signature(code)
     except (TypeError, ValueError):
         return _ANYTHING
+
+
+def hints_of(code: Callable[..., object]) -> dict[str, Any]:
+    """Return the annotations of a function as far as they can be read."""
+    try:
+        return get_type_hints(code, include_extras=True)
+    except (NameError, TypeError, AttributeError):
+        return {}
 
 
 def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDefinitionError:

@@ -15,6 +15,9 @@ from numbers import Integral, Real
 from types import CodeType, FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
+from muntin.errors import ParameterError
+from muntin.modules.methods import signature_of
+
 _TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
     bool: (bool,),
     int: (Integral,),
@@ -28,6 +31,25 @@ _TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
     NoneType: (NoneType,),
 }
 """Values accepted for an annotation; an annotation that is not here says too little or too much to be checked."""
+
+
+def check_parameters(cls: Any, parameters: Mapping[str, object]) -> None:
+    """Refuse parameters that the constructor of a module does not take, or that are plainly not what it is annotated.
+
+    Raises:
+        ParameterError: It does not.
+    """
+    signature = signature_of(cls)
+    try:
+        signature.bind(**parameters)
+        check_types(signature, parameters)
+    except TypeError as error:
+        raise ParameterError(cls.name, parameters, str(error), spell_signature(cls)) from error
+
+
+def spell_signature(cls: type) -> str:
+    """Return the signature of a constructor as a reader of an error wants it."""
+    return str(signature_of(cls).replace(return_annotation=inspect.Signature.empty))
 
 
 def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) -> None:

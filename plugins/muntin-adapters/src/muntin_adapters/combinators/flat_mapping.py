@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, get_args, get_origin
 
+from muntin.modules.methods import hints_of
 from muntin.modules.module import Module
 from muntin.modules.parameters import spell
-from muntin_adapters.annotations import hints_of
 from muntin_adapters.combinators.annotations import with_null
 from muntin_adapters.combinators.mapping import mapped_types
 from muntin_adapters.combinators.wrapping import Counting, module_class, wrap

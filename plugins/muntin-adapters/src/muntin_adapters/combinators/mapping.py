@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from muntin.errors import ModuleDefinitionError
+from muntin.modules.methods import hints_of
 from muntin.modules.module import Module
 from muntin.modules.parameters import spell
-from muntin_adapters.annotations import hints_of, type_taken
+from muntin_adapters.annotations import type_taken
 from muntin_adapters.combinators.annotations import is_variable, substituted, without_null
 from muntin_adapters.combinators.wrapping import Delegating, module_class, types_of, wrap
 from muntin_adapters.made import maker

@@ -1,0 +1,111 @@
+"""Aggregates that call a function with the values of the columns in a window."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from types import new_class
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args, get_origin
+
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.aggregate import Aggregate
+from muntin.modules.methods import hints_of, signature_of
+from muntin.schemas import Field, Struct, describe
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
+    """Call a function with the values of each column in a window; `function_aggregate` makes subclasses.
+
+    A subclass has the function in `_function`, and in `_lists` which of its columns it takes as lists.
+    """
+
+    _function: ClassVar[Callable[..., Any]]
+    _lists: ClassVar[tuple[bool, ...]]
+
+    def __init__(self, **parameters: object) -> None:
+        self._parameters = parameters
+
+    def compute_result(self, payloads: Sequence[In]) -> Out:
+        """Call the function with an array or a list for each column."""
+        from muntin.columnar.payloads import payload_arrays
+        from muntin.columnar.results import python_value
+
+        reads = self.input_field()
+        fields: tuple[Field, ...] = (reads,)
+        columns: Sequence[Any] = [payloads]
+        if len(self._lists) > 1 and isinstance(reads.type, Struct):
+            fields, columns = reads.type.fields, list(zip(*cast("Any", payloads), strict=True))
+        given = [
+            list(values) if is_list else payload_arrays(field, values, skips_nulls=True)[0]
+            for field, values, is_list in zip(fields, columns, self._lists, strict=True)
+        ]
+        return cast(Out, python_value(self._function(*given, **self._parameters)))
+
+
+def function_aggregate(
+    function: Callable[..., object], columns: int, *, name: str, version: str, returns: object = None
+) -> type[FunctionAggregate[Any, Any]]:
+    """Return the module class of a function that takes the values of so many columns, and parameters by name.
+
+    Args:
+        function: The function.
+        columns: The number of columns.
+        name: The name of the module.
+        version: Its version.
+        returns: The type of the result; None if the annotation of the function says it.
+
+    Raises:
+        ModuleDefinitionError: There is no column, the function does not take so many, or the type of the result is not
+            known, or none that a column has.
+    """
+    called = name.rpartition(".")[2]
+    written = f"module({called}, 'km', returns=float)"
+    if not columns:
+        raise ModuleDefinitionError(f"the function {called} is given no column\n  name one or several: {written}")
+    hints = hints_of(function)
+    result = hints.get("return") if returns is None else returns
+    if result is None:
+        raise ModuleDefinitionError(
+            f"the type of what the function {called} returns is not known\n"
+            f"  expected: an annotation such as -> float, or {written}"
+        )
+    if isinstance(result, str):
+        raise ModuleDefinitionError(
+            f"returns={result!r} is a text\n  expected: a type of Python's, such as returns=float or returns=list[str]"
+        )
+    describe(result)
+    given = list(signature_of(function).parameters.values())
+    are_taken = any(part.kind is part.VAR_POSITIONAL for part in given)
+    by_place = [part for part in given if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
+    if len(by_place) < columns and not are_taken:
+        raise ModuleDefinitionError(
+            f"the function {called}{inspect.Signature(given)} is given {columns} columns\n"
+            "  expected: a column for each argument that holds values; others go by name"
+        )
+    others = [part.replace(kind=part.KEYWORD_ONLY) for part in by_place[columns:]]
+    others += [part for part in given if part.kind in (part.KEYWORD_ONLY, part.VAR_KEYWORD)]
+    members = [member_type(hints.get(part.name)) for part in by_place[:columns]]
+    members += [None] * (columns - len(members))
+    read = [TypeVar(f"T{place}") if member is None else member for place, member in enumerate(members, 1)]
+    base: Any = FunctionAggregate
+    attributes = {
+        "__doc__": function.__doc__,
+        "__module__": __name__,
+        "__signature__": inspect.Signature(others),
+        "_function": staticmethod(function),
+        "_lists": tuple(member is not None for member in members),
+        "name": name,
+        "version": version,
+    }
+    reads = read[0] if columns == 1 else tuple[tuple(read)]  # type: ignore[misc]  # known at run time alone
+    return new_class(name, (base[reads, result],), {}, lambda body: body.update(attributes))
+
+
+def member_type(annotation: object) -> object:
+    """Return the type of the members of a list that a function takes; None if it takes an array, or says nothing."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    is_list = isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1
+    return arguments[0] if is_list else None
