@@ -40,10 +40,12 @@ def test_the_table_has_the_formulas() -> None:
 
 def test_the_text_has_the_constants() -> None:
     text = PAGE.read_text()
+    record = f"takes {SIZES['general'].record} bytes more"
     for constant in (
         f"{BUCKET} bytes of metadata",
         f"{ENTRY:,} for each entry",
         f"{DECODED:,} bytes more",
         f"{LARGE:,}",
+        record,
     ):
         assert constant in text

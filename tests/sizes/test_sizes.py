@@ -21,6 +21,7 @@ from muntin_engine.plan.planner import evaluator_of
 from muntin_engine.plan.sizes import (
     LARGE,
     MOST_PIECES,
+    MOST_RECORDS,
     BucketContents,
     ValueBytes,
     ValuesOf,
@@ -29,7 +30,7 @@ from muntin_engine.plan.sizes import (
     most_state_bytes,
     state_bytes,
 )
-from muntin_engine.plan.sizing import values_of
+from muntin_engine.plan.sizing import demand_of, values_of
 from muntin_stats import Average, Max, Sum, Variance
 from tests.sizes.filling import SECOND, Shape, fill
 
@@ -178,6 +179,34 @@ def test_a_log_that_is_rewritten_has_at_most_the_bytes_that_the_formulas_say(nam
     assert (1 - FIFTH) * state_bytes(sizes, held) <= most <= (1 + FIFTH) * most_state_bytes(sizes, held)
 
 
+SLIDING: Final = {
+    "slices": Shape(hopping(60 * SECOND, 10 * SECOND), [(Average, 0)], 400, 900, 14, 140.0, progress=AT_ONCE),
+    "rows": Shape(
+        hopping(60 * SECOND, 10 * SECOND), [(Max, 0)], 400, 900, 14, 140.0, progress=AT_ONCE, evaluator="grouped"
+    ),
+    "rows that a state slides over": Shape(
+        hopping(60 * SECOND, 20 * SECOND), [(Average, 0)], 250, 700, 14, 140.0, progress=AT_ONCE, evaluator="grouped"
+    ),
+    "events": Shape(
+        hopping(60 * SECOND, 20 * SECOND), [(Average, 0)], 300, 500, 14, 140.0, progress=AT_ONCE, evaluator="general"
+    ),
+    "events that come now and then": Shape(
+        hopping(60 * SECOND, 60 * SECOND), [(Average, 0)], 900, 250, 14, 110.0, progress=AT_ONCE, evaluator="general"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLIDING)
+def test_a_bucket_whose_windows_close_has_the_bytes_that_explain_says(name: str) -> None:
+    shape = SLIDING[name]
+    plan, load = shape.plan, Load(shape.keys, shape.rows * shape.batches / shape.seconds, every=10.0)
+    sizes = SIZES[evaluator_of(plan).sized_as(plan)]
+    held, filled = demand_of(plan, load, sizes).held, fill(shape)
+    most = max(filled.state[shape.batches // 2 :])
+    assert (1 - FIFTH) * state_bytes(sizes, held) <= most <= (1 + FIFTH) * most_state_bytes(sizes, held)
+    assert filled.memory == pytest.approx(memory_bytes(sizes, held), rel=FIFTH)
+
+
 @pytest.mark.parametrize("name", ["slices of hopping windows", "snapshots", "ids", "rows", "events of text", "pairs"])
 def test_a_worker_counts_what_it_keeps_about_right(name: str) -> None:
     """By that it keeps as much as the session allows; it must not be a fraction of what is there."""
@@ -186,7 +215,7 @@ def test_a_worker_counts_what_it_keeps_about_right(name: str) -> None:
 
 
 def test_the_sizes_of_all_evaluators_that_keep_a_state_are_known_and_tried() -> None:
-    tried = {evaluator_of(shape.plan).sized_as(shape.plan) for shape in SHAPES.values()}
+    tried = {evaluator_of(shape.plan).sized_as(shape.plan) for shape in (*SHAPES.values(), *SLIDING.values())}
     assert tried == set(SIZES)
     named = {name.partition(",")[0] for name in SIZES}
     assert named == {evaluator.name for evaluator in EVALUATORS if evaluator.keeps_state}
@@ -194,3 +223,4 @@ def test_the_sizes_of_all_evaluators_that_keep_a_state_are_known_and_tried() -> 
 
 def test_the_limits_are_those_of_the_stores() -> None:
     assert (LARGE, MOST_PIECES) == (key_store.LARGE, held_stretches.MOST_PIECES)
+    assert MOST_RECORDS == key_store.MOST_RECORDS

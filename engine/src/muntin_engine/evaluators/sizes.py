@@ -83,6 +83,13 @@ SIZES: Final[Mapping[str, Sizes]] = MappingProxyType(
             StateBytes(_CODED, stretch=Bytes(34), row=Bytes(14, per_byte=1)),
             is_merged=True,
         ),
+        "grouped, slices that a state slides over": Sizes(
+            "the rows of open windows, and a state that slides over them",
+            ValuesOf.ROWS,
+            StateBytes(_AS_IT_IS, stretch=Bytes(3), row=Bytes(4, per_byte=1)),
+            StateBytes(Bytes(1_220, per_byte=2), stretch=Bytes(112), row=Bytes(34, per_byte=1)),
+            is_merged=True,
+        ),
         "grouped, runs of slices": Sizes(
             "the events of open windows",
             ValuesOf.ROWS,
@@ -108,6 +115,7 @@ SIZES: Final[Mapping[str, Sizes]] = MappingProxyType(
             StateBytes(Bytes(42, per_byte=1), row=_packed(18)),
             StateBytes(Bytes(448, per_byte=1), row=_packed(21)),
             StateBytes(Bytes(448, per_byte=1), row=_decoded(253)),
+            record=110,
         ),
         "general, events with ids": Sizes(
             "the events of open windows",

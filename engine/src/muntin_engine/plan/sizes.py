@@ -25,6 +25,9 @@ PIECE: Final = 600
 LARGE: Final = 1_024
 """From so many bytes on, the decoded state of a key is kept in memory, and not its bytes alone."""
 
+MOST_RECORDS: Final = 8
+"""The micro-batches whose rows wait as they came, before all of a key is written anew."""
+
 MOST_PIECES: Final = 8
 """The pieces in which partial states may lie in memory before some are merged."""
 
@@ -99,6 +102,7 @@ class Sizes:
         state: In the state store, where everything is there once.
         memory: In the memory of the worker that keeps the bucket.
         decoded: The same of a key that has `LARGE` bytes or more; None if it makes no difference.
+        record: The memory of a small key in each further micro-batch that brings it rows, as these wait as they came.
         holds_rows: False if states of modules take the place of rows in windows that follow these.
         is_merged: True of a log whose entries are merged nine at a time; others are rewritten when half of them is
             dead.
@@ -109,6 +113,7 @@ class Sizes:
     state: StateBytes
     memory: StateBytes
     decoded: StateBytes | None = None
+    record: float = 0
     holds_rows: bool = True
     is_merged: bool = False
 
@@ -224,9 +229,12 @@ def memory_bytes(sizes: Sizes, held: BucketContents) -> float:
         kept = sizes.memory
         each = kept.stretch.of(held.values) * stretches + kept.row.of(held.values) * rows
         return DECODED + PIECE * len(pieces) + kept.key.of(held.key) * keys + each
-    per_key = held.bytes_in(sizes.state, held.batches) / max(1.0, held.keys_in(held.batches))
-    kept = sizes.memory if sizes.decoded is None or per_key < LARGE else sizes.decoded
-    return DECODED + held.bytes_in(kept, held.batches)
+    keys = max(1.0, held.keys_in(held.batches))
+    if sizes.decoded is not None and held.bytes_in(sizes.state, held.batches) / keys >= LARGE:
+        return DECODED + held.bytes_in(sizes.decoded, held.batches)
+    records = held.batches * held.keys_in(1) / keys
+    further = (records if records <= MOST_RECORDS else MOST_RECORDS / 2) - 1
+    return DECODED + held.bytes_in(sizes.memory, held.batches) + sizes.record * keys * max(0.0, further)
 
 
 def memory_pieces(held: BucketContents) -> list[int]:

@@ -170,6 +170,10 @@ class GroupedEvaluator(ArrayEvaluator):
     advantage = "its rows wait in columns until their windows close"
     held = Held.ROWS
 
+    def sized_as(self, plan: Plan) -> str:
+        """Return the name of the sizes of what it keeps: a state that slides is kept in memory besides."""
+        return f"{super().sized_as(plan)}{' that a state slides over' if states_slide(plan) else ''}"
+
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
         if states_slide(plan):
