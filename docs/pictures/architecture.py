@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from docs.pictures.diagram import Arrow, Box, Diagram
+from docs.pictures.diagram import Diagram
+from muntin_cli.pictures.diagram import Arrow, Box
 
 _ENGINE: Final = Box(
     "muntin_engine",

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
+from muntin.axis import Axis
 from muntin.drawings import Bar, Drawing, Look
 from muntin.testing import Script
-from muntin_cli.pictures import Picture
+from muntin_cli.pictures import Picture, Track, draw, draw_plan
 from muntin_engine.testing import random_stream
 
 WIDTH = 400
+SVG = "http://www.w3.org/2000/svg"
 
 
 def elements(drawing: Drawing, name: str, look: str = "") -> list[ElementTree.Element]:
     root = ElementTree.fromstring(Picture(drawing).svg())
     return [
-        element
-        for element in root.iter(f"{{http://www.w3.org/2000/svg}}{name}")
-        if not look or look in element.get("class", "").split()
+        element for element in root.iter(f"{{{SVG}}}{name}") if not look or look in element.get("class", "").split()
     ]
 
 
@@ -110,3 +113,98 @@ def test_every_random_stream_can_be_drawn_within_the_picture(seed: int) -> None:
 def test_a_notebook_shows_a_picture() -> None:
     picture = Picture(Script().insert("a", 1, 6).drawing())
     assert picture._repr_svg_() == picture.svg()
+
+
+EVENING = datetime(2013, 6, 13, 18, tzinfo=UTC)
+FLIGHTS = [{"airport": "JFK", "left": EVENING + timedelta(minutes=minutes)} for minutes in (5, 20)]
+HALF_HOUR = {"start": EVENING, "end": EVENING + timedelta(minutes=30)}
+
+
+def test_rows_are_drawn_along_the_times_of_the_day() -> None:
+    #            18:00     18:10     18:20     18:30
+    # JFK             [)
+    # JFK                            [)
+    # watermark            !                          18:10
+    # result     [-----------------------------)      2 flights
+    marks = [{"at": "2013-06-13T18:10"}]
+    picture = draw(
+        "flights",
+        Track(FLIGHTS, "left", label="{airport}"),
+        Track(marks, "at", "at", "watermark", "18:10"),
+        "results",
+        Track([{"window": HALF_HOUR, "flights": 2}], "window", None, "result", "{flights} flights", "window"),
+    )
+    assert picture.description == (
+        "JFK 18:05; JFK 18:20; watermark 18:10: 18:10; results; result [18:00, 18:30): 2 flights"
+    )
+    assert texts(picture.drawing, "soft") == ["18:00", "18:10", "18:20", "18:30", "[18:00, 18:30)"]
+    assert len(elements(picture.drawing, "circle", "start")) == 2
+    assert repr(picture).splitlines()[0].split() == ["18:00", "18:05", "18:10", "18:15", "18:20", "18:25", "18:30"]
+
+
+def test_a_dataframe_is_collected_with_the_times_that_it_shows() -> None:
+    zone = timezone(timedelta(hours=2))
+    rows = [{"since": datetime(2024, 5, 1, 0, tzinfo=zone), "until": None}]
+    table = SimpleNamespace(toArrow=lambda: SimpleNamespace(to_pylist=lambda: rows))
+    assert draw("one", Track(table, "since", "until", "open")).description == "open [2024-05-01, ∞)"
+
+
+def test_numbers_stay_numbers_and_retracted_rows_are_struck_through() -> None:
+    rows = [{"window": {"start": 0, "end": 10}, "change": change} for change in ("insert", "retract")]
+    drawing = draw("changes", Track(rows, "window", label="{change}", look="result")).drawing
+    assert (drawing.axis, [row.is_struck for row in drawing.rows if isinstance(row, Bar)]) == (
+        Axis.TICKS,
+        [False, True],
+    )
+
+
+@pytest.mark.parametrize("seconds", [0.02, 3, 50, 600, 9000, 90_000, 10**7, 10**9])
+def test_times_below_an_axis_do_not_meet(seconds: float) -> None:
+    start = datetime(2024, 5, 1, 8, 0, 0, 1000, tzinfo=UTC)
+    rows = [{"start": start, "end": start + timedelta(seconds=seconds)}]
+    drawing = draw("one", Track(rows, "start", "end", "event")).drawing
+    axis = sorted((left, right) for text, left, right in spans(drawing) if text != "event")
+    assert axis
+    assert [one for one, other in pairwise(axis) if one[1] > other[0]] == []
+
+
+class Planned:
+    """A query, as far as its plan is drawn."""
+
+    def __init__(self, *lines: str) -> None:
+        self._text = "\n".join(lines)
+
+    def plan_text(self) -> str:
+        return self._text
+
+
+def boxes(query: Planned) -> list[str]:
+    root = ElementTree.fromstring(draw_plan(query).svg())
+    return [text.text or "" for text in root.iter(f"{{{SVG}}}text") if text.get("class") == "title"]
+
+
+def test_a_plan_goes_from_the_input_over_the_modules_to_the_output() -> None:
+    plan = Planned(
+        "window      tumbling(10), emit final",
+        "key         airport, over 16 buckets",
+        "progress    nothing but the end of a static input",
+        "module      n = stats.count 0.1.0: keeps count",
+        "output      a window is complete when the watermark reaches its end",
+    )
+    assert boxes(plan) == ["input", "evaluation", "modules", "output"]
+    assert draw_plan(plan).description == plan.plan_text()
+
+
+def test_the_plan_of_a_join_has_both_inputs_and_a_query_before_it_stands_above() -> None:
+    join = (
+        "window      none, each event by itself, emit final",
+        "key         airport, over 16 buckets",
+        "progress    left: 10 minutes behind the newest start",
+        "progress    right: up to where the results of the query before are settled",
+        "join        inner",
+        "output      a row is emitted when nothing can change it",
+    )
+    before = ("window      tumbling(10), emit final", "progress    punctuation rows", "output      at its end", "")
+    titles = ["left", "right", "evaluation", "output"]
+    assert boxes(Planned(*join)) == titles
+    assert boxes(Planned(*before, *join)) == ["input", "evaluation", "output", *titles]

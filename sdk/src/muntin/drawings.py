@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from muntin.axis import EARLIEST, INFINITY
+from muntin.axis import EARLIEST, INFINITY, Axis, moment
 from muntin.events import Event, Lifetime
 from muntin.windows.extent import Window
 
@@ -80,19 +80,35 @@ class Drawing:
     Attributes:
         rows: Bars, and text between them. An empty text is a gap.
         title: The subject, in a few words.
+        axis: `Axis.TIME` if ticks are microseconds; they are then shown as times of the day.
     """
 
     rows: Sequence[Bar | str]
     title: str = "a time line"
+    axis: Axis = Axis.TICKS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", tuple(self.rows))
 
     def __str__(self) -> str:
-        return timeline(self.rows)
+        return timeline(self.rows, self.axis)
 
 
-def timeline(rows: Iterable[Bar | str]) -> str:
+def spell_tick(tick: int, axis: Axis) -> str:
+    """Return a tick as drawings show it: where the axis is time, the time of the day in UTC, or a date at midnight.
+
+    Example:
+        >>> spell_tick(30_600_000_000, Axis.TIME), spell_tick(0, Axis.TIME), spell_tick(7, Axis.TICKS)
+        ('08:30', '1970-01-01', '7')
+    """
+    at = moment(tick) if axis is Axis.TIME else None
+    if at is None:
+        return str(tick)
+    time = at.time().isoformat().removesuffix(":00")
+    return at.date().isoformat() if time == "00:00" else time
+
+
+def timeline(rows: Iterable[Bar | str], axis: Axis = Axis.TICKS) -> str:
     """Return lifetimes drawn below a ruler of ticks, `[` at each start and `)` at each end; text stays as it is.
 
     A column is one tick, or several if the drawing would get too wide.
@@ -110,7 +126,7 @@ def timeline(rows: Iterable[Bar | str]) -> str:
     bars = [row for row in lines if isinstance(row, Bar)]
     if not bars:
         return "\n".join(map(str, lines))
-    ruler = _Ruler.over(bars)
+    ruler = _Ruler.over(bars, axis)
     indent = max(len(bar.label) for bar in bars) + 2
     drawn = [ruler.draw(row, indent) if isinstance(row, Bar) else row for row in lines]
     return "\n".join([(" " * indent + ruler.labels()).rstrip(), *drawn])
@@ -121,19 +137,20 @@ class _Ruler:
     low: int
     high: int
     scale: int
+    axis: Axis
 
     @classmethod
-    def over(cls, bars: Sequence[Bar]) -> _Ruler:
+    def over(cls, bars: Sequence[Bar], axis: Axis) -> _Ruler:
         low, high = span(bars)
-        return cls(low, high, max(1, -(-(high - low) // _COLUMNS)))
+        return cls(low, high, axis.round_up(max(1, -(-(high - low) // _COLUMNS))), axis)
 
     def column(self, tick: int) -> int:
         return (max(tick, self.low) - self.low) // self.scale
 
     def labels(self) -> str:
-        gap = max(_GAP, len(str(self.high)) + 2)
+        gap = max(_GAP, len(spell_tick(self.high, self.axis)) + 2)
         ticks = range(self.low, self.high + 1, gap * self.scale)
-        return "".join(str(tick).ljust(gap) for tick in ticks)
+        return "".join(spell_tick(tick, self.axis).ljust(gap) for tick in ticks)
 
     def draw(self, bar: Bar, indent: int) -> str:
         width = self.column(self.high) + 2

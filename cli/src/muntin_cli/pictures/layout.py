@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from muntin.axis import EARLIEST, INFINITY
-from muntin.drawings import Bar, Look, span
+from muntin.axis import EARLIEST, INFINITY, Axis
+from muntin.drawings import Bar, Look, span, spell_tick
 from muntin_cli.pictures.canvas import LETTERS, WIDTH, width_of
 
 MARGIN: Final = 12
@@ -26,6 +26,14 @@ ROUND: Final = 5.0
 _LEAST: Final = 150
 _SPACE: Final = 8
 _STEPS: Final = tuple(step * 10**power for power in range(19) for step in (1, 2, 3, 5))
+_SECOND: Final = 10**6
+_DAY: Final = 86_400 * _SECOND
+_PARTS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200)
+_TIMES: Final = (
+    *(step for step in _STEPS if step < _SECOND),
+    *(seconds * _SECOND for seconds in _PARTS),
+    *(days * _DAY for days in _STEPS),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +45,20 @@ class Scale:
         high: The last one.
         left: Where the first one is.
         right: Where the last one is.
+        axis: The meaning of ticks.
     """
 
     low: int
     high: int
     left: float
     right: float
+    axis: Axis = Axis.TICKS
 
     @classmethod
-    def over(cls, bars: Sequence[Bar]) -> Scale:
+    def over(cls, bars: Sequence[Bar], axis: Axis = Axis.TICKS) -> Scale:
         """Return the scale of some bars, with room for their labels, and for notes behind those that end last."""
         labels = max(min(width_of(bar.label, LETTERS), LABEL) for bar in bars)
-        widest = cls(*span(bars), MARGIN + labels + (14 if labels else 4), WIDTH - MARGIN - 12)
+        widest = cls(*span(bars), MARGIN + labels + (14 if labels else 4), WIDTH - MARGIN - 12, axis)
         return widest.narrowed(bars).narrowed(bars)
 
     def narrowed(self, bars: Sequence[Bar]) -> Scale:
@@ -84,8 +94,8 @@ class Scale:
 
         Of about as many as there is room for, they are those at which most windows and results start or end.
         """
-        widest = max(width_of(str(tick), LETTERS) for tick in (self.low, self.high)) + 12
-        fitting = [step for step in _STEPS if step * self.tick >= widest] or [self.high - self.low]
+        steps = _TIMES if self.axis is Axis.TIME else _STEPS
+        fitting = [step for step in steps if self._has_room(self._multiples(step))] or [self.high - self.low]
         ends = [
             tick
             for bar in bars
@@ -94,7 +104,14 @@ class Scale:
             if EARLIEST < tick < INFINITY
         ]
         step = max(fitting[:3], key=lambda step: sum(tick % step == 0 for tick in ends))
-        return range(-(-self.low // step) * step, self.high + 1, step) or [self.low]
+        return self._multiples(step) or [self.low]
+
+    def _multiples(self, step: int) -> range:
+        return range(-(-self.low // step) * step, self.high + 1, step)
+
+    def _has_room(self, ticks: range) -> bool:
+        widest = max((width_of(spell_tick(tick, self.axis), LETTERS) for tick in (*ticks[:1], *ticks[-1:])), default=0)
+        return ticks.step * self.tick >= widest + 12
 
 
 def right_of(bar: Bar, scale: Scale) -> float:
@@ -120,15 +137,17 @@ def fits(bar: Bar, scale: Scale) -> bool:
     return width_of(bar.note, LETTERS) + 6 <= scale.end_of(bar) - scale.at(bar.start)
 
 
-def extent_of(bar: Bar) -> str:
-    """Return the start and end of a bar, as text.
+def extent_of(bar: Bar, axis: Axis = Axis.TICKS) -> str:
+    """Return the start and end of a bar, as text; of a point in time, its time.
 
     Example:
         >>> extent_of(Bar("a", 2, 5)), extent_of(Bar("b", 2, INFINITY)), extent_of(Bar("c", 2, 2))
         ('[2, 5)', '[2, ∞)', '2')
     """
-    start = "(-∞" if bar.has_no_start else f"[{bar.start}"
-    return str(bar.start) if bar.is_mark else f"{start}, {'∞' if bar.is_open else bar.end})"
+    if bar.is_mark or (axis is Axis.TIME and bar.end == bar.start + 1):
+        return spell_tick(bar.start, axis)
+    start = "(-∞" if bar.has_no_start else f"[{spell_tick(bar.start, axis)}"
+    return f"{start}, {'∞' if bar.is_open else spell_tick(bar.end, axis)})"
 
 
 HEADING: Final = 28

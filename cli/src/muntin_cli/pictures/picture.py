@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from muntin.axis import Axis
 from muntin.drawings import Bar, Drawing
 from muntin_cli.pictures.layout import extent_of
 from muntin_cli.pictures.svg import render
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Picture:
     """A drawing as SVG that scales to the width it gets and follows a light or dark scheme; a notebook shows it.
+
+    A prompt shows the drawing as text.
 
     Attributes:
         drawing: The drawing. Its title begins the alternative text.
@@ -27,22 +30,25 @@ class Picture:
     @property
     def description(self) -> str:
         """The content in words, for readers who cannot see it."""
-        return "; ".join(_spell(row) for row in self.drawing.rows if row)
+        return "; ".join(_spell(row, self.drawing.axis) for row in self.drawing.rows if row)
 
     def svg(self) -> str:
         """Return the picture; the same drawing gives the same text.
 
         Letters are readable from 340 pixels of width on.
         """
-        return render(self.drawing.rows, self.drawing.title, self.description)
+        return render(self.drawing, self.description)
+
+    def __repr__(self) -> str:
+        return str(self.drawing)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
 
-def _spell(row: Bar | str) -> str:
+def _spell(row: Bar | str, axis: Axis) -> str:
     if isinstance(row, str):
         return row.strip("-= ")
-    where = " ".join(part for part in (row.label, extent_of(row)) if part)
+    where = " ".join(part for part in (row.label, extent_of(row, axis)) if part)
     said = f"{where}: {row.note}" if row.note else where
     return f"{said}, retracted" if row.is_struck else said

@@ -8,7 +8,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from muntin.axis import EARLIEST, INFINITY
-from muntin.drawings import Bar, Look
+from muntin.drawings import Bar, Drawing, Look, spell_tick
 from muntin_cli.pictures.canvas import LETTERS, STYLE, WIDTH, Canvas, shortened, width_of
 from muntin_cli.pictures.layout import (
     HEADING,
@@ -97,12 +97,13 @@ def _window(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float, 
     look = "other" if number % 2 else "pane"
     left, right, top, bottom = scale.at(bar.start), scale.end_of(bar), middle - height / 2 + 2, middle + height / 2 - 2
     canvas.rect(left + 0.5, top, right - left - 1, bottom - top, look, 3)
-    has_room = width_of(extent_of(bar), LETTERS) + 3 <= right - left
+    extent = extent_of(bar, scale.axis)
+    has_room = width_of(extent, LETTERS) + 3 <= right - left
     if bar.note:
         canvas.rect(left + 2, bottom - 3, right - left - 4, 3, "base", 1.5)
         canvas.text((left + right) / 2, bottom - 13 if has_room else middle - 1, bar.note, "mid bold")
     if has_room:
-        canvas.text((left + right) / 2, top + 11 if bar.note else middle, extent_of(bar), "mid soft")
+        canvas.text((left + right) / 2, top + 11 if bar.note else middle, extent, "mid soft")
 
 
 _FOOT: Final = 34
@@ -110,11 +111,11 @@ _NATURAL: Final = 480
 """The width in pixels where nothing else says how wide it is to be."""
 
 
-def render(rows: Sequence[Bar | str], title: str, description: str) -> str:
-    """Return bars and lines of text as SVG."""
-    bars = [row for row in rows if isinstance(row, Bar)]
-    scale = Scale.over(bars or [Bar("", 0, 1)])
-    parts = list(blocks(rows, scale))
+def render(drawing: Drawing, description: str) -> str:
+    """Return a drawing as SVG."""
+    bars = [row for row in drawing.rows if isinstance(row, Bar)]
+    scale = Scale.over(bars or [Bar("", 0, 1)], drawing.axis)
+    parts = list(blocks(drawing.rows, scale))
     bottom = parts[-1].bottom if parts else 0
     canvas = Canvas()
     height = bottom + (_FOOT if bars else MARGIN)
@@ -129,7 +130,7 @@ def render(rows: Sequence[Bar | str], title: str, description: str) -> str:
     _marks(canvas, scale, lanes, bottom + 6)
     for lane in lanes:
         _lane(canvas, scale, lane)
-    return _document(str(canvas), height, title, description)
+    return _document(str(canvas), height, drawing.title, description)
 
 
 def _document(content: str, height: float, title: str, description: str) -> str:
@@ -176,7 +177,7 @@ def _ruler(canvas: Canvas, scale: Scale, labelled: Iterable[int], top: float) ->
     canvas.arrow_head(scale.right + 12, top, "tip", 3)
     for tick in labelled:
         canvas.line((scale.at(tick), top), (scale.at(tick), top + 5), "axis")
-        canvas.text(scale.at(tick), top + 15, str(tick), "mid soft")
+        canvas.text(scale.at(tick), top + 15, spell_tick(tick, scale.axis), "mid soft")
 
 
 def _lane(canvas: Canvas, scale: Scale, lane: Lane) -> None:

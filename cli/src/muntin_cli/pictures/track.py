@@ -1,0 +1,81 @@
+"""Rows of tables as bars of a picture: a small stream, its windows and the results of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from muntin.axis import INFINITY, Axis, instant
+from muntin.drawings import Bar, Drawing, Look
+from muntin_cli.pictures.picture import Picture
+
+
+@dataclass(frozen=True)
+class Track:
+    """The rows of a table as bars of one meaning; `draw` makes a picture of several tracks.
+
+    Attributes:
+        rows: A Spark DataFrame, all of which is collected, or dicts.
+        start: The column with the start of a row: a number, a datetime, or its text in ISO 8601. Or a column that has
+            both ends, such as `window`.
+        end: The column with its end, in which a null means that it has none. If it is `start` itself, rows are marks,
+            such as watermarks. By default a row is a point.
+        label: The text before a bar, with columns in braces, as in `"{airport}"`.
+        note: The text in a bar or beside it, likewise, as in `"{delay:.1f} minutes"`.
+        look: What a row is: `"event"`, `"window"` or `"result"`. A row whose column `change` is `retract` is struck
+            through.
+    """
+
+    rows: Any
+    start: str
+    end: str | None = None
+    label: str = ""
+    note: str = ""
+    look: str = Look.EVENT
+
+    def drawing(self) -> Drawing:
+        """Return a bar for each row."""
+        rows = self.rows.toArrow().to_pylist() if hasattr(self.rows, "toArrow") else list(self.rows)
+        is_time = any(isinstance(end, datetime) for row in rows for end in self._ends(row))
+        return Drawing([self._bar(row) for row in rows], axis=Axis.TIME if is_time else Axis.TICKS)
+
+    def _ends(self, row: Mapping[str, Any]) -> tuple[Any, Any]:
+        start = row[self.start]
+        ends = (start["start"], start["end"]) if isinstance(start, Mapping) else (start, row[self.end or self.start])
+        first, last = (datetime.fromisoformat(end) if isinstance(end, str) else end for end in ends)
+        return first, last
+
+    def _bar(self, row: Mapping[str, Any]) -> Bar:
+        start, end = (INFINITY if end is None else _tick(end) for end in self._ends(row))
+        is_point = self.end is None and not isinstance(row[self.start], Mapping)
+        label, note, is_struck = self.label.format(**row), self.note.format(**row), row.get("change") == "retract"
+        return Bar(label, start, start + 1 if is_point else end, note, Look(self.look), is_struck=is_struck)
+
+
+def draw(title: str, *parts: Track | str) -> Picture:
+    """Return a picture of tracks along one axis, from top to bottom; a notebook shows it.
+
+    Times of the day are those of the datetimes, whatever their time zone.
+
+    Args:
+        title: The subject, in a few words.
+        parts: The tracks, and lines of text between them.
+
+    Example:
+        >>> rides = [{"leaves": "2024-05-01T08:03", "km": 2.5}, {"leaves": "2024-05-01T08:07", "km": 4.0}]
+        >>> counts = [{"window": {"start": "2024-05-01T08:00", "end": "2024-05-01T08:10"}, "rides": 2}]
+        >>> windows = Track(counts, "window", label="window", note="{rides} rides", look="window")
+        >>> print(draw("rides per ten minutes", Track(rides, "leaves", label="ride"), windows).description)
+        ride 08:03; ride 08:07; window [08:00, 08:10): 2 rides
+    """
+    drawings = [Drawing([part]) if isinstance(part, str) else part.drawing() for part in parts]
+    is_time = any(drawing.axis is Axis.TIME for drawing in drawings)
+    rows = [row for drawing in drawings for row in drawing.rows]
+    return Picture(Drawing(rows, title, Axis.TIME if is_time else Axis.TICKS))
+
+
+def _tick(end: Any) -> int:
+    """Return a number as it is, and a datetime by what its clock shows."""
+    return instant(end.replace(tzinfo=None)) if isinstance(end, datetime) else int(end)
