@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
@@ -166,6 +167,8 @@ def test_times_below_an_axis_do_not_meet(seconds: float) -> None:
     axis = sorted((left, right) for text, left, right in spans(drawing) if text != "event")
     assert axis
     assert [one for one, other in pairwise(axis) if one[1] > other[0]] == []
+    labels = str(drawing).splitlines()[0].split()
+    assert [label for label in labels if not re.fullmatch(r"\d+:\d+(:\d+(\.\d+)?)?|\d+-\d+-\d+", label)] == []
 
 
 class Planned:

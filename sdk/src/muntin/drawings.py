@@ -15,6 +15,14 @@ __all__ = ["Bar", "Drawing", "Look", "draw_windows", "timeline"]
 
 _COLUMNS: Final = 60
 _GAP: Final = 10
+_SECONDS: Final = (1, 2, 3, 6, 12, 30, 60, 120, 180, 360, 720, 1440, 2160, 4320)
+_DAY: Final = 86_400 * 10**6
+_TIMES: Final = (
+    *(10**power for power in range(6)),
+    *(seconds * 10**6 for seconds in _SECONDS),
+    *(days * 10**power * _DAY // 10 for power in range(9) for days in (1, 2, 5)),
+)
+"""Microseconds that a column may have where the axis is time: ten columns are a time that people count in."""
 
 
 class Look(StrEnum):
@@ -142,15 +150,23 @@ class _Ruler:
     @classmethod
     def over(cls, bars: Sequence[Bar], axis: Axis) -> _Ruler:
         low, high = span(bars)
-        return cls(low, high, axis.round_up(max(1, -(-(high - low) // _COLUMNS))), axis)
+        least = max(1, -(-(high - low) // _COLUMNS))
+        if axis is Axis.TIME:  # a point lasts a microsecond, for which no column is needed
+            least = next((scale for scale in _TIMES if scale * _COLUMNS >= high - low - 1), least)
+        return cls(low, high, least, axis)
 
     def column(self, tick: int) -> int:
         return (max(tick, self.low) - self.low) // self.scale
 
     def labels(self) -> str:
-        gap = max(_GAP, len(spell_tick(self.high, self.axis)) + 2)
-        ticks = range(self.low, self.high + 1, gap * self.scale)
-        return "".join(spell_tick(tick, self.axis).ljust(gap) for tick in ticks)
+        step = _GAP * self.scale
+        texts = [self._label(tick, step) for tick in range(self.low, self.high + 1, step)]
+        every = -(-(max(map(len, texts)) + 2) // _GAP)
+        return "".join(text.ljust(every * _GAP) for text in texts[::every])
+
+    def _label(self, tick: int, step: int) -> str:
+        """Return the text at a tick: where labels are days apart, the date."""
+        return spell_tick(tick - tick % _DAY if self.axis is Axis.TIME and step % _DAY == 0 else tick, self.axis)
 
     def draw(self, bar: Bar, indent: int) -> str:
         width = self.column(self.high) + 2

@@ -16,11 +16,11 @@ _TOPIC: Final = 12
 _HALF: Final = 182
 
 
-class _Query(Protocol):
+class _Planned(Protocol):
     def plan_text(self) -> str: ...
 
 
-def draw_plan(query: _Query) -> Diagram:
+def draw_plan(query: _Planned) -> Diagram:
     """Return what `query.explain()` prints as boxes, from the input to the output; a notebook shows them."""
     rows: list[tuple[Box | Arrow, ...]] = []
     text = query.plan_text()
