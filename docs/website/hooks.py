@@ -10,7 +10,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 from docs.website.fences import readable_fences
-from docs.website.links import FOLDER, address_of, linked_files, page_of, readable_links
+from docs.website.links import NOTEBOOK, address_of, linked_files, page_of, readable_links
 from docs.website.names import with_docstrings
 from docs.website.navigation import navigation_of
 from docs.website.search import other_words, search_options
@@ -34,7 +34,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         place = pending.pop()
         for path in linked_files(with_docstrings(_text(place)), place):
             address = address_of(path)
-            if address.startswith(FOLDER) and address not in files.src_uris:
+            if not path.startswith("docs/") and address not in files.src_uris:
                 files.append(_generated(config, address, path))
                 pending.append(path)
     return files
@@ -59,4 +59,4 @@ def _generated(config: MkDocsConfig, address: str, path: str) -> File:
 
 
 def _text(place: str) -> str:
-    return (ROOT / place).read_text(encoding="utf-8") if place.endswith(".md") else ""
+    return page_of(ROOT, place) if place.endswith((".md", NOTEBOOK)) else ""

@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from docs.website.lines import lines_of
+from docs.website.notebooks import markdown_of
 
 FOLDER: Final = "repository"
 """Where pages of files outside of docs/ are on the site."""
+
+NOTEBOOK: Final = ".ipynb"
+"""How the names of notebooks end."""
 
 _LINK: Final = re.compile(r"(?P<text>\[[^\]]*\])\((?P<path>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
 
@@ -38,9 +42,13 @@ def address_of(path: str) -> str:
     Example:
         >>> address_of("docs/glossary.md"), address_of("README.md"), address_of("sdk/src/muntin/axis.py")
         ('glossary.md', 'repository/readme.md', 'repository/sdk/src/muntin/axis.py.md')
+        >>> address_of("notebooks/join.ipynb")
+        'notebooks/join.md'
     """
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
+    if path.endswith(NOTEBOOK):
+        return f"{path.removesuffix(NOTEBOOK)}.md"
     folder, name = posixpath.split(path)
     shown = name.lower() if name.endswith(".md") else f"{name}.md"  # a README.md would become the page of its folder
     return posixpath.join(FOLDER, folder, shown)
@@ -61,8 +69,8 @@ def readable_links(text: str, place: str) -> str:
 def page_of(root: Path, path: str) -> str:
     """Return the Markdown of the page that shows a file outside of docs/."""
     text = (root / path).read_text(encoding="utf-8")
-    if path.endswith(".md"):
-        return text
+    if path.endswith((".md", NOTEBOOK)):
+        return markdown_of(text) if path.endswith(NOTEBOOK) else text
     language = {".py": "python", ".toml": "toml"}.get(posixpath.splitext(path)[1], "text")
     return f"# {posixpath.basename(path)}\n\n`{path}`\n\n``````{language}\n{text}``````\n"
 

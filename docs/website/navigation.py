@@ -1,8 +1,8 @@
 """The navigation: docs/pages.md lists the pages by what they are for, and the site follows it.
 
 A heading of the second level becomes a tab, a paragraph that ends with a colon becomes a group in it, and each link of
-a list to a page of docs/ an entry, under the title of that page. A link to a `README.md` becomes a group of its own,
-with the pages that are linked there.
+a list to a page of docs/ or to a notebook an entry, under its title. A link to a `README.md` becomes a group of its
+own, with the pages that are linked there.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from docs.website.links import FOLDER, address_of
+
 HOME: Final = "index.md"
 LIST: Final = "pages.md"
 _TAB: Final = re.compile(r"^## (?P<title>.+)$")
 _GROUP: Final = re.compile(r"^(?P<title>[A-Z][^:]*):$")
-_LINK: Final = re.compile(r"\[[^\]]*\]\((?P<target>[^)#\s]+\.md)\)")
+_LINK: Final = re.compile(r"\[[^\]]*\]\((?P<target>[^)#\s]+\.(?:md|ipynb))\)")
 
 Entry: TypeAlias = str | dict[str, Any]
 
@@ -55,10 +57,10 @@ def pages_in(navigation: list[Entry]) -> Iterator[str]:
 
 def _entries(docs: Path, line: str) -> Iterator[Entry]:
     for link in _LINK.finditer(line):
-        page = posixpath.normpath(link["target"])
+        page = address_of(posixpath.normpath(posixpath.join("docs", link["target"])))
         if posixpath.basename(page) == "README.md":
             yield {_title_of(docs / page): [page, *_linked_by(docs, page)]}
-        elif not page.startswith(".."):
+        elif not page.startswith(f"{FOLDER}/"):
             yield page
 
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from docs.website.notebooks import markdown_of
 from release.distributions import distributions
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
 REFERENCE: Final = DOCS / "reference"
 READMES: Final = (ROOT / "README.md", *(each.folder / "README.md" for each in distributions().values()))
-PAGES: Final = (*READMES, *sorted(DOCS.rglob("*.md")))
+NOTEBOOKS: Final = tuple(sorted((ROOT / "notebooks").glob("*.ipynb")))
+PAGES: Final = (*READMES, *sorted(DOCS.rglob("*.md")), *NOTEBOOKS)
 """What readers get, and what these tests hold to its word."""
 
 _FENCE: Final = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`]*)$")
@@ -86,6 +88,12 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+def text_of(page: Path) -> str:
+    """Return a page, or a notebook as a page."""
+    text = page.read_text(encoding="utf-8")
+    return markdown_of(text) if page in NOTEBOOKS else text
+
+
 def blocks(page: Path) -> list[Block]:
     """Return the fenced blocks of a page in order."""
     return [part for part in _parts(page) if isinstance(part, Block)]
@@ -113,7 +121,7 @@ def _parts(page: Path) -> Iterator[str | Block]:
     """Yield the lines outside of fences, and the blocks."""
     block: Block | None = None
     opened, comment = "", ""
-    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(text_of(page).splitlines(), 1):
         fence = _FENCE.match(line)
         if block is not None and not (fence and fence["ticks"] == opened and not fence["info"].strip()):
             block.lines.append(line)

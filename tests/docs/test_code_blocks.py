@@ -19,7 +19,7 @@ import muntin.testing
 from muntin import Module
 from muntin.testing import laws_of
 from muntin_engine.shipping.code_version import with_version
-from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
+from tests.docs.pages import NOTEBOOKS, PAGES, ROOT, Block, blocks, name_of
 from tests.docs.runner import Printed, needs_spark, open_page, tidy
 
 LANGUAGES = {"python", "text", "toml", "shell", "sql", "json", "java", "csharp"}
@@ -27,7 +27,9 @@ PROGRAMS = {
     *("cd", "export", "git", "make", "mkdir", "muntin", "pip", "pytest", "python", "rm"),
     *("spark-class", "spark-submit"),
 }
-RUNNABLE = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
+RUNNABLE = [
+    page for page in PAGES if page not in NOTEBOOKS and any(block.language == "python" for block in blocks(page))
+]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.docs.pages import PAGES, name_of
+from tests.docs.pages import NOTEBOOKS, PAGES, name_of
 from tests.docs.runner import Printed, needs_spark, open_page, tidy
 
 
 def main(names: list[str]) -> None:
-    pages = [page for page in PAGES if not names or name_of(page) in names]
+    pages = [page for page in PAGES if page not in NOTEBOOKS and (not names or name_of(page) in names)]
     spark = None
     if any(needs_spark(page) for page in pages):
         from muntin_engine.spark.session.local import local_session

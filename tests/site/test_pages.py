@@ -18,21 +18,22 @@ from docs.website.check.server import served
 from docs.website.check.visit import Visit
 from docs.website.fences import readable_fences
 from docs.website.lines import lines_of
+from docs.website.links import address_of
 from docs.website.navigation import navigation_of, pages_in
 from muntin_engine.spark.session.java import OLDEST
-from tests.docs.pages import DOCS, PAGES, ROOT, name_of
+from tests.docs.pages import DOCS, NOTEBOOKS, PAGES, ROOT, name_of, text_of
 
 _ITEM = re.compile(r"^(?:[-*]|\d+\.) ")
 _NESTED = re.compile(r"^ {1,3}(?:[-*]|\d+\.) ")
 
 
 def prose_of(page: Path) -> list[str]:
-    return [line if kind == "prose" else "" for kind, line in lines_of(page.read_text(encoding="utf-8"))]
+    return [line if kind == "prose" else "" for kind, line in lines_of(text_of(page))]
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
     listed = Counter(pages_in(navigation_of(DOCS)))
-    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    pages = {address_of(name_of(page)) for page in (*DOCS.rglob("*.md"), *NOTEBOOKS)}
 
     assert sorted(pages - set(listed)) == [], "add a link to docs/pages.md, or to the README.md of its folder"
     assert sorted(set(listed) - pages) == []

@@ -1,0 +1,37 @@
+"""Notebooks run, and what they show is what their cells give; `make notebooks` writes it anew, in Jupyter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.docs.notebooks import file_of, outputs_in, read, run
+from tests.docs.pages import NOTEBOOKS, name_of
+from tests.docs.runner import open_page
+
+
+def test_there_are_four() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["first-module", "first-query", "join", "late-data"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_the_cells_of_a_notebook_give_what_it_shows(path: Path, tmp_path: Path, spark: SparkSession) -> None:
+    notebook = read(path)
+    with open_page(path, tmp_path, spark) as running:
+        given = run(notebook, running.namespace)
+    assert given == outputs_in(notebook)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_a_notebook_has_nothing_of_who_ran_it(path: Path) -> None:
+    notebook = read(path)
+    assert path.read_text(encoding="utf-8") == file_of(notebook, outputs_in(notebook)), "make notebooks"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_a_notebook_has_a_plan_or_a_time_line(path: Path) -> None:
+    pictures = [output["image/svg+xml"] for output in outputs_in(read(path)) if "image/svg+xml" in output]
+    assert pictures
+    assert all(picture.startswith("<svg") for picture in pictures)
