@@ -151,6 +151,25 @@ def payload_arrays(
     return columns, len(payloads)
 
 
+_OF_NUMBERS: Final[Mapping[frozenset[type], str]] = {
+    frozenset({bool}): "bool",
+    frozenset({int}): "int64",
+    frozenset({float}): "float64",
+    frozenset({int, float}): "float64",
+}
+
+
+def array_of(values: Sequence[object]) -> Array:
+    """Return values of one type, none of which is null, as an array of the type that it has in `payload_arrays`.
+
+    Example:
+        >>> array_of([1.5, 2]), array_of(["a", "b"])
+        (array([1.5, 2. ]), array(['a', 'b'], dtype=object))
+    """
+    dtype = _OF_NUMBERS.get(frozenset(map(type, values)))
+    return np.asarray(values, dtype) if dtype else _array(observed(Field("", Variable("T")), values), values)
+
+
 def has_null(field: Field, payload: object) -> bool:
     """Return True if a payload is null or, if it has several fields, one of them is."""
     if payload is None or not isinstance(field.type, Struct):

@@ -126,6 +126,8 @@ def python_value(result: object) -> object:
         >>> python_value(np.float64(1.5)), python_value(np.array([1, 2])), python_value(np.ma.masked)
         (1.5, [1, 2], None)
     """
+    if isinstance(result, np.bool_ | np.integer | np.float64):
+        return result.item()
     if isinstance(result, np.ndarray) and result.ndim == 1:
         return python_values(result)
     if isinstance(result, np.ndarray) and result.ndim:

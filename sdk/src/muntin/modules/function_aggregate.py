@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast, get_args, get_origin
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
 from muntin.modules.methods import hints_of, signature_of
-from muntin.schemas import Field, Struct, describe
+from muntin.schemas import describe
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -20,6 +20,8 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
     """Call a function with the values of each column in a window; `function_aggregate` makes subclasses.
 
     A subclass has the function in `_function`, and in `_lists` which of its columns it takes as lists.
+
+    Cost: per call and column about 10 microseconds; of a column of numbers also what `numpy.asarray` of a list takes.
     """
 
     _function: ClassVar[Callable[..., Any]]
@@ -30,17 +32,12 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
 
     def compute_result(self, payloads: Sequence[In]) -> Out:
         """Call the function with an array or a list for each column."""
-        from muntin.columnar.payloads import payload_arrays
+        from muntin.columnar.payloads import array_of
         from muntin.columnar.results import python_value
 
-        reads = self.input_field()
-        fields: tuple[Field, ...] = (reads,)
-        columns: Sequence[Any] = [payloads]
-        if len(self._lists) > 1 and isinstance(reads.type, Struct):
-            fields, columns = reads.type.fields, list(zip(*cast("Any", payloads), strict=True))
+        columns: Any = [payloads] if len(self._lists) == 1 else zip(*cast("Any", payloads), strict=True)
         given = [
-            list(values) if is_list else payload_arrays(field, values, skips_nulls=True)[0]
-            for field, values, is_list in zip(fields, columns, self._lists, strict=True)
+            list(values) if is_list else array_of(values) for values, is_list in zip(columns, self._lists, strict=True)
         ]
         return cast(Out, python_value(self._function(*given, **self._parameters)))
 
