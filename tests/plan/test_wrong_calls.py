@@ -271,6 +271,8 @@ CALLS = (
     ),
     ("windowed.aggregate(m=Spread())", "aggregate(m=module(Spread, 'column'))"),
     ("windowed.aggregate(m='stats.count')", "aggregate(m=module('stats.count', 'column'))"),
+    ("windowed.aggregate(m=len)", "is not a module with its columns", "m=module(len, 'column', returns=float))"),
+    ("windowed.aggregate(m=typed_call(Spread))", "spread is not a module with its columns", "m=spread('column'))"),
     ("windowed.aggregate(m=None)", "None is not a module", "aggregate(m=module('stats.average', 'column'))"),
     ("windowed.aggregate(module(count))", "each with the name of its result", "aggregate(n=module('stats.count'))"),
     ("windowed.aggregate({'m': module(count)})", "aggregate(n=module('stats.count'))"),

@@ -14,6 +14,7 @@ from typing import Any
 from muntin import Module, ticks
 from muntin.errors import DurationError, QueryError
 from muntin.modules.call import check_column
+from muntin.modules.methods import signature_of
 from muntin.windows import WindowSpecification
 
 
@@ -116,6 +117,9 @@ def check_call(call: object, made_by: type, write: Callable[[str], str]) -> None
         written = f"module({call.__name__}, 'column')"
     elif isinstance(call, Module):
         written = f"module({type(call).__name__}, 'column')"
+    elif callable(call) and hasattr(call, "__name__"):
+        is_typed = signature_of(call).return_annotation is made_by
+        written = f"{call.__name__}('column')" if is_typed else f"module({call.__name__}, 'column', returns=float)"
     else:
         written = "module('stats.average', 'column')"
     raise QueryError(f"{spelled(call)} is not a module with its columns\n  write {write(written)}")
