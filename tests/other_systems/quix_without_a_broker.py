@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import runpy
 from tempfile import TemporaryDirectory
+from typing import Any
 from unittest.mock import MagicMock
 
 
-def run_program(path: str) -> None:
-    """Run the function `averages` of a program over its `deliveries`, one message after the other.
+def run_program(path: str) -> dict[str, Any]:
+    """Run the function `averages` of a program over its `deliveries`, and return its names.
 
     Args:
         path: The program; what it does as `__main__` is not done.
@@ -53,3 +54,4 @@ def run_program(path: str) -> None:
             time = program["time_of"](reading, None, 0, 0)
             averages.test(reading, key=sensor, timestamp=time, ctx=place)
         stores.close()
+    return program
