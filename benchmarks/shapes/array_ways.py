@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from benchmarks.shapes.largest import LargestOnArrays, Touched
@@ -93,7 +92,7 @@ def _run(grid: SliceGrid, rows: NumberedRows, pieces: _Pieces, lead: int = 0, *,
             for piece in pieces(arrival)
             for blob in lift_rows(grid, [form], rows_of(piece, are_ranges=are_runs))
         ]
-        progress = replace(arrival.progress, horizon=arrival.progress.horizon + lead)
+        progress = arrival.progress._replace(horizon=arrival.progress.horizon + lead)
         for closed in bucket.process(blobs, [InputReport(progress)]).outcome.output:
             outcome.answers.update(_answers(grid, form, closed))
     return outcome

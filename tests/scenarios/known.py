@@ -107,7 +107,7 @@ class Known:
         if self._query.rows and now.watermark == INFINITY > self.now.watermark:  # it ends with its own rows
             own = (change.event.end for change in self.history.accepted.get(key, ()))
             told = (time for pattern, time in self._told_of.items() if matches(pattern, key))
-            now = replace(now, horizon=max([self.now.watermark, *own, *told], default=EARLIEST))
+            now = now._replace(horizon=max([self.now.watermark, *own, *told], default=EARLIEST))
         return self._closed.setdefault(key, now) if now.watermark == INFINITY and self._of_keys else now
 
     def over(self) -> Iterator[tuple[Hashable, Hashable, int]]:

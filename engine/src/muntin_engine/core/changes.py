@@ -173,8 +173,7 @@ class Rejection:
         return self.reason is Reason.SHED
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """The progress of the whole input, over all keys.
 
     Attributes:
@@ -197,13 +196,8 @@ class Progress:
 
     def advance(self, other: Progress) -> Progress:
         """Return the progress of both; it never goes back."""
-        return Progress(
-            max(self.watermark, other.watermark),
-            max(self.horizon, other.horizon),
-            max(self.newest, other.newest),
-            max(self.clock, other.clock),
-        )
+        return Progress(*map(max, self, other))
 
     def to_data(self) -> list[int]:
         """Return it as plain data, from which `Progress(*data)` makes it again."""
-        return [self.watermark, self.horizon, self.newest, self.clock]
+        return list(self)

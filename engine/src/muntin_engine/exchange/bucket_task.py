@@ -6,7 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Final
 
@@ -105,7 +105,7 @@ def _evaluate(task: TaskPayload, bucket: int, checked: CheckedCells, arrived: Ar
         reports = [
             # a static input is complete after its rows
             InputReport(
-                replace(part.progress, watermark=INFINITY) if task.is_static else part.progress,
+                part.progress._replace(watermark=INFINITY) if task.is_static else part.progress,
                 part.observed,
                 own,
                 part.patterns,

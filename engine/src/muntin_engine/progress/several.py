@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 from muntin_engine.core.changes import Progress
 from muntin_engine.progress.tracker import Observation, ProgressTracker, Tracked
+
+_CLOCK: Final = attrgetter("clock")
 
 
 class InputsProgress(NamedTuple):
@@ -41,13 +44,8 @@ class InputsProgress(NamedTuple):
             >>> InputsProgress((Progress(5, 9, 8), Progress(3, 20, 19)), ((), ())).least.to_data()[:3]
             [3, 20, 19]
         """
-        if len(self.inputs) == 1:
-            return self.inputs[0]
-        watermark = min(progress.watermark for progress in self.inputs)
-        furthest = Progress()
-        for progress in self.inputs:
-            furthest = furthest.advance(progress)
-        return Progress(watermark, furthest.horizon, furthest.newest, furthest.clock)
+        watermarks, *others = zip(*self.inputs, strict=True)
+        return Progress(min(watermarks), *map(max, others))
 
     def advance(
         self,
@@ -62,21 +60,18 @@ class InputsProgress(NamedTuple):
             arrived: The progress of each by explicit rows.
             observed: The observations of the sources of each.
         """
-        clock = max(progress.clock for progress in arrived)
-        advanced = [
-            tracker.advance(before, kept, said.advance(Progress(clock=clock)), seen)
-            for tracker, before, kept, said, seen in zip(
-                trackers, self.inputs, self.tracked, arrived, observed, strict=True
-            )
-        ]
-        return InputsProgress(tuple(now for now, _ in advanced), tuple(kept for _, kept in advanced))
+        clock = max(map(_CLOCK, arrived))
+        said = [progress._replace(clock=clock) for progress in arrived]
+        advanced = map(ProgressTracker.advance, trackers, self.inputs, self.tracked, said, observed)
+        inputs, tracked = zip(*advanced, strict=True)
+        return InputsProgress(inputs, tracked)
 
     def to_data(self) -> list[Any]:
         """Return it as plain data."""
-        return [[progress.to_data() for progress in self.inputs], [list(kept) for kept in self.tracked]]
+        return [list(map(list, self.inputs)), list(map(list, self.tracked))]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> InputsProgress:
         """Return the progress that `to_data` wrote."""
         inputs, tracked = data
-        return cls(tuple(Progress(*progress) for progress in inputs), tuple(tracked))
+        return cls(tuple(map(Progress._make, inputs)), tuple(tracked))

@@ -7,7 +7,7 @@ micro-batch, and none needs to ask another.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
 from operator import index
@@ -212,7 +212,7 @@ class ProgressTracker:
             tracked = [[seen.to_data(), *rest] for seen, *rest in states]
             least = self._least(states, now.clock)
             least = self.changes.watermark(least) if self.changes.changes else least
-            now = replace(now, watermark=max(now.watermark, least))
+            now = now._replace(watermark=max(now.watermark, least))
         if now.watermark == INFINITY:
             return now, tracked
         watermark = settled(self._steps, now.watermark) if self.steps else now.watermark
@@ -274,7 +274,7 @@ def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
     grid = query.window.grid()
     if grid is not None and not query.event_ends_move:
         closed = settled([grid_of(grid)], closed)
-    return replace(progress, watermark=closed, newest=newest)
+    return progress._replace(watermark=closed, newest=newest)
 
 
 def for_key(progress: Progress, key_watermark: int) -> Progress:
@@ -284,10 +284,10 @@ def for_key(progress: Progress, key_watermark: int) -> Progress:
         progress: The progress of the whole input; its horizon is past the watermark of every key.
         key_watermark: The key's own watermark; `EARLIEST` if it has none.
     """
-    return replace(progress, watermark=key_watermark) if key_watermark > progress.watermark else progress
+    return progress._replace(watermark=key_watermark) if key_watermark > progress.watermark else progress
 
 
 def seen_to(progress: Progress, key_watermarks: Iterable[int]) -> Progress:
     """Return progress whose horizon is past the watermark of keys: that too says of a tick that it was seen."""
     finite = [key_watermark for key_watermark in key_watermarks if key_watermark != INFINITY]
-    return replace(progress, horizon=max(progress.horizon, *finite)) if finite else progress
+    return progress._replace(horizon=max(progress.horizon, *finite)) if finite else progress

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateError
 from muntin_engine.state.cells import METADATA, Cells, HeldState
 from muntin_engine.state.codec import Codec
@@ -19,7 +18,7 @@ from muntin_engine.state.log import StateLog, StoredEntry
 
 Store = TypeVar("Store")
 
-LAYOUT: Final = 27
+LAYOUT: Final = 28
 """Version of the layout of the state in a checkpoint."""
 
 
@@ -92,8 +91,7 @@ class BucketMetadata:
     Attributes:
         compatibility: The identity of the query; another query must not read the state.
         schema_versions: The schema versions of the query's modules that wrote the state, the present one last.
-        progress: The progress of the input.
-        tracked: The state of the progress policy.
+        tracked: The progress of each input, with the state of its progress policy.
         log: The data of the bucket's log.
         version: A random name of this very state, written along with it and never used twice. Decoded state in the
             memory of a worker is the same if, and only if, it has the same version.
@@ -106,7 +104,6 @@ class BucketMetadata:
 
     compatibility: Compatibility
     schema_versions: list[SchemaVersion]
-    progress: Progress = field(default_factory=Progress)
     tracked: Sequence[Any] = ()
     log: Sequence[Any] = (0, ())
     version: bytes = b""
@@ -120,8 +117,8 @@ class BucketMetadata:
         identity = dict(self.compatibility.identity)
         schema_versions = [version.to_data() for version in self.schema_versions]
         keys = [self.timer.to_data(), list(self.held), self.serial, list(self.patterns)]
-        progress, tracked, log = self.progress.to_data(), list(self.tracked), list(self.log)
-        return codec.pack([LAYOUT, identity, schema_versions, progress, tracked, log, self.version, keys])
+        tracked, log = list(self.tracked), list(self.log)
+        return codec.pack([LAYOUT, identity, schema_versions, tracked, log, self.version, keys])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, compatibility: Compatibility, codec: Codec) -> BucketMetadata:
@@ -136,14 +133,14 @@ class BucketMetadata:
         layout, identity, *rest = codec.unpack(data)
         if layout != LAYOUT:
             raise _unreadable(layout)
-        stored, progress, tracked, log, version, (timer, held, serial, patterns) = rest
+        stored, tracked, log, version, (timer, held, serial, patterns) = rest
         schema_versions = [SchemaVersion(*schema_version) for schema_version in stored]
         if identity != compatibility.identity:
             compatibility.check(identity)
         if identity != compatibility.identity or len(schema_versions) > 1:
             schema_versions = compatibility.schema_versions(schema_versions)
-        now, soon, sizes = Progress(*progress), KeyTimer(*timer), HeldState(*held)
-        return cls(compatibility, schema_versions, now, tracked, log, version, soon, sizes, serial, patterns)
+        soon, sizes = KeyTimer(*timer), HeldState(*held)
+        return cls(compatibility, schema_versions, tracked, log, version, soon, sizes, serial, patterns)
 
 
 def query_of(data: bytes, codec: Codec) -> tuple[QueryIdentity, Sequence[Any]]:
@@ -155,7 +152,7 @@ def query_of(data: bytes, codec: Codec) -> tuple[QueryIdentity, Sequence[Any]]:
     found: Sequence[Any] = codec.unpack(data)
     if found[0] != LAYOUT:
         raise _unreadable(found[0])
-    return found[1], found[4]
+    return found[1], found[3]
 
 
 def _unreadable(layout: object) -> StateError:

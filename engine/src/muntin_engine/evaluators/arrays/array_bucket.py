@@ -178,7 +178,7 @@ class ArrayBucket:
             before = InputsProgress.from_data(metadata.tracked)
         progress, observed = [report.progress for report in reports], [report.observed for report in reports]
         now = before.advance(self._trackers, progress, observed)
-        metadata.progress, metadata.tracked = now.least, now.to_data()
+        metadata.tracked = now.to_data()
         if blobs or self._query.stage(before) != self._query.stage(now):
             store = state.open(lambda entries: self._restored(entries, before))
             store.serial = metadata.serial

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -127,7 +126,7 @@ class ArraysInMemory:
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
         if self._steps:
-            arrived = replace(arrived, watermark=settled(self._steps, arrived.watermark))
+            arrived = arrived._replace(watermark=settled(self._steps, arrived.watermark))
         output = self._run([blob for key, row in rows for blob in self._lift(key, row)], arrived)
         return [self._change(row) for some in output for row in self._rows(some)]
 

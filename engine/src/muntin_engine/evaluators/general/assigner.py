@@ -79,27 +79,18 @@ class Assigner(ABC):
         return self.ending([event for event in still_open if event.since < limit], after, limit, horizon)
 
     @abstractmethod
-    def frontier_at(self, limit: int) -> int:
-        """Return the frontier once everything that ends at `limit` or before is closed."""
-
     def close(self, limit: int) -> None:
         """Close everything that ends at `limit` or before. The caller then drops the events of closed windows."""
-        self.frontier = self.frontier_at(limit)
 
     @abstractmethod
-    def first_open(self, earliest: int) -> Window | None:
-        """Return the earliest open window that has a member and whose end is known.
+    def first_open(self, earliest: int) -> tuple[int, int]:
+        """Return the start of the first open window that a stored event is or may become a member of, and its end.
+
+        The end is that of the first open window that has a member and whose end is known. Either is `INFINITY` if there
+        is no such window.
 
         Args:
             earliest: The least start of a membership that ends after the frontier.
-        """
-
-    @abstractmethod
-    def first_start(self, earliest: int) -> int:
-        """Return the start of the earliest open window that a stored event is or may become a member of.
-
-        Args:
-            earliest: As for `first_open`.
         """
 
     @abstractmethod
@@ -202,29 +193,21 @@ class GeneralAssigner(Assigner):
                     found.append(window)
         return found
 
-    def frontier_at(self, limit: int) -> int:
-        """Return the start of the first window that is still open or may yet be opened."""
-        return next_frontier(self._kind, self._stretches(), limit)
-
     def close(self, limit: int) -> None:
-        """Move the frontier, and keep what the kind carries over from the past."""
-        frontier = self.frontier_at(limit)
+        """Move the frontier to the first window that is or may be opened, and keep what the kind carries over."""
+        frontier = next_frontier(self._kind, self._stretches(), limit)
         if frontier > self.frontier:
             self._carried = self._kind.carried(self._stretches(), frontier)
             self.frontier = frontier
             self._known = None
 
-    def first_open(self, earliest: int) -> Window | None:
-        """Return the earliest open window that has a member."""
-        if earliest == INFINITY:
-            return None
-        return next(self._open(max(earliest, self.frontier), INFINITY, EARLIEST, INFINITY), None)
-
-    def first_start(self, earliest: int) -> int:
-        """Return the start of that window, or of an earlier one that may yet be opened."""
-        first = self.first_open(earliest)
+    def first_open(self, earliest: int) -> tuple[int, int]:
+        """Return the start of the first open window with a member, or of an earlier one that may be opened; its end."""
         unborn = max(self._kind.unborn(self._stretches()), self.frontier)
-        return unborn if first is None else min(first.start, unborn)
+        with_member = self._open(max(earliest, self.frontier), INFINITY, EARLIEST, INFINITY)
+        for first in with_member if earliest < INFINITY else ():
+            return min(first.start, unborn), first.end
+        return unborn, INFINITY
 
     def next_end(self, events: EventIndex, after: int) -> int:
         """Return the least end after a tick among the open windows that have a member."""

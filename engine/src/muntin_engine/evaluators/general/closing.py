@@ -43,12 +43,12 @@ class Closing:
         """
         is_in_order, assigner = not state.closes_out_of_order, state.assigner
         limit = self._limit(state, now.watermark) if is_in_order else self._boundary(now.watermark)
-        frontier = assigner.frontier
-        first = assigner.first_open(state.events.earliest(frontier))
-        if first is None or first.end > limit:
+        frontier, events = assigner.frontier, state.events
+        _, end = assigner.first_open(events.earliest(frontier))
+        if end > limit:
             return ()
-        events = state.events.overlapping(frontier, limit)
-        steps = sweep(assigner.ending(events, EARLIEST, limit, now.horizon), events)
+        members = events.overlapping(frontier, limit)
+        steps = sweep(assigner.ending(members, EARLIEST, limit, now.horizon), members)
         if is_in_order:
             return steps
         return (
@@ -88,12 +88,12 @@ class Closing:
             The number of emitted windows that are closed now.
         """
         assigner, events = state.assigner, state.events
-        forgotten: list[StoredEvent] = []
         is_closed = None
         if state.closes_out_of_order and EARLIEST < watermark < INFINITY:
             waiting = _movable(state, watermark)
-            forgotten += assigner.release(events, waiting, watermark)
-            state.replace(forgotten, ())
+            released = assigner.release(events, waiting, watermark)
+            state.replace(released, ())
+            state.forgot(released)
             is_closed = partial(_is_closed, waiting, self._boundary(watermark))
         assigner.close(self._limit(state, watermark))
         closed = 0
@@ -103,9 +103,7 @@ class Closing:
         past = events.forget(assigner.frontier, (lambda event: event.end >= watermark) if may_move else None)
         if past:
             assigner.remove(past)
-            forgotten += past
-        if forgotten:
-            state.forgot(forgotten)
+            state.forgot(past)
         return closed
 
     def timer(self, state: KeyState, now: Progress) -> KeyTimer:
@@ -116,28 +114,24 @@ class Closing:
         Cost: linear in the key's events, by a small constant.
         """
         query, assigner, events, watermark = self._query, state.assigner, state.events, now.watermark
-        times, earliest = state.waiting_times(watermark), events.earliest(assigner.frontier)
-        first = assigner.first_open(earliest)
+        times, (start, end) = state.waiting_times(watermark), assigner.first_open(events.earliest(assigner.frontier))
         if self._event_ends_move:  # events that no window needs are kept because their ends may be revised
             times += [event.end + 1 for event in events.until_at_most(assigner.frontier)]
-        if first is not None:
-            at = first.end + self._ends_move
-            times.append(self._end_of_waiting(state, first, watermark) if self._waits and at <= watermark else at)
-        visibility = clock = max_event_time = output_watermark = INFINITY
+        at = min(end + self._ends_move, INFINITY)
+        times.append(self._end_of_waiting(state, end, watermark) if self._waits and at <= watermark else at)
+        visibility = clock = max_event_time = INFINITY
         if self._is_speculative:
             visibility = assigner.next_end(events, now.max_event_time)
         elif query.follows_open_windows and events.until_after(INFINITY - 1):
             visibility = assigner.next_horizon(now.horizon)
-        if not self._is_at_end:
-            output_watermark = assigner.first_start(earliest)  # no window that starts before it is emitted or changes
-        elif first is not None:
-            output_watermark = first.end
         if not self._is_final and state.windows:
             times += state.windows.unsettled()
             clock, max_event_time = state.windows.wake_ups()
             if max_event_time <= now.max_event_time:
                 max_event_time = EARLIEST
-        return KeyTimer(min(times, default=INFINITY), visibility, output_watermark, clock, max_event_time)
+        # no window that starts before it is emitted or changes
+        output_watermark = end if self._is_at_end else start
+        return KeyTimer(min(times), visibility, output_watermark, clock, max_event_time)
 
     def _boundary(self, watermark: int) -> int:
         """Return the tick up to which no legal change can move a window's boundary.
@@ -164,13 +158,13 @@ class Closing:
         waiting.sort(key=by_since)
         return next((e.since for e in waiting if state.assigner.overlapping(e.since, e.until, limit)), limit)
 
-    def _end_of_waiting(self, state: KeyState, first: Window, watermark: int) -> int:
+    def _end_of_waiting(self, state: KeyState, end: int, watermark: int) -> int:
         """Return the least watermark that closes a window, where the first open one has ended and waits for members."""
         past_end, waiting = int(self._ends_move), _movable(state, watermark)
         if state.closes_out_of_order:
             next_end = state.assigner.next_end(state.events, self._boundary(watermark))
             return min([min(next_end, INFINITY - past_end) + past_end, *(event.end + 1 for event in waiting)])
-        return max((event.end + 1 for event in waiting if event.since < first.end), default=first.end + past_end)
+        return max((event.end + 1 for event in waiting if event.since < end), default=end + past_end)
 
 
 class Emission(ABC):

@@ -91,18 +91,14 @@ class GridAssigner(Assigner):
         size = self._size
         return [Window(start, start + size) for start in starts]
 
-    def frontier_at(self, limit: int) -> int:
-        """Return the start of the first window that ends after the limit."""
-        return max(self.frontier, self._next_start(limit))
+    def close(self, limit: int) -> None:
+        """Move the frontier to the start of the first window that ends after the limit."""
+        self.frontier = max(self.frontier, self._next_start(limit))
 
-    def first_open(self, earliest: int) -> Window | None:
-        """Return the earliest window at or after the frontier with a member."""
+    def first_open(self, earliest: int) -> tuple[int, int]:
+        """Return the start and the end of the first window at or after the frontier with a member."""
         start = max(self._next_start(earliest), self.frontier)
-        return None if start == INFINITY else Window(start, start + self._size)
-
-    def first_start(self, earliest: int) -> int:
-        """Return the start of that window."""
-        return max(self._next_start(earliest), self.frontier)
+        return start, min(start + self._size, INFINITY)
 
     def next_end(self, events: EventIndex, after: int) -> int:
         """Return the smallest end after a tick among the windows of the events."""
@@ -188,8 +184,8 @@ class Marks:
         return self._ticks.bisect_left(tick)
 
     def at(self, place: int) -> int:
-        """Return the tick at a place in order."""
-        return self._ticks[place]
+        """Return the tick at a place in order; `INFINITY` after the last one."""
+        return self._ticks[place] if place < len(self._ticks) else INFINITY
 
     def all(self) -> Sequence[int]:
         """Return the distinct ticks."""
@@ -228,8 +224,7 @@ class SnapshotAssigner(Assigner):
         """Return the snapshots over a stretch."""
         before, after = self._marks.place(start + 1) - 1, self._marks.place(end)
         first = self._marks.at(before) if before >= 0 else start
-        last = self._marks.at(after) if after < len(self._marks) else end
-        found = self._snapshots(max(first, self.frontier), min(last, limit))
+        found = self._snapshots(max(first, self.frontier), min(self._marks.at(after), limit))
         return [window for window in found if window.end > start and window.start < end]
 
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
@@ -242,27 +237,22 @@ class SnapshotAssigner(Assigner):
         """Return the snapshots between the frontier and the limit."""
         return self.ending((), after, limit, horizon)
 
-    def frontier_at(self, limit: int) -> int:
-        """Return the last endpoint at the limit or before."""
-        if limit == INFINITY:
-            return INFINITY
+    def close(self, limit: int) -> None:
+        """Move the frontier to the last endpoint at the limit or before."""
         place = self._marks.place(limit + 1) - 1
-        return max(self.frontier, self._marks.at(place)) if place >= 0 else self.frontier
+        if limit == INFINITY:
+            self.frontier = INFINITY
+        elif place >= 0:
+            self.frontier = max(self.frontier, self._marks.at(place))
 
-    def first_open(self, earliest: int) -> Window | None:
-        """Return the earliest snapshot at or after the frontier with a member."""
-        start = self.first_start(earliest)
-        place = self._marks.place(start + 1)
-        return Window(start, self._marks.at(place)) if place < len(self._marks) else None
-
-    def first_start(self, earliest: int) -> int:
-        """Return the start of that snapshot."""
-        return max(self.frontier, earliest)
+    def first_open(self, earliest: int) -> tuple[int, int]:
+        """Return the start and the end of the first snapshot at or after the frontier with a member."""
+        start = max(self.frontier, earliest)
+        return start, self._marks.at(self._marks.place(start + 1))
 
     def next_end(self, events: EventIndex, after: int) -> int:
         """Return the next endpoint."""
-        place = self._marks.place(after + 1)
-        return self._marks.at(place) if place < len(self._marks) else INFINITY
+        return self._marks.at(self._marks.place(after + 1))
 
     def _snapshots(self, first: int, last: int) -> list[Window]:
         """Return the snapshots in `[first, last]`; a first tick that is no endpoint is the frontier, or before all."""
@@ -314,26 +304,20 @@ class CountAssigner(Assigner):
         """Return the windows whose last counted time lies in `[after, limit)`."""
         return self.ending((), after, limit, horizon)
 
-    def frontier_at(self, limit: int) -> int:
-        """Return the first time whose window is not complete before the limit."""
-        if limit == INFINITY:
-            return INFINITY
+    def close(self, limit: int) -> None:
+        """Move the frontier to the first time whose window is not complete before the limit."""
         place = max(self._marks.place(self.frontier), self._marks.place(limit) - self._count + 1)
-        return max(self.frontier, min(limit, self._marks.at(place)) if place < len(self._marks) else limit)
+        first = INFINITY if limit == INFINITY else self._marks.at(place)
+        self.frontier = max(self.frontier, min(limit, first))
 
-    def first_open(self, earliest: int) -> Window | None:
-        """Return the earliest window that is complete."""
-        return next(self._found(0, len(self._marks)), None)
-
-    def first_start(self, earliest: int) -> int:
-        """Return the earliest time whose window is not closed, be it complete or not."""
-        place = self._marks.place(self.frontier)
-        return self._marks.at(place) if place < len(self._marks) else INFINITY
+    def first_open(self, earliest: int) -> tuple[int, int]:
+        """Return the first time whose window is not closed, be it complete or not, and the end of a complete one."""
+        complete = next(self._found(0, len(self._marks)), None)
+        return self._marks.at(self._marks.place(self.frontier)), INFINITY if complete is None else complete.end
 
     def next_end(self, events: EventIndex, after: int) -> int:
         """Return one tick past the next counted time: a window's end comes right after its last time."""
-        place = self._marks.place(after)
-        return self._marks.at(place) + 1 if place < len(self._marks) else INFINITY
+        return min(self._marks.at(self._marks.place(after)) + 1, INFINITY)
 
     def end_after(self, watermark: int) -> int:
         """Return the tick after the watermark: a window ends right after its last time."""

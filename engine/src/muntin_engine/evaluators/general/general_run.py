@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, OutputContract, TimestampPolicy, Window
-from muntin_engine.core.changes import Key, OutputChange, Progress
+from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
@@ -89,33 +89,31 @@ class GeneralRun(OneInputRun):
 
     def process_key(self, store: KeyStore[KeyState], name: bytes, work: Work) -> list[OutputChange]:
         """Evaluate a key, unless its rows may wait, and say where each window begins for those who read results."""
-        if self._appends and self._append(store, name, work):
+        if self._appends and work.rows and not work.watermarks and self._append(store, name, work.rows):
             return []
         output = super().process_key(store, name, work)
         if output and (extent := self._extent) is not None:
             output = [change._replace(window=extent(change.window)) for change in output]
         return output
 
-    def _append(self, store: KeyStore[KeyState], name: bytes, work: Work) -> bool:
+    def _append(self, store: KeyStore[KeyState], name: bytes, rows: Sequence[InputChange]) -> bool:
         """Append a few rows of a key to its records, which are not read; return False if a window may close.
 
         An insertion that no other row can be about matters to nothing before a window of a grid closes. So the rows of
         most batches are not evaluated, and a key of few events is read when a window of it closes.
         """
-        rows, known, limit = work.rows, store.find(name), self.now.watermark
-        if not 0 < len(rows) <= MOST_ROWS or work.key_watermark > EARLIEST or self._patterns is not None:
-            return False
-        if known is not None and not known.takes_rows(limit):
+        known, limit = store.find(name), self.now.watermark
+        if len(rows) > MOST_ROWS or self._patterns is not None or (known is not None and not known.takes_rows(limit)):
             return False
         least, width = self._intake.before.watermark, len(rows[0][3])
         for id, start, end, payload, new_end, *_ in rows:
             is_plain = id is None and new_end is None and end is not None and least <= start < end
             if not is_plain or len(payload) != width:
                 return False
-        first = self._future_keys.first_open(min(map(by_start, rows)))
-        if first is None or first.end <= limit:
+        first, end = self._future_keys.first_open(min(map(by_start, rows)))
+        if end <= limit:
             return False
-        timer = KeyTimer(first.end, INFINITY, first.end if self._is_at_end else first.start)
+        timer = KeyTimer(end, INFINITY, end if self._is_at_end else first)
         self.hold(known is None, len(rows))
         self._intake.accepted += len(rows)
         store.append(name, timer, len(rows), self.codec.pack(waiting_rows(self.metadata.serial, rows)))

@@ -8,7 +8,7 @@ and the later part of a split life becomes a new life.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -349,7 +349,7 @@ class LivesRun(GeneralRun):
             is_over = life.over_at <= now.watermark or net_of_life.is_absorbed
             if isinstance(self.emission, TriggeredEmission):
                 output += self.emission.rename(life, net_of_life.renamed)
-            at = replace(now, watermark=INFINITY) if is_over else now
+            at = now._replace(watermark=INFINITY) if is_over else now
             output += super().evaluate(key, life, net_of_life, before, at)
             state.serial = life.serial
             # where windows are cut depends on the last end alone, and a later event ends after those of this life

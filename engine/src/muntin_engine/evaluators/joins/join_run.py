@@ -372,7 +372,7 @@ class JoinRun(KeyedRun):
         told, nets = self.told(key), list[NetChanges]()
         for side, (intake, of_side) in enumerate(zip(self.intakes, state.sides, strict=True)):
             rows = [row for row in work.rows if row.side == side]
-            nets.append(intake.take(key, of_side, rows, told, work.key_watermark)[0])
+            nets.append(intake.take(key, of_side, rows, told, work.watermarks)[0])
         self._of_key = self._emission(self.query, state, self._finality)
         output = self._of_key.emit(nets)
         self._of_key.forget()

@@ -39,11 +39,6 @@ class Work(NamedTuple):
     rows: Sequence[InputChange] = ()
     watermarks: Sequence[int] = ()
 
-    @property
-    def key_watermark(self) -> int:
-        """The furthest watermark of the key alone; `EARLIEST` if there is none."""
-        return max(self.watermarks, default=EARLIEST)
-
     def add(self, rows: Sequence[InputChange], watermarks: Sequence[int]) -> Work:
         """Return it with more rows and watermarks of the same key."""
         return Work(self.key, [*self.rows, *rows], [*self.watermarks, *watermarks])
@@ -160,7 +155,7 @@ class KeyedRun(ABC):
     def run(self, store: KeyStore[Any], work: Mapping[bytes, Work]) -> None:
         """Process the keys that have rows or a timer that is due."""
         self.result.keys = len(work)
-        due = store.due(self.due_at, is_signalled=self.is_signalled)
+        due = store.take_due(self.due_at, is_signalled=self.is_signalled)
         for name in sorted({*work, *due, *self._keys_ahead(store)}):
             of_key = work.get(name) or Work(tuple(self.codec.unpack(name)))
             if output := self.process_key(store, name, of_key):
@@ -243,7 +238,7 @@ class OneInputRun(KeyedRun):
     def take_rows(self, key: Key, state: Any, work: Work) -> list[OutputChange]:
         """Admit the rows of a key, and evaluate it."""
         self.work = work
-        net, before, now = self._intake.take(key, state, work.rows, self.told(key), work.key_watermark)
+        net, before, now = self._intake.take(key, state, work.rows, self.told(key), work.watermarks)
         self.key_now = now
         return self.evaluate(key, state, net, before, now)
 
@@ -360,7 +355,7 @@ class KeyedBucket:
             patterns = stored, stored.advance(told, now.least.watermark, self._most_patterns)
             metadata.patterns = patterns[1].to_data()
         batch = self._run(self._query, Start(codec, metadata, before.inputs, now, patterns, signals))
-        metadata.progress, metadata.tracked = now.least, now.to_data()
+        metadata.tracked = now.to_data()
         if work or told or batch.is_signalled or metadata.timer.is_reached(batch.due_at):
             update_keys(state, codec, partial(batch.run, work=work))
         batch.result.held = metadata.held._replace(bytes=state.write())

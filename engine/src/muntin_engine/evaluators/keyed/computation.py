@@ -153,8 +153,8 @@ class ModuleComputation:
 
     def build(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return the state of a window from all its members."""
-        state = self.call("create_state", key, window, self._called.create_state)
-        return self.add(state, members, key, window)
+        state, seen = self.call("create_state", key, window, self._called.create_state), self.see(members, window)
+        return self.call("add_events", key, window, self._called.add_events, state, seen) if seen else state
 
     def upgrade(self, state: object, version: str, key: object, window: Window) -> object:
         """Convert a state that an older version of the module wrote."""
@@ -217,7 +217,7 @@ class Timestamper:
         self._policy = query.timestamps
         self._is_operator = query.is_operator
         self._module = query.bindings[0].module
-        self._is_aligned = query.timestamps in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND)
+        self._is_of_window = not query.timestamps.is_set_by_module
         self._known_at = query.window.known_at if query.is_cut_at_changes else None
         self._extent = extent_of(query)
 
@@ -229,21 +229,27 @@ class Timestamper:
         """
         if self._extent is not None:
             window = self._extent(window)
+        start, end = window.start, window.end
+        if self._policy is TimestampPolicy.POINT_AT_END:
+            if end == INFINITY:
+                return []
+            start, end = end, end + 1
+        elif self._known_at is not None and (known_at := self._known_at(window)) is not None:
+            start = known_at
+        if not self._is_operator:
+            return [OutputRow(start, end, tuple(results))]
         rows: list[OutputRow] = []
-        for value in results[0] if self._is_operator else [tuple(results)]:
-            own = value if self._is_operator and isinstance(value, Event) else None
-            bare = value if own is None else own.payload
-            if self._policy is TimestampPolicy.POINT_AT_END:
-                rows += [OutputRow(window.end, window.end + 1, bare)] if window.end < INFINITY else []
-            elif own is None or self._is_aligned:
-                known_at = None if self._known_at is None else self._known_at(window)
-                rows.append(OutputRow(window.start if known_at is None else known_at, window.end, bare))
+        for value in results[0]:
+            if not isinstance(value, Event):
+                rows.append(OutputRow(start, end, value))
+            elif self._is_of_window:
+                rows.append(OutputRow(start, end, value.payload))
             elif self._policy is TimestampPolicy.UNCHANGED:
-                check_start(self._module, own, window, key)
-                rows.append(OutputRow(own.start, own.end, bare))
+                check_start(self._module, value, window, key)
+                rows.append(OutputRow(value.start, value.end, value.payload))
             else:
-                start, end = max(own.start, window.start), min(own.end, window.end)
-                rows += [OutputRow(start, end, bare)] if start < end else []
+                clipped = OutputRow(max(value.start, start), min(value.end, end), value.payload)
+                rows += [clipped] if clipped.start < clipped.end else []
         return rows
 
 
@@ -263,14 +269,17 @@ class SweptWindow(NamedTuple):
     left: list[StoredEvent]
 
 
-def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[SweptWindow]:
+def sweep(windows: Iterable[Window], leaving: Sequence[StoredEvent]) -> Iterator[SweptWindow]:
     """Yield windows in order, each with its members, unless neither it nor the window before it has any.
 
+    Args:
+        windows: Ordered by start and by end.
+        leaving: The members, in order of the ends of their memberships.
+
     Cost:
-        Sorting the events; then each enters once and leaves once, however much the windows overlap. The members of a
-        window are not copied.
+        Sorting the members by start; then each enters once and leaves once, however much the windows overlap. The
+        members of a window are not copied.
     """
-    leaving = sorted([event for event in events if event.since < event.until], key=by_until)
     entering = sorted(leaving, key=by_since)
     members: dict[Hashable, StoredEvent] = {}
     came = went = 0

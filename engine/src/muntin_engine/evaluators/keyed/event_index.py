@@ -82,7 +82,7 @@ MANY: Final = 32
 
 
 class EventIndex:
-    """The events of one key, and the changes since they were stored, if these are tracked.
+    """The events of one key, and what changed since they were stored, if that is tracked.
 
     Cost: an insertion is constant. What goes through the events in order first puts new ones in their places: a few by
     a search each, many by sorting all, which are almost sorted. A search is then logarithmic in the number of events,
@@ -90,11 +90,10 @@ class EventIndex:
 
     Attributes:
         size: The number of events.
-        gone: The ids of stored events that were removed or replaced; None if changes are not tracked.
-        new: The events that are not stored, by id.
+        tracks: True if changes are tracked.
     """
 
-    gone: dict[Hashable, None] | None = None
+    tracks = False
     _unordered_until = INFINITY  # no membership of those that the order does not have yet ends before it
     _by_id: dict[Hashable, StoredEvent] | None = None
     _first: tuple[int, StoredEvent] | None = None  # of the memberships that end after a tick, one starts first
@@ -105,7 +104,7 @@ class EventIndex:
         self._ordered = events
         self.size = len(events)
         self._unordered: list[StoredEvent] = []  # those that the order does not have yet
-        self.new: dict[Hashable, StoredEvent] = {}
+        self._changes: list[tuple[Sequence[StoredEvent], Sequence[StoredEvent]]] = []  # those gone, and those new
 
     def __len__(self) -> int:
         return self.size
@@ -170,7 +169,16 @@ class EventIndex:
 
     def track(self) -> None:
         """Regard all events as stored, and track their changes from now on."""
-        self.gone, self.new = {}, {}
+        self.tracks, self._changes = True, []
+
+    def changes(self) -> tuple[list[Hashable], list[StoredEvent]]:
+        """Return the ids of the stored events that are gone or replaced, and the events that are not stored."""
+        ids: dict[Hashable, None] = {}
+        unstored: dict[Hashable, StoredEvent] = {}
+        for gone, new in self._changes:
+            ids |= {event.id: None for event in gone if unstored.pop(event.id, None) is None}
+            unstored.update(zip(map(by_id, new), new, strict=True))
+        return list(ids), list(unstored.values())
 
     def _note(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         if self._first is not None:
@@ -179,12 +187,8 @@ class EventIndex:
                 first = min([first, *(event for event in new if event.until > after)], key=by_since)
             is_gone = first.until > after and first.since in map(by_since, gone)
             self._first = None if is_gone else (after, first)
-        if self.gone is not None:
-            ids = dict.fromkeys(map(by_id, gone))
-            for id in self.new.keys() & ids.keys():
-                del self.new[id], ids[id]
-            self.gone |= ids
-            self.new.update(zip(map(by_id, new), new, strict=True))
+        if self.tracks:
+            self._changes.append((gone, new))
         if self._by_id is not None:
             for event in gone:
                 self._by_id.pop(event.id, None)
@@ -226,7 +230,8 @@ class EventIndex:
         Cost: constant while the event that starts first stays and does not end, and ticks ascend; otherwise linear.
         """
         if self._first is None or after < self._first[0] or self._first[1].until <= after:
-            first = min(self.until_after(after), default=None, key=by_since)
+            ordered = self.ordered
+            first = min(ordered[bisect_right(ordered, after, key=by_until) :], default=None, key=by_since)
             self._first = None if first is None else (after, first)
             return INFINITY if first is None else first.since
         return self._first[1].since

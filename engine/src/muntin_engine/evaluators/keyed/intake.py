@@ -47,7 +47,12 @@ class KeyIntake:
         self._shedding = None if query.most_held is None else Shedding(query)
 
     def take(
-        self, key: Key, state: KeyEvents, rows: Sequence[InputChange], told: tuple[int, int], key_watermark: int
+        self,
+        key: Key,
+        state: KeyEvents,
+        rows: Sequence[InputChange],
+        told: tuple[int, int],
+        watermarks: Sequence[int],
     ) -> tuple[NetChanges, Progress, Progress]:
         """Admit the rows of a key; return its net changes, and the progress as it counts for it, before and after.
 
@@ -56,10 +61,10 @@ class KeyIntake:
             state: Its state, which keeps its own watermark.
             rows: The rows.
             told: The watermark that patterns gave the key before the batch, and the one that they give it after it.
-            key_watermark: The watermark that the batch brings of the key alone.
+            watermarks: The watermarks that the batch brings of the key alone.
         """
         before, now = self.before, self.now
-        own = max(state.key_watermark, key_watermark)
+        own = max([state.key_watermark, *watermarks])
         if own > EARLIEST or told is not NOT_TOLD:
             known = max(state.key_watermark, told[0])
             if known > EARLIEST:

@@ -161,7 +161,7 @@ class KeyEvents:
     @property
     def tracks(self) -> bool:
         """True if the changes since the state was stored are known."""
-        return self.events.gone is not None
+        return self.events.tracks
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
         """Return the state as plain data, events column by column, or its difference to the stored state.
@@ -173,8 +173,8 @@ class KeyEvents:
         """
         del serializer, key
         has_ids = self.query.names_events
-        gone: Sequence[Any] = () if is_whole else list(self.events.gone or ())
-        events = self.events.ordered if is_whole else [*self.events.new.values()]
+        gone: list[Any]
+        gone, events = ([], self.events.ordered) if is_whole else self.events.changes()
         pending = [
             [*identity, [list(row[2:]) for row in waiting.rows], list(waiting.base) if waiting.base else None]
             for identity, waiting in self.pending.items()
@@ -185,7 +185,7 @@ class KeyEvents:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
         return [
             self.serial,
-            [list(column) for column in zip(*gone, strict=True)] if has_ids else [list(gone)],
+            [list(column) for column in zip(*gone, strict=True)] if has_ids else [gone],
             [id for id, _ in ids] if has_ids else list(ids),
             [start for _, start in ids] if has_ids and self.query.late.policy is LatePolicy.ADJUST else [],
             list(starts),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -109,11 +109,6 @@ class StoredKey(Generic[StateT]):
     state: StateT | None = None
     decoded: int = 0
 
-    @property
-    def memory(self) -> int:
-        """Its memory in bytes, roughly."""
-        return self.size + _OBJECTS + _RECORD * (len(self.records) - 1) + self.decoded
-
     def takes_rows(self, watermark: int) -> bool:
         """True if rows may be appended as they came: it is small, keeps events alone, and closes nothing now."""
         is_small = self.size < LARGE and len(self.records) < MOST_RECORDS
@@ -144,14 +139,13 @@ class KeyStore(Generic[StateT]):
 
     Attributes:
         size: The size in bytes of all live records.
-        memory: The memory of the records and of decoded states, in bytes.
+        decoded: The memory of decoded states in bytes, roughly.
         timer: The soonest timer of all keys, as of the last `write`.
         number: The number that records of this batch get, larger than that of all earlier ones.
     """
 
     def __init__(self, codec: Codec) -> None:
-        self.size = self.memory = 0
-        self.number = 0
+        self.size = self.decoded = self.number = self._records = 0
         self.timer = NEVER
         self._codec = codec
         self._keys: dict[bytes, StoredKey[StateT]] = {}
@@ -184,17 +178,23 @@ class KeyStore(Generic[StateT]):
         if len(store) != keys:
             raise damaged("metadata", f"it lists {keys:,} keys, and the log has {len(store):,}")
         store.size = sum(key.size for _, key in store.items())
-        store.memory = sum(key.memory for _, key in store.items())
+        store._records = sum(len(key.records) for _, key in store.items())
         return store
 
-    def due(self, at: Due, *, is_signalled: bool) -> AbstractSet[bytes]:
-        """Return the encoded keys that have work.
+    @property
+    def memory(self) -> int:
+        """The memory of the records and of decoded states in bytes, roughly."""
+        keys = len(self)
+        return self.size + _OBJECTS * keys + _RECORD * (self._records - keys) + self.decoded
+
+    def take_due(self, at: Due, *, is_signalled: bool) -> AbstractSet[bytes]:
+        """Return the encoded keys that have work, each of which is then written or removed.
 
         Args:
             at: The progress.
             is_signalled: True if every key has work, whatever its timer says.
         """
-        return self._keys.keys() if is_signalled or max(at) >= INFINITY else self._timers.due(at)
+        return self._keys.keys() if is_signalled or max(at) >= INFINITY else self._timers.take_due(at)
 
     def get(self, name: bytes, decode: Decode[StateT], serializer: StateSerializer, key: object) -> StateT | None:
         """Return the state of a key; None if it has none. That of a large key tracks its changes, and may be cached."""
@@ -222,16 +222,15 @@ class KeyStore(Generic[StateT]):
         key, size = self._keys.get(name), len(data) + _HEAD
         record = Record(self.number, events if key is None else None, data)
         if key is None:
-            key = self._keys[name] = StoredKey(self._alike.setdefault(timer, timer), [record], size)
-            self.memory += key.memory
+            self._keys[name] = StoredKey(self._alike.setdefault(timer, timer), [record], size)
         else:
             if key.timer != timer:
                 timer = soonest((key.timer, timer))
                 key.timer = self._alike.setdefault(timer, timer)
             key.records.append(record)
             key.size += size
-            self.memory += size + _RECORD
         self.size += size
+        self._records += 1
         self._written[name] = record
 
     def put(self, name: bytes, timer: KeyTimer, state: StateT, serializer: StateSerializer, key: object) -> None:
@@ -240,42 +239,38 @@ class KeyStore(Generic[StateT]):
         Raises:
             StateError: They hold a value that cannot be stored.
         """
-        known, events = self._take(name), state.plain_count
-        appendable = 0 if known is None else known.appendable(events)
-        data = b""
-        if appendable > 0 and state.tracks:
+        known, events, data = self._take(name), state.plain_count, b""
+        appendable = known.appendable(events) if known is not None and state.tracks else 0
+        if appendable > 0:
             data = self._codec.pack(state.to_data(serializer, key, is_whole=False))
         if known is not None and 0 < len(data) <= appendable:
-            size, records = known.size + len(data) + _HEAD, known.records
-            records.append(Record(self.number, None, data))
+            size, records, record = known.size, known.records, Record(self.number, None, data)
         else:
             data = self._codec.pack(state.to_data(serializer, key))
-            size, records = len(data) + _HEAD, [Record(self.number, events, data)]
+            size, records, record = 0, list[Record](), Record(self.number, events, data)
+        records.append(record)
+        size += len(data) + _HEAD
         stored: StoredKey[StateT] = StoredKey(self._alike.setdefault(timer, timer), records, size)
         if size >= LARGE:
-            stored.state = state
             state.track()
-            stored.decoded = state.memory(size)
-        self._set(name, stored)
+            stored.state, stored.decoded = state, state.memory(size)
+        self.size += size
+        self.decoded += stored.decoded
+        self._records += len(stored.records)
+        self._keys[name], self._written[name] = stored, record
 
     def remove(self, name: bytes) -> None:
         """Remove a key, if it has a state."""
         if self._take(name) is not None:
             self._written[name] = Record(self.number, 0, b"")
 
-    def _set(self, name: bytes, key: StoredKey[StateT]) -> None:
-        """Set a key that was taken out, with a new record."""
-        self.size += key.size
-        self.memory += key.memory
-        self._keys[name] = key
-        self._written[name] = key.records[-1]
-
     def _take(self, name: bytes) -> StoredKey[StateT] | None:
         """Take a key out."""
         key = self._keys.pop(name, None)
         if key is not None:
             self.size -= key.size
-            self.memory -= key.memory
+            self.decoded -= key.decoded
+            self._records -= len(key.records)
         return key
 
     def write(self) -> list[Entry]:
@@ -301,26 +296,24 @@ class KeyStore(Generic[StateT]):
         return self._entries((name, timer, records) for name, (timer, records) in joined)
 
     def _entries(self, keys: Iterable[tuple[bytes, KeyTimer, Sequence[Record]]]) -> list[Entry]:
-        """Return records as entries of a few megabytes, column by column."""
-        entries: list[Entry] = []
-        columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
-        names, timers, counts, numbers, events, parts = columns
-        size = 0
-        for name, timer, records in keys:
-            names.append(name)
-            timers.append(timer.to_data())
-            counts.append(len(records))
-            for number, held, data in records:
-                numbers.append(number)
-                events.append(held)
-                parts.append(data)
+        """Return records as entries of a few megabytes."""
+        entries, some, size = list[Entry](), list[tuple[bytes, KeyTimer, Sequence[Record]]](), 0
+        for key in keys:
+            some.append(key)
+            for _, _, data in key[2]:
                 size += len(data) + _HEAD
             if size >= MOST_BYTES:
-                entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
-                size = 0
-                for column in columns:
-                    column.clear()
-        return [*entries, Entry(0, INFINITY, self._codec.pack(list(columns)))] if names else entries
+                entries.append(self._entry(some))
+                some, size = [], 0
+        return [*entries, self._entry(some)] if some else entries
+
+    def _entry(self, keys: Sequence[tuple[bytes, KeyTimer, Sequence[Record]]]) -> Entry:
+        """Return the records of some keys as an entry, column by column."""
+        names, timers, records = zip(*keys, strict=True)
+        alike = {timer: timer.to_data() for timer in set(timers)}
+        columns = map(list, zip(*chain.from_iterable(records), strict=True))
+        data = [list(names), [alike[timer] for timer in timers], list(map(len, records)), *columns]
+        return Entry(0, INFINITY, self._codec.pack(data))
 
 
 def update_keys(state: BucketState, codec: Codec, run: Callable[[KeyStore[StateT]], None]) -> None:
@@ -335,7 +328,7 @@ def update_keys(state: BucketState, codec: Codec, run: Callable[[KeyStore[StateT
     if not state.keep(store, store.memory):
         for _, key in store.items():  # the bytes alone may have room
             key.state, key.decoded = None, 0
-        store.memory = sum(key.memory for _, key in store.items())
+        store.decoded = 0
         state.keep(store, store.memory)
 
 
