@@ -93,7 +93,7 @@ def _run(grid: SliceGrid, rows: NumberedRows, pieces: _Pieces, lead: int = 0, *,
             for blob in lift_rows(grid, [form], rows_of(piece, are_ranges=are_runs))
         ]
         progress = arrival.progress._replace(horizon=arrival.progress.horizon + lead)
-        for closed in bucket.process(blobs, [InputReport(progress)]).outcome.output:
+        for closed in bucket.run_batch(blobs, [InputReport(progress)]).outcome.output:
             outcome.answers.update(_answers(grid, form, closed))
     return outcome
 

@@ -208,7 +208,7 @@ class _Join:
         for side, some in enumerate((left, right)):
             for row, start, end in some:
                 changes[(row.host,)].append(InputChange(None, start, end, (row.number,), side=side))
-        result = self._bucket.take(changes.items(), [Reported(Progress(tick, tick, tick)) for tick in complete])
+        result = self._bucket.run_batch(changes.items(), [Reported(Progress(tick, tick, tick)) for tick in complete])
         assert not result.rejections
         found = [(change.value[0], change.value[1]) for _, some in result.output for change in some]
         self.pairs += found

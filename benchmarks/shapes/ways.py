@@ -93,7 +93,7 @@ def run_states(
     bucket = ArrayBucket(query, [ProgressTracker()], cells, codec, Compatibility({}), kept, "bucket")
     for arrival in arrivals:
         blobs = [blob.blob for blob in lift_states(modules, grids, rows_of(arrival))]
-        for closed in bucket.process(blobs, [InputReport(arrival.progress)]).outcome.output:
+        for closed in bucket.run_batch(blobs, [InputReport(arrival.progress)]).outcome.output:
             numbers = ((closed.windows.low - windows.offset) // windows.hop).tolist()
             ((values,), keys) = closed.values or ((),), closed.keys.column("k0").to_pylist()
             each = zip(keys, numbers, map(values.__getitem__, closed.results.tolist()), strict=True)

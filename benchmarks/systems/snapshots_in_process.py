@@ -80,7 +80,7 @@ class _Bucket:
     def _run(self, query: ArrayQuery, blobs: Sequence[bytes], batch: _FileBatch) -> Sequence[Closed]:
         trackers, nothing = [ProgressTracker()], Compatibility({})
         bucket = ArrayBucket(query, trackers, self.cells, Codec(), nothing, self._kept, "bucket")
-        return bucket.process(blobs, [InputReport(batch.progress)]).outcome.output
+        return bucket.run_batch(blobs, [InputReport(batch.progress)]).outcome.output
 
 
 class SnapshotsInProcess(System):

@@ -96,7 +96,7 @@ class WindowStage:
         inputs = [events.columns[column] for _, column in self._asked.values()]
         rows = Rows(1, events.starts, None, [pa.array(events.keys)], inputs)
         blobs = [blob.blob for blob in lift_rows(self._grid, self._forms, rows)]
-        output = self._bucket.process(blobs, [InputReport(events.progress)]).outcome.output
+        output = self._bucket.run_batch(blobs, [InputReport(events.progress)]).outcome.output
         nothing = np.empty(0, np.int64)
         keys = np.concatenate([nothing, *(closed.keys.column("k0").to_numpy() for closed in output)])
         starts = np.concatenate([nothing, *(closed.windows.low for closed in output)])
@@ -122,7 +122,7 @@ class PairStage:
     def take(self, left: Events, right: Events) -> Events:
         """Return the pairs that a batch of both sides completes."""
         blobs = [_blob(side, events) for side, events in enumerate((left, right)) if len(events.keys)]
-        result = self._bucket.process(blobs, [InputReport(left.progress), InputReport(right.progress)])
+        result = self._bucket.run_batch(blobs, [InputReport(left.progress), InputReport(right.progress)])
         parts = [
             pa.table(
                 [keys.column(0), pairs.low, pairs.high, *(some for side in SIDES for some in pairs.parts[side].table)],

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.core.key_patterns import Told
-from muntin_engine.progress import Observation
+from muntin_engine.progress import InputsProgress, Observation, ProgressTracker
+from muntin_engine.progress.tracker import seen_to
+from muntin_engine.state.bucket_state import BucketMetadata
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +34,12 @@ class InputReport:
     key_watermarks: Sequence[tuple[Key, int]] = ()
     patterns: Sequence[Told] = ()
     oldest: int = INFINITY
+
+    @property
+    def arrived(self) -> Progress:
+        """The progress of the whole input, with a horizon that is past the watermarks of keys."""
+        ticks = [tick for _, tick in (*self.key_watermarks, *self.patterns)]
+        return seen_to(self.progress, ticks) if ticks else self.progress
 
 
 class BucketBlob(NamedTuple):
@@ -61,6 +69,20 @@ class BucketBatch:
     partials: Sequence[bytes]
     reports: Sequence[InputReport]
     signals: frozenset[str] = frozenset()
+
+
+def advance(
+    metadata: BucketMetadata, trackers: Sequence[ProgressTracker], reports: Sequence[InputReport]
+) -> tuple[InputsProgress, InputsProgress]:
+    """Return the progress of the inputs before a micro-batch, by which rows are late, and after it.
+
+    The metadata of the bucket then have that after it.
+    """
+    before = InputsProgress.from_data(metadata.tracked) if metadata.tracked else InputsProgress.start(len(trackers))
+    arrived, observed = [report.arrived for report in reports], [report.observed for report in reports]
+    now = before.advance(trackers, arrived, observed)
+    metadata.tracked = now.to_data()
+    return before, now
 
 
 @dataclass(frozen=True, slots=True)

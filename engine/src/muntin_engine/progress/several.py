@@ -44,6 +44,8 @@ class InputsProgress(NamedTuple):
             >>> InputsProgress((Progress(5, 9, 8), Progress(3, 20, 19)), ((), ())).least.to_data()[:3]
             [3, 20, 19]
         """
+        if len(self.inputs) == 1:
+            return self.inputs[0]
         watermarks, *others = zip(*self.inputs, strict=True)
         return Progress(min(watermarks), *map(max, others))
 
@@ -61,7 +63,7 @@ class InputsProgress(NamedTuple):
             observed: The observations of the sources of each.
         """
         clock = max(map(_CLOCK, arrived))
-        said = [progress._replace(clock=clock) for progress in arrived]
+        said = [one if one.clock == clock else one._replace(clock=clock) for one in arrived]
         advanced = map(ProgressTracker.advance, trackers, self.inputs, self.tracked, said, observed)
         inputs, tracked = zip(*advanced, strict=True)
         return InputsProgress(inputs, tracked)

@@ -14,7 +14,7 @@ from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.results import Closed
-from muntin_engine.evaluators.batch import BucketBatch, Evaluated, InputReport
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated, InputReport, advance
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import InputsProgress, ProgressTracker
 from muntin_engine.state.bucket_state import NEVER, BucketState
@@ -160,7 +160,7 @@ class ArrayBucket:
         self._query, self._trackers, self._cells = query, trackers, cells
         self._state = partial(BucketState, cells, codec, compatibility, kept, name)
 
-    def process(self, blobs: Sequence[bytes], reports: Sequence[InputReport]) -> BucketResult:
+    def run_batch(self, blobs: Sequence[bytes], reports: Sequence[InputReport]) -> BucketResult:
         """Take in a micro-batch.
 
         Args:
@@ -173,12 +173,7 @@ class ArrayBucket:
         """
         state, outcome = self._state(), BatchOutcome()
         metadata = state.metadata
-        before = InputsProgress.start(len(reports))
-        if metadata.tracked:
-            before = InputsProgress.from_data(metadata.tracked)
-        progress, observed = [report.progress for report in reports], [report.observed for report in reports]
-        now = before.advance(self._trackers, progress, observed)
-        metadata.tracked = now.to_data()
+        before, now = advance(metadata, self._trackers, reports)
         if blobs or self._query.stage(before) != self._query.stage(now):
             store = state.open(lambda entries: self._restored(entries, before))
             store.serial = metadata.serial
@@ -212,7 +207,7 @@ def process(
     kept, name = None if task.is_static else KEPT, (task.name, bucket)
     trackers = [given.tracker for given in task.inputs]
     running = ArrayBucket(query, trackers, cells, task.codec, task.compatibility, kept, name)
-    found = running.process(batch.partials, batch.reports)
+    found = running.run_batch(batch.partials, batch.reports)
     outcome, held = found.outcome, found.held
     metrics = {
         "keys": outcome.keys,

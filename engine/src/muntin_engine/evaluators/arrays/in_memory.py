@@ -202,7 +202,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
 def _runner(plan: Plan, query: ArrayQuery, cells: Cells, codec: Codec) -> Callable[..., Sequence[Closed]]:
     trackers = [ProgressTracker() for _ in plan.inputs]
     bucket = ArrayBucket(query, trackers, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
-    return lambda blobs, arrived: bucket.process(blobs, [InputReport(arrived)] * len(trackers)).outcome.output
+    return lambda blobs, arrived: bucket.run_batch(blobs, [InputReport(arrived)] * len(trackers)).outcome.output
 
 
 def _bytes(blobs: Iterable[BucketBlob]) -> Iterator[bytes]:

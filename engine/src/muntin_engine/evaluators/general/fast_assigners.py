@@ -15,6 +15,7 @@ from sortedcontainers import SortedList
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.general.assigner import Assigner, GeneralAssigner
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, by_since, by_until
@@ -376,3 +377,8 @@ SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
 def assigner_of(kind: WindowKind) -> Assigner:
     """Return a new assigner for the windows of one key."""
     return SPECIAL.get(type(kind), GeneralAssigner)(kind)
+
+
+def new_assigner(query: EvaluatorQuery) -> Assigner:
+    """Return the assigner of a key that has future events alone; for `once`, as nobody changes it."""
+    return assigner_of(query.window)

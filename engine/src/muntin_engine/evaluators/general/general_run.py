@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, OutputContract, TimestampPolicy, Window
+from muntin import EARLIEST, INFINITY, EmitPolicy, OutputContract, TimestampPolicy, Window
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import Closing, Emission, FinalEmission
-from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of
+from muntin_engine.evaluators.general.fast_assigners import GridAssigner, new_assigner
 from muntin_engine.evaluators.general.key_state import KeyState, waiting_rows
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
@@ -27,9 +27,13 @@ MOST_ROWS: Final = 16
 
 
 def takes_waiting_rows(query: EvaluatorQuery) -> bool:
-    """Return True if rows may wait in records: only insertions come, for final output, none is filtered or shed."""
-    others = query.keeps, query.most_held, query.forget_keys_after
-    return query.emit is EmitPolicy.FINAL and not query.event_ends_move and others == (None, None, None)
+    """Return True if rows may wait in records.
+
+    Only insertions come, for final output of windows of a grid without gaps, and none is filtered or shed.
+    """
+    others, new = (query.keeps, query.most_held, query.forget_keys_after), query.once(new_assigner)
+    is_plain = query.emit is EmitPolicy.FINAL and not query.event_ends_move and others == (None, None, None)
+    return is_plain and isinstance(new, GridAssigner) and not new.has_gaps
 
 
 class GeneralRun(OneInputRun):
@@ -46,19 +50,19 @@ class GeneralRun(OneInputRun):
     def __init__(self, query: EvaluatorQuery, start: Start) -> None:
         """Begin; see `KeyedRun`."""
         super().__init__(query, start)
-        results, now, new = query.once(WindowResults), self.now, assigner_of(query.window)
+        results, now, new = query.once(WindowResults), self.now, query.once(new_assigner)
         self.closing = query.once(Closing)
         self.emission: Emission
-        if isinstance(query.emit, EarlyEmission):
-            self.emission = TriggeredEmission(query, self.closing, results, query.emit, start.signals)
-        elif query.emit is EmitPolicy.FINAL:
+        if query.emit is EmitPolicy.FINAL:
             self.emission = FinalEmission(self.closing, results)
-        else:
+        elif isinstance(query.emit, EmitPolicy):
             self.emission = query.once(SpeculativeEmission)
+        else:
+            self.emission = TriggeredEmission(query, self.closing, results, query.emit, start.signals)
         self.is_signalled = self.emission.is_signalled
         self._affected = query.once(AffectedWindows) if self.emission.follows_windows else None
         self._extent, self._future_keys = results.extent, new
-        self._appends = isinstance(new, GridAssigner) and not new.has_gaps and takes_waiting_rows(query)
+        self._appends = query.once(takes_waiting_rows)
         self._is_at_end = query.timestamps is TimestampPolicy.POINT_AT_END
         max_event_time = now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`

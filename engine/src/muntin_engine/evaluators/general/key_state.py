@@ -10,7 +10,7 @@ from muntin import EARLIEST, EarlyEmission, EmitPolicy, Window
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assigner import Assigner
-from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of
+from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of, new_assigner
 from muntin_engine.evaluators.general.window_index import TriggerState, WindowEntry, WindowIndex, by_window
 from muntin_engine.evaluators.keyed.computation import SweptWindow, sweep
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
@@ -32,10 +32,6 @@ _NO_WINDOWS: Final = WindowIndex()
 """The windows of keys of a query whose output is final, which keep none."""
 
 
-def _new_assigner(query: EvaluatorQuery) -> Assigner:
-    return assigner_of(query.window)
-
-
 class KeyState(KeyEvents):
     """The indexes of one key.
 
@@ -49,7 +45,7 @@ class KeyState(KeyEvents):
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         """Start a key; see `KeyEvents`."""
         super().__init__(query, serial)
-        new = query.once(_new_assigner)
+        new = query.once(new_assigner)
         self.assigner: Assigner = new.copy() if isinstance(new, GridAssigner) else assigner_of(query.window)
         self.closes_out_of_order = query.waits_for_ends and not self.assigner.closes_in_order
         self.windows = _NO_WINDOWS

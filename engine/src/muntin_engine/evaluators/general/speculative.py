@@ -229,6 +229,8 @@ class SpeculativeEmission(Emission):
                 ]
                 rows = self._stamper.rows(key, window, results)
                 contents[window] = Content(entry.size + change.growth, states, rows)
+        if not stale:
+            return contents
         slides = self._results.slides(key)
         for step in state.sweep(stale):
             if step.members:

@@ -18,13 +18,12 @@ from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.core.key_patterns import KeyPatterns, Told
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.batch import InputReport
+from muntin_engine.evaluators.batch import InputReport, advance
 from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.intake import NOT_TOLD, KeyIntake
 from muntin_engine.evaluators.keyed.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.progress import InputsProgress, Observation, ProgressTracker
-from muntin_engine.progress.tracker import seen_to
 from muntin_engine.state.bucket_state import BucketMetadata, BucketState, Due, KeyTimer
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
@@ -312,10 +311,10 @@ class KeyedBucket:
         patterns: Sequence[Told] = (),
         signals: frozenset[str] = frozenset(),
     ) -> BatchResult:
-        """Process a micro-batch of the only input; see `take`."""
-        return self.take(changes, [InputReport(arrived, observed, key_watermarks, patterns)], signals)
+        """Process a micro-batch of the only input; see `run_batch`."""
+        return self.run_batch(changes, [InputReport(arrived, observed, key_watermarks, patterns)], signals)
 
-    def take(
+    def run_batch(
         self,
         changes: Iterable[tuple[Key, Sequence[InputChange]]],
         reports: Sequence[InputReport],
@@ -336,12 +335,8 @@ class KeyedBucket:
             StateError: Too many patterns are beyond the watermark.
         """
         state, codec = self._state(), self._codec
-        metadata, count = state.metadata, len(self._trackers)
-        before = InputsProgress.from_data(metadata.tracked) if metadata.tracked else InputsProgress.start(count)
-        arrived = [
-            seen_to(some.progress, [tick for _, tick in (*some.key_watermarks, *some.patterns)]) for some in reports
-        ]
-        now = before.advance(self._trackers, arrived, [some.observed for some in reports])
+        metadata = state.metadata
+        before, now = advance(metadata, self._trackers, reports)
         work: dict[bytes, Work] = {}
         punctuated = [Work(key, (), (watermark,)) for some in reports for key, watermark in some.key_watermarks]
         for given, rows, watermarks in chain(starmap(Work, changes), punctuated):
@@ -355,7 +350,6 @@ class KeyedBucket:
             patterns = stored, stored.advance(told, now.least.watermark, self._most_patterns)
             metadata.patterns = patterns[1].to_data()
         batch = self._run(self._query, Start(codec, metadata, before.inputs, now, patterns, signals))
-        metadata.tracked = now.to_data()
         if work or told or batch.is_signalled or metadata.timer.is_reached(batch.due_at):
             update_keys(state, codec, partial(batch.run, work=work))
         batch.result.held = metadata.held._replace(bytes=state.write())

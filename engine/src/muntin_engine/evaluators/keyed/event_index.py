@@ -176,7 +176,9 @@ class EventIndex:
         ids: dict[Hashable, None] = {}
         unstored: dict[Hashable, StoredEvent] = {}
         for gone, new in self._changes:
-            ids |= {event.id: None for event in gone if unstored.pop(event.id, None) is None}
+            for event in gone:
+                if unstored.pop(event.id, None) is None:
+                    ids[event.id] = None
             unstored.update(zip(map(by_id, new), new, strict=True))
         return list(ids), list(unstored.values())
 

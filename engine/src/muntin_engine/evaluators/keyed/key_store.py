@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -296,24 +296,26 @@ class KeyStore(Generic[StateT]):
         return self._entries((name, timer, records) for name, (timer, records) in joined)
 
     def _entries(self, keys: Iterable[tuple[bytes, KeyTimer, Sequence[Record]]]) -> list[Entry]:
-        """Return records as entries of a few megabytes."""
-        entries, some, size = list[Entry](), list[tuple[bytes, KeyTimer, Sequence[Record]]](), 0
-        for key in keys:
-            some.append(key)
-            for _, _, data in key[2]:
+        """Return records as entries of a few megabytes, column by column."""
+        entries: list[Entry] = []
+        columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
+        names, timers, counts, numbers, events, parts = columns
+        size = 0
+        for name, timer, records in keys:
+            names.append(name)
+            timers.append(timer.to_data())
+            counts.append(len(records))
+            for number, held, data in records:
+                numbers.append(number)
+                events.append(held)
+                parts.append(data)
                 size += len(data) + _HEAD
             if size >= MOST_BYTES:
-                entries.append(self._entry(some))
-                some, size = [], 0
-        return [*entries, self._entry(some)] if some else entries
-
-    def _entry(self, keys: Sequence[tuple[bytes, KeyTimer, Sequence[Record]]]) -> Entry:
-        """Return the records of some keys as an entry, column by column."""
-        names, timers, records = zip(*keys, strict=True)
-        alike = {timer: timer.to_data() for timer in set(timers)}
-        columns = map(list, zip(*chain.from_iterable(records), strict=True))
-        data = [list(names), [alike[timer] for timer in timers], list(map(len, records)), *columns]
-        return Entry(0, INFINITY, self._codec.pack(data))
+                entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
+                size = 0
+                for column in columns:
+                    column.clear()
+        return [*entries, Entry(0, INFINITY, self._codec.pack(list(columns)))] if names else entries
 
 
 def update_keys(state: BucketState, codec: Codec, run: Callable[[KeyStore[StateT]], None]) -> None:

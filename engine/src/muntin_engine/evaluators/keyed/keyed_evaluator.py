@@ -55,7 +55,7 @@ class KeyedEvaluator(Evaluator):
         kept, name = None if task.is_static else KEPT, (task.name, bucket)
         run = self.run_of(task.plan)
         opened = KeyedBucket(run, query, cells, task.codec, task.identity, trackers, kept, name)
-        result = opened.take(batch.changes, batch.reports, batch.signals)
+        result = opened.run_batch(batch.changes, batch.reports, batch.signals)
         metrics = {
             "keys": result.keys,
             "windows_closed": result.windows_closed,
@@ -104,6 +104,6 @@ class KeyedInMemory:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
         from muntin_engine.evaluators.batch import InputReport
 
-        result = self._bucket.take([(key, [row]) for key, row in rows], [InputReport(arrived)] * self._inputs)
+        result = self._bucket.run_batch([(key, [row]) for key, row in rows], [InputReport(arrived)] * self._inputs)
         self.evicted = [(key, change) for key, changes in result.evicted for change in changes]
         return [(key, change) for key, changes in result.output for change in changes]
