@@ -127,16 +127,16 @@ PROCESS: Final[Any] = type(BY_NAME["columnar"]).process
 
 
 def takes_twice(own: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
-    return PROCESS(own, task, bucket, cells, replace(batch, partials=[*batch.partials, *batch.partials]))
+    return PROCESS(own, task, bucket, cells, replace(batch, evaluator_blobs=[*batch.evaluator_blobs] * 2))
 
 
 def depends_on_order(own: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
-    at_once = len(batch.partials) > 1
-    return PROCESS(own, task, bucket, cells, replace(batch, partials=batch.partials[at_once:]))
+    at_once = len(batch.evaluator_blobs) > 1
+    return PROCESS(own, task, bucket, cells, replace(batch, evaluator_blobs=batch.evaluator_blobs[at_once:]))
 
 
 def reads_back_less(own: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
-    return PROCESS(own, task, bucket, cells, batch if task.worker.kept_bytes else replace(batch, partials=()))
+    return PROCESS(own, task, bucket, cells, batch if task.worker.kept_bytes else replace(batch, evaluator_blobs=()))
 
 
 @pytest.mark.parametrize(

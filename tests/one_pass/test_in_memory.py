@@ -37,6 +37,6 @@ def test_each_query_sends_its_own_rows_when_it_has_enough(monkeypatch: pytest.Mo
             TASKS, OWNED, [shared_rows(rows[:2]), shared_rows(rows[2:4]), shared_rows(rows[4:])]
         )
     ]
-    first_with_rows = [[row["bucket"] for row in out if row["rows"] or row["partials"]] for out in sent]
+    first_with_rows = [[row["bucket"] for row in out if row["rows"] or row["evaluator_blobs"]] for out in sent]
     whose = {bucket: place for place, task in enumerate(TASKS) for bucket in task.buckets}
     assert [whose[buckets[0]] for buckets in first_with_rows if buckets] == [0, 2, 0, 1, 2]  # partial states come last

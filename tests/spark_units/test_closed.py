@@ -124,5 +124,5 @@ def test_a_session_says_how_much_decoded_state_a_worker_keeps() -> None:
     for most in (0, 2**20):
         task = sliced(Largest(), worker=WorkerSettings(kept_bytes=most))
         run(task, batch)
-        kept[most] = [name for name in KEPT._stores if name == (task.name, 0)]
+        kept[most] = [name for name in KEPT._stores if name == (task.cache_token, 0)]
     assert [len(names) for names in kept.values()] == [0, 1]

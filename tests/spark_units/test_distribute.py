@@ -149,13 +149,13 @@ def test_a_mark_without_a_source_speaks_for_all() -> None:
 def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
     given = batch(("insert", 5, "west"), ("insert", 6, None), ("punctuate", 9, "west"), ("insert", 3, "north"))
     assert read_rows(sourced().input, given)[2] == [Observation("north", 3, 1)]
-    assert reasons(take_in(sourced(), arrived(sourced(), given).inputs[0].rows).rejected) == ["undeclared source"] * 3
+    assert reasons(take_in(sourced(), arrived(sourced(), given).rows[0]).rejected) == ["undeclared source"] * 3
 
 
 def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
     task = task_of(policy=bounded_disorder(2), buckets=1)
     batches = [rows(start=list(range(low, low + 50)), end=[None] * 50) for low in (100, 0, 40)]
-    (observed,) = arrived(task, *batches).inputs[0].observed
+    (observed,) = arrived(task, *batches).reports[0].observed
     assert observed == Observation(None, 149, 150, (149, 148, 147))
 
 
@@ -170,16 +170,16 @@ def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, ke
     task = task_of(has_changes=True, policy=punctuated().with_key_punctuation())
     given = rows(start=[5, tick], end=[9, None], change=["insert", "punctuate_key"], k0=["a", "b"])
     came = arrived(task, given)
-    assert came.inputs[0].progress == Progress(EARLIEST, 9, 5)
-    intake = take_in(task, came.inputs[0].rows)
+    assert came.reports[0].progress == Progress(EARLIEST, 9, 5)
+    intake = take_in(task, came.rows[0])
     assert (intake.key_watermarks, [key for key, _ in intake.changes]) == ([[(("b",), key_watermark)]], [("a",)])
 
 
 def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
     task = task_of(has_changes=True)
     came = arrived(task, rows(start=[70], end=[None], change=["punctuate_key"]))
-    assert reasons(take_in(task, came.inputs[0].rows).rejected) == ["undeclared punctuation"]
-    assert came.inputs[0].progress == Progress()
+    assert reasons(take_in(task, came.rows[0]).rejected) == ["undeclared punctuation"]
+    assert came.reports[0].progress == Progress()
 
 
 def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:

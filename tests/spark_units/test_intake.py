@@ -34,7 +34,7 @@ FAR = 2**61
 
 
 def taken(task: TaskPayload, *batches: pa.RecordBatch) -> Intake:
-    return take_in(task, arrived(task, *batches).inputs[0].rows)
+    return take_in(task, arrived(task, *batches).rows[0])
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_all_buckets_hear_of_a_pattern_once_however_many_rows_and_tasks_say_it()
     out = [row for row in sent(task, batch(*given), batch(*given)) if row["patterns"] is not None]
     assert {row["bucket"] for row in out} == set(task.buckets)
     for row in out:
-        assert collect([row]).inputs[0].patterns == [([("eu",), ()], 9), ([(), (1, None)], 7)]
+        assert collect([row]).reports[0].patterns == [([("eu",), ()], 9), ([(), (1, None)], 7)]
 
 
 def test_a_pattern_without_a_time_and_one_that_the_policy_does_not_allow_are_rejected() -> None:
@@ -181,7 +181,7 @@ def test_a_pattern_without_a_time_and_one_that_the_policy_does_not_allow_are_rej
     for by_key, reason in rejected.items():
         task, given = task_with(by_key=by_key), mark(None if by_key else 5, k0="eu", low1=3)
         assert told(task, given) == []
-        found = take_in(task, collect(sent(task, batch(given))).inputs[0].rows).rejected
+        found = take_in(task, collect(sent(task, batch(given))).rows[0]).rejected
         assert reasons(found) == [reason]
         assert '"the low1": 3' in found[0].row
 

@@ -109,9 +109,9 @@ def test_keys_are_those_that_the_batch_brought_rows_of(name: str) -> None:
 def test_a_key_that_several_tasks_have_rows_of_counts_once(name: str) -> None:
     task = TASKS[name]
     one, other = arrived(task, inserts(1, 2, keys="ab")), arrived(task, inserts(3, 4, keys="bc"))
-    (mine,), (more,) = one.inputs, other.inputs
+    (mine,), (more,) = one.reports, other.reports
     together = [replace(mine, progress=mine.progress.advance(more.progress))]
-    both = replace(one, partials=[*one.partials, *other.partials], inputs=together)
+    both = replace(one, evaluator_blobs=[*one.evaluator_blobs, *other.evaluator_blobs], reports=together)
     found = {blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), both) if blob.data is None}
     assert found["keys"] == 3
 

@@ -179,7 +179,7 @@ def test_a_worker_counts_what_its_modules_skip() -> None:
         i1=pa.array([1.0, 2.0, None, 1.0]),
         i2=pa.array(["x", "y", None, "z"]),
     )
-    assert skipped_rows(task, arrived(task, given)) == {"shops.best": 2}
+    assert skipped_rows(task, arrived(task, given).skipped) == {"shops.best": 2}
 
 
 STARTS = [1, None, 5, 9, None, 12]

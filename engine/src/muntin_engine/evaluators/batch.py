@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class InputReport:
     """The part of a micro-batch that moves the watermark of one input.
 
@@ -29,7 +29,7 @@ class InputReport:
         oldest: The least start of the events that were lifted.
     """
 
-    progress: Progress
+    progress: Progress = Progress()  # noqa: RUF009  # it is a tuple
     observed: Sequence[Observation] = ()
     key_watermarks: Sequence[tuple[Key, int]] = ()
     patterns: Sequence[Told] = ()
@@ -60,13 +60,13 @@ class BucketBatch:
 
     Attributes:
         changes: The good rows by key, of all inputs, unless they were lifted.
-        partials: Blobs of partial states, if rows are lifted.
+        evaluator_blobs: Blobs of partial states, if rows are lifted.
         reports: The report on each input.
         signals: The names of the external events that it brings.
     """
 
     changes: Sequence[tuple[Key, Sequence[InputChange]]]
-    partials: Sequence[bytes]
+    evaluator_blobs: Sequence[bytes]
     reports: Sequence[InputReport]
     signals: frozenset[str] = frozenset()
 

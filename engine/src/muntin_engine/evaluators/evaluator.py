@@ -56,7 +56,7 @@ class Evaluator(ABC):
         takes_revisions: True if events may have ids, by which they are revised.
         takes_several_windows: True if a query may have several specifications of windows.
         takes_windows: True if it runs queries with windows; otherwise it runs those without, and no others.
-        makes_blobs: True if map tasks ask it for blobs of rows, merged or as columns; otherwise buckets get changes.
+        lifts: True if map tasks ask it for blobs of rows, merged or as columns; otherwise buckets get changes.
         keeps_state: False if each task has the results of its rows, so that there are neither buckets nor a shuffle.
         unreported: The metrics that it cannot report.
     """
@@ -68,7 +68,7 @@ class Evaluator(ABC):
     takes_revisions: ClassVar[bool] = False
     takes_several_windows: ClassVar[bool] = False
     takes_windows: ClassVar[bool] = True
-    makes_blobs: ClassVar[bool] = False
+    lifts: ClassVar[bool] = False
     keeps_state: ClassVar[bool] = True
     unreported: ClassVar[frozenset[str]] = frozenset()
 
@@ -109,7 +109,7 @@ class Evaluator(ABC):
         raise AssertionError(f"{self.name} says nothing of the output of {plan.window}")
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
-        """Yield the blob of each bucket that gets rows, if `makes_blobs`.
+        """Yield the blob of each bucket that gets rows, if `lifts`.
 
         Args:
             task: The query.

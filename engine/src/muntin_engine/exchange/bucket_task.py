@@ -14,7 +14,7 @@ from muntin import EARLIEST, INFINITY, LatePolicy
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Rejection
 from muntin_engine.core.window_grid import open_windows
-from muntin_engine.evaluators.batch import BucketBatch, Evaluated, InputReport
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.intake import Intake, take_in
@@ -101,19 +101,12 @@ def _evaluate(task: TaskPayload, bucket: int, checked: CheckedCells, arrived: Ar
     durations = Durations(task)
     with without_collector():
         with durations.stages["intake"]:
-            intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
-        reports = [
-            # a static input is complete after its rows
-            InputReport(
-                part.progress._replace(watermark=INFINITY) if task.is_static else part.progress,
-                part.observed,
-                own,
-                part.patterns,
-                part.oldest,
-            )
-            for part, own in zip(arrived.inputs, intake.key_watermarks, strict=True)
-        ]
-        batch = BucketBatch(intake.changes, arrived.partials, reports, arrived.signals)
+            intake = take_in(task, *arrived.rows)
+        for report, key_watermarks in zip(arrived.reports, intake.key_watermarks, strict=True):
+            report.key_watermarks = key_watermarks
+            if task.is_static:  # it is complete after its rows
+                report.progress = report.progress._replace(watermark=INFINITY)
+        batch = BucketBatch(intake.changes, arrived.evaluator_blobs, arrived.reports, arrived.signals)
         with durations.stages["evaluate"]:
             found = BY_NAME[task.plan.choice.evaluator].process(task, bucket, checked, batch)
         with durations.stages["encode"]:
@@ -127,7 +120,7 @@ def _evaluate(task: TaskPayload, bucket: int, checked: CheckedCells, arrived: Ar
     yield from _side_outputs(task, found, intake)
     if any(given.sources for given in task.plan.inputs):
         late = (rejection for _, rejection in found.rejections if rejection.is_late)
-        counts = count_sources(task, bucket, [part.observed for part in arrived.inputs], late)
+        counts = count_sources(task, bucket, [report.observed for report in arrived.reports], late)
         yield from (OutputBlob(name, count) for name, count in counts.items())
     if not task.is_static:  # static inputs report no metrics
         metrics = {"bytes_written": checked.written, **durations.metrics(arrived.durations)}
@@ -187,17 +180,17 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
     distances = [rejection.late_by or 0 for _, rejection in found.rejections if rejection.is_late]
     if late_by := max([found.late_by, *distances]):
         of_progress["late_by"] = late_by
-    skipped = {skipped_metric(label): count for label, count in skipped_rows(task, arrived).items()}
+    skipped = {skipped_metric(label): count for label, count in skipped_rows(task, arrived.skipped).items()}
     skipped["filtered"] = sum(counts[-2] for counts in arrived.skipped)
     return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **skipped}
 
 
-def skipped_rows(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
+def skipped_rows(task: TaskPayload, skipped: Sequence[Sequence[int]]) -> dict[str, int]:
     """Return the number of rows that each module did not accept, by its label; modules that accepted all are left out.
 
     The rows of all buckets are counted in one of them.
     """
-    *unaccepted, _, _ = map(sum, zip(*arrived.skipped, strict=True)) if arrived.skipped else (0, 0)
+    *unaccepted, _, _ = map(sum, zip(*skipped, strict=True)) if skipped else (0, 0)
     return {label: count for label, count in zip(task.choosy_labels, unaccepted, strict=False) if count}
 
 
@@ -210,7 +203,7 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
     choice = task.plan.choice
     has_ids = choice.arrays is not None and choice.arrays.arrivals is Arrivals.IDENTIFIED
-    has_rows = has_ids or task.plan.keeps_late_rows or not BY_NAME[choice.evaluator].makes_blobs
+    has_rows = has_ids or task.plan.keeps_late_rows or not BY_NAME[choice.evaluator].lifts
     late = sources if has_rows else ()
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 

@@ -95,7 +95,7 @@ class Distribution:
     def __init__(self, task: TaskPayload) -> None:
         self._task = task
         self._evaluator = BY_NAME[task.plan.choice.evaluator]
-        self._most = MOST_LIFTED if self._evaluator.makes_blobs else MOST_ROWS
+        self._most = MOST_LIFTED if self._evaluator.lifts else MOST_ROWS
         self._waiting: list[pa.RecordBatch] = []
         self._durations, self._progress = Durations(task), [Progress()] * len(task.inputs)
         self._observed, self._signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
@@ -125,7 +125,7 @@ class Distribution:
 
     def _send(self) -> Iterator[pa.RecordBatch]:
         batch, self._waiting = pa.concat_batches(self._waiting), []
-        lifts, stages = self._evaluator.makes_blobs, self._durations.stages
+        lifts, stages = self._evaluator.lifts, self._durations.stages
         for given, part in by_side(self._task, batch):
             side = given.side
             with stages["distribute"]:
@@ -162,7 +162,7 @@ def _lifted(task: TaskPayload, rows: pa.Table, side: int, evaluator: Evaluator) 
         error.say_window(task.plan.words.spell_interval)
         raise
     blobs, oldest = [blob.blob for blob in lifted], [pc.min(rows.column("start")).as_py()] * len(lifted)
-    columns = {"partials": blobs, "oldest": oldest}
+    columns = {"evaluator_blobs": blobs, "oldest": oldest}
     yield exchanged(task, [task.buckets[blob.bucket] for blob in lifted], columns, Progress(), side)
 
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from muntin import INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.key_patterns import KeyPatterns, Told
+from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.progress import Observation
 from muntin_engine.state.codec import Codec
@@ -33,7 +33,7 @@ EXCHANGE: Final = pa.schema(
     [
         ("bucket", pa.int32()),
         ("rows", pa.binary()),
-        ("partials", pa.binary()),
+        ("evaluator_blobs", pa.binary()),
         ("oldest", pa.int64()),
         ("observed", pa.binary()),
         ("patterns", pa.binary()),
@@ -118,39 +118,22 @@ def from_blob(blob: bytes) -> pa.Table:
 
 
 @dataclass(slots=True)
-class ArrivedInput:
-    """The part of one input in what arrives at a bucket.
-
-    Attributes:
-        rows: Blobs of rows.
-        progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
-        observed: The observations of each source by each task.
-        patterns: The patterns of keys that are complete up to a time.
-        oldest: The least start of the events whose partial states it has.
-    """
-
-    rows: list[bytes] = field(default_factory=list)
-    progress: Progress = field(default_factory=Progress)
-    observed: list[Observation] = field(default_factory=list)
-    patterns: list[Told] = field(default_factory=list)
-    oldest: int = INFINITY
-
-
-@dataclass(slots=True)
 class Arrived:
     """The part of a micro-batch that arrives at a bucket.
 
     Attributes:
-        inputs: The part of each input.
-        partials: Blobs of partial states.
+        rows: Blobs of the rows of each input.
+        reports: The report on each input, as all tasks of the map side saw it in this batch, but for single keys.
+        evaluator_blobs: Blobs of partial states.
         signals: The names of the external events in it.
         durations: The durations of tasks of the map side; only one bucket gets them.
         skipped: The number of rows that each module did not accept, that the query's filter left out, and that change
             nothing; only one bucket gets them.
     """
 
-    inputs: list[ArrivedInput]
-    partials: list[bytes] = field(default_factory=list)
+    rows: list[list[bytes]]
+    reports: list[InputReport]
+    evaluator_blobs: list[bytes] = field(default_factory=list)
     signals: frozenset[str] = frozenset()
     durations: list[bytes] = field(default_factory=list)
     skipped: list[list[int]] = field(default_factory=list)
@@ -158,19 +141,21 @@ class Arrived:
 
 def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
     """Collect exchanged rows of so many inputs into what arrives at a bucket."""
-    arrived = Arrived([ArrivedInput() for _ in range(inputs)])
+    arrived = Arrived([[] for _ in range(inputs)], [InputReport() for _ in range(inputs)])
     for row in rows:
-        of_input = arrived.inputs[row[SIDE] if inputs > 1 else 0]
-        of_input.progress = of_input.progress.advance(Progress(*(row[name] for name in PROGRESS)))
+        side = row[SIDE] if inputs > 1 else 0
+        report = arrived.reports[side]
+        report.progress = report.progress.advance(Progress(*(row[name] for name in PROGRESS)))
         if row["observed"] is not None:
-            of_input.observed += map(Observation.from_data, _CODEC.unpack(bytes(row["observed"])))
+            observed = map(Observation.from_data, _CODEC.unpack(bytes(row["observed"])))
+            report.observed = [*report.observed, *observed]
         if row["patterns"] is not None:
-            of_input.patterns += _CODEC.unpack(bytes(row["patterns"]))
+            report.patterns = [*report.patterns, *_CODEC.unpack(bytes(row["patterns"]))]
         if row["rows"] is not None:
-            of_input.rows.append(bytes(row["rows"]))
-        if row["partials"] is not None:
-            arrived.partials.append(bytes(row["partials"]))
-            of_input.oldest = min(of_input.oldest, row["oldest"])
+            arrived.rows[side].append(bytes(row["rows"]))
+        if row["evaluator_blobs"] is not None:
+            arrived.evaluator_blobs.append(bytes(row["evaluator_blobs"]))
+            report.oldest = min(report.oldest, row["oldest"])
         arrived.signals |= frozenset(row["signals"] or ())
         if row["skipped"] is not None:
             arrived.skipped.append(list(row["skipped"]))

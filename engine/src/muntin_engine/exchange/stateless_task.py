@@ -22,7 +22,7 @@ from muntin_engine.exchange.bucket_task import (
 from muntin_engine.exchange.distribute import read_rows
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.intake import without_problems
-from muntin_engine.exchange.shuffle import Arrived, to_blob
+from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.exchange.side_output import side_output_table
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import skipped_metric
@@ -61,9 +61,7 @@ def run_task(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[O
         observed += read.observed
         skipped = list(map(add, skipped, [*read.skipped, read.filtered, read.unchanging]))
         yield from blobs
-    metrics = {
-        skipped_metric(label): count for label, count in skipped_rows(task, Arrived([], skipped=[skipped])).items()
-    }
+    metrics = {skipped_metric(label): count for label, count in skipped_rows(task, [skipped]).items()}
     metrics |= {ACCEPTED: accepted, "filtered": skipped[-2], "newest": seen.newest, **durations.metrics(())}
     metrics |= count_sources(task, task.buckets[0], [observed])
     yield from (OutputBlob(name, value) for name, value in metrics.items())

@@ -180,7 +180,7 @@ class TaskPayload(MakesOnce):
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
-    def name(self) -> bytes:
+    def cache_token(self) -> bytes:
         """Names the query among all that a worker may see, also those of other sessions."""
         return os.urandom(16)
 

@@ -151,7 +151,7 @@ class QueryUnderTest:
         """
         chosen = BY_NAME[evaluator]
         has_ids = self.has_ids and chosen.takes_revisions
-        if chosen.makes_blobs:  # it may do without ids, unless a result waits for ends that these let move
+        if chosen.lifts:  # it may do without ids, unless a result waits for ends that these let move
             has_ids = self._is_revised or (self.has_ids and self._waits_for_ends)
         reads = () if self.rows is None else self.rows.reads
         inputs, of_rows = len(self.inputs), ("order", *reads) if self.has_order else ()

@@ -204,10 +204,10 @@ def process(
         unreported: The metrics that the evaluator cannot report.
     """
     KEPT.most = task.worker.kept_bytes
-    kept, name = None if task.is_static else KEPT, (task.name, bucket)
+    kept, name = None if task.is_static else KEPT, (task.cache_token, bucket)
     trackers = [given.tracker for given in task.inputs]
     running = ArrayBucket(query, trackers, cells, task.codec, task.compatibility, kept, name)
-    found = running.run_batch(batch.partials, batch.reports)
+    found = running.run_batch(batch.evaluator_blobs, batch.reports)
     outcome, held = found.outcome, found.held
     metrics = {
         "keys": outcome.keys,

@@ -33,7 +33,7 @@ class ArrayEvaluator(Evaluator):
 
     held: ClassVar[Held]
     takes_several_windows = True
-    makes_blobs = True
+    lifts = True
     unreported: ClassVar[frozenset[str]] = frozenset({"keys_held", "events_held"})
 
     def choose(self, plan: Plan) -> Choice | str:

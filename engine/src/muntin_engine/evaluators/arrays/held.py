@@ -208,7 +208,7 @@ class HeldSessions(HeldStretches):
             alive = whole.alive(first_live)
             self._pieces = [alive] if len(alive) else []
 
-    def hold(self, piece: StretchTable) -> BoolArray:
+    def is_held(self, piece: StretchTable) -> BoolArray:
         """Return for each partial state whether it is part of a session that is held."""
         whole = self.whole()
         if whole is None:
@@ -253,7 +253,7 @@ class HeldEvents(HeldSessions):
             self._pieces = [alive] if len(alive) else []
         self._cut_at = first_live
 
-    def hold(self, piece: StretchTable) -> BoolArray:
+    def is_held(self, piece: StretchTable) -> BoolArray:
         """Return for each event, as it came, whether it is held, or ended where an open snapshot starts."""
         whole, cut_at = self.whole(), self._cut_at
         assert cut_at is not None, "a store that is read forgets what has ended"

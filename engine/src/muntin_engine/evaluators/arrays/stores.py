@@ -268,7 +268,7 @@ class SessionStore(StretchStore):
         state.log.forget(self.first_start)
         if delta is not None:
             # it was fused after all that was held, so it is as it was: `combine` changes its first state alone
-            state.log.append(self._entries.write(delta.where(self._held.hold(delta))))
+            state.log.append(self._entries.write(delta.where(self._held.is_held(delta))))
         state.log.tidy(self, self._entries.size_of(len(self._held)), self._whole)
         return outcome._replace(output=output, windows_closed=sum(map(Closed.window_count, output)))
 
@@ -282,7 +282,7 @@ class SessionStore(StretchStore):
         del first_live
         read = [self._entries.read(entry) for entry in entries]
         merged = concat(read) if self._is_cut else self._fuse(read)
-        return self._entries.write(merged.where(self._held.hold(merged)))
+        return self._entries.write(merged.where(self._held.is_held(merged)))
 
     def _forget_before(self, now: InputsProgress) -> None:
         self._held.forget(now.least.watermark)

@@ -52,7 +52,7 @@ class KeyedEvaluator(Evaluator):
 
         KEPT.most = task.worker.kept_bytes
         query, trackers = self.query_of_task(task), [given.tracker for given in task.inputs]
-        kept, name = None if task.is_static else KEPT, (task.name, bucket)
+        kept, name = None if task.is_static else KEPT, (task.cache_token, bucket)
         run = self.run_of(task.plan)
         opened = KeyedBucket(run, query, cells, task.codec, task.identity, trackers, kept, name)
         result = opened.run_batch(batch.changes, batch.reports, batch.signals)

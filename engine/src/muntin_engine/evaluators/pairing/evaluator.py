@@ -25,7 +25,7 @@ class PairEvaluator(OverlapEvaluator):
 
     name = "pairing"
     advantage = "pairs of events whose ends stay are final at once"
-    makes_blobs = True
+    lifts = True
     unreported = frozenset({"windows_closed", "windows_open", "windows_revisable", "keys_held", "retractions"})
 
     def why_not(self, plan: Plan) -> str | None:
