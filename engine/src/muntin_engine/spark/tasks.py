@@ -95,7 +95,7 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
         arrived = collect(table.to_pylist(), len(opened.inputs))
         output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
         if teller is not None:
-            teller.tell(bucket, output, skipped_rows(opened, arrived))
+            teller.tell(bucket, output, skipped_rows(opened, arrived.skipped))
         return _table_of(bucket, opened.place, output)
 
     return evaluate
