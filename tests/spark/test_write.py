@@ -385,8 +385,7 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
 def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
     keyed = events(stream_of(spark, tmp_path / "stream", OPEN), key="key", at="at", change="change", buckets=2)
     query = keyed.window(tumbling(10), emit="speculative").aggregate(m=module(Members, "x"))
-    table, kept = ChangelogTable(tmp_path / "tablé of [all] rows"), Kept()
-    place = tmp_path / "checkpoint é 1"
+    table, kept, place = ChangelogTable(tmp_path / "tablé of [all] rows"), Kept(), tmp_path / "checkpoint é 1"
     running = query.write(checkpoint=place, results=table, metrics=kept, every="1 ms", on_end="close")
     running.processAllAvailable()
     assert running.isActive
@@ -396,7 +395,6 @@ def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkS
     running.stop()
     running.stop()
     running.awaitTermination()
-    found = [(row["key"], row["window"]["start"], row["m"]) for row in collect(table.final(spark))]
-    assert sorted(found) == CLOSED
+    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in collect(table.final(spark))) == CLOSED
     assert table.watermark == 2**63 - 1
     assert kept.writes == sorted(set(kept.writes))
