@@ -54,7 +54,7 @@ def _followed() -> Iterator[Bar | str]:
     for number, came in enumerate(REVISED, 1):
         yield f"micro-batch {number}"
         yield from map(_came, came)
-        result = bucket.take([((None,), came)], [InputReport(Progress(EARLIEST))] * 2)
+        result = bucket.run_batch([((None,), came)], [InputReport(Progress(EARLIEST))] * 2)
         for change in sorted((change for _, some in result.output for change in some), key=by_kind):
             left, right = change.value
             yield output_bar("result", change._replace(value=f"{left}{right or ''}"))

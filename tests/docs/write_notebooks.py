@@ -8,9 +8,6 @@ from __future__ import annotations
 import sys
 from tempfile import TemporaryDirectory
 
-import nbformat
-from nbclient import NotebookClient
-
 from tests.docs.notebooks import Notebook, file_of, outputs_in, read
 from tests.docs.pages import NOTEBOOKS, name_of
 
@@ -32,6 +29,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _ran(text: str) -> Notebook:
+    import nbformat  # `make notebooks` installs them, and the tests, which import this file, need neither
+    from nbclient import NotebookClient
+
     notebook: Notebook = nbformat.reads(text, as_version=4)
     with TemporaryDirectory() as folder:
         NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}}).execute()
