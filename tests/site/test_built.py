@@ -14,7 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from docs.website.check.searches import SEARCHES
-from tests.docs.pages import DOCS, ROOT
+from docs.website.links import address_of
+from tests.docs.pages import DOCS, NOTEBOOKS, ROOT, name_of
 
 _LOADED = re.compile(r"""<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)=["']?(?P<address>[^"'\s>]+)""")
 _NOT_LOADED = re.compile(r"""<link\b[^>]*\brel=["']?(?:canonical|next|prev)\b[^>]*>""")
@@ -34,6 +35,13 @@ def test_every_page_is_built(site: Path) -> None:
     for page in DOCS.rglob("*.md"):
         built = page.relative_to(DOCS).with_suffix(".html").as_posix().replace("README.html", "index.html")
         assert (site / built).is_file(), built
+
+
+def test_a_notebook_is_a_page_with_its_pictures(site: Path) -> None:
+    for notebook in NOTEBOOKS:
+        page = (site / address_of(name_of(notebook))).with_suffix(".html").read_text(encoding="utf-8")
+        pictures = notebook.read_text(encoding="utf-8").count('"image/svg+xml"')
+        assert page.count('src="data:image/svg+xml;base64,') == pictures > 0, notebook.name
 
 
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
