@@ -64,6 +64,19 @@ def test_a_query_that_goes_on_while_its_checkpoint_is_checked_is_no_fault(spark:
     assert checked.check([asked.plan]) == Checkpoint(spark, folder).check([asked.plan]) == []
 
 
+def test_a_folder_goes_on_without_its_old_micro_batches(spark: SparkSession, tmp_path: Path) -> None:
+    stream, results = write_batches(tmp_path / "stream", batches(1)), tmp_path / "results"
+    asked = query(spark, stream)
+    for count in (1, 3, 4, 5):
+        write_batches(stream, batches(count))
+        asked.write(checkpoint=tmp_path / "checkpoint", results=results, available_now=True).awaitTermination()
+        folders = sorted(results.glob("batch=*"))
+        for old in folders[:-1]:
+            shutil.rmtree(old)
+    assert len(folders) == 2
+    assert {row.window.start for row in spark.read.parquet(str(results)).collect()} == {10}
+
+
 def swap(one: Path, other: Path) -> None:
     away = one.with_name("away")
     one.rename(away)
