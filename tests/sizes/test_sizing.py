@@ -10,6 +10,7 @@ import pytest
 from muntin import (
     Axis,
     JoinKind,
+    StreamOperator,
     calendar,
     count_by_start,
     cumulate,
@@ -123,6 +124,22 @@ def test_a_query_is_sized_line_by_line() -> None:
     for (topic, text), (title, pattern) in zip(told, wanted, strict=True):
         assert topic.replace(" ", "_") == title
         assert says(text, pattern), text
+
+
+class Passing(StreamOperator[float, None, float]):
+    """Hands each value on."""
+
+    name, version = "test.passing", "1.0.0"
+
+    def on_event(self, state: None, payload: float, time: int) -> list[float]:
+        return [payload]
+
+
+def test_a_query_without_a_state_holds_nothing() -> None:
+    shape = Shape(None, [(Passing, 0)])
+    assert shape.plan.choice.evaluator == "stateless"
+    told = dict(size_topics(shape.plan, load_of(10, 1_000, "2 seconds", None, None)))
+    assert (told["held"], told["batch"]) == ("nothing between micro-batches", "2,000 rows")
 
 
 @pytest.mark.parametrize(
