@@ -1,6 +1,7 @@
 """The laws of the gaps, and what the constructor refuses."""
 
 import pytest
+from hypothesis import strategies as st
 from muntin.testing import OperatorLaws
 
 from muntin_myplugin.gaps import Gap, Gaps
@@ -8,6 +9,7 @@ from muntin_myplugin.gaps import Gap, Gaps
 
 class TestGaps(OperatorLaws):
     module = Gaps()
+    payloads = st.floats()  # NaN and infinity too
 
 
 def test_a_gap_lies_between_neighbours() -> None:

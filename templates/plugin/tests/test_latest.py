@@ -1,6 +1,6 @@
 """The laws of the latest events, and an example."""
 
-from muntin import tumbling
+from muntin import TimestampPolicy, tumbling
 from muntin.testing import Computation, IncrementalOperatorLaws, Script, WindowedQuery
 
 from muntin_myplugin.latest import Latest
@@ -12,7 +12,6 @@ class TestLatest(IncrementalOperatorLaws):
 
 def test_the_order_of_arrival_means_nothing() -> None:
     script = Script().point("b", 4, "last").point("a", 2, "first").close()
+    query = WindowedQuery(tumbling(10), [Computation(Latest())], timestamps=TimestampPolicy.UNCHANGED)
 
-    output = script.run(WindowedQuery(tumbling(10), [Computation(Latest())]))
-
-    assert [row.value for row in output[None]] == ["last"]
+    assert [(row.start, row.end, row.value) for row in script.run(query)[None]] == [(4, 5, "last")]

@@ -1,5 +1,8 @@
-"""The laws of the mean, and an example."""
+"""The laws of the mean, and examples."""
 
+from math import isnan
+
+from hypothesis import strategies as st
 from muntin import hopping
 from muntin.testing import Computation, IncrementalAggregateLaws, Script, WindowedQuery
 
@@ -8,6 +11,14 @@ from muntin_myplugin.mean import Mean
 
 class TestMean(IncrementalAggregateLaws):
     module = Mean()
+    payloads = st.floats()  # NaN and infinity too, and sums that round
+
+
+def test_what_left_leaves_no_rounding_error() -> None:
+    mean = Mean()
+    state = mean.add_events(mean.create_state(), [1e16, 1.0, float("nan")])
+    assert isnan(mean.compute_result(state))
+    assert mean.compute_result(mean.remove_events(state, [1e16, float("nan")])) == 1.0
 
 
 def test_windows_may_overlap() -> None:

@@ -1,5 +1,6 @@
 """The laws of the spread, and an example."""
 
+from hypothesis import strategies as st
 from muntin import tumbling
 from muntin.testing import AggregateLaws, Computation, Script, WindowedQuery
 
@@ -8,6 +9,7 @@ from muntin_myplugin.spread import Spread
 
 class TestSpread(AggregateLaws):
     module = Spread()
+    payloads = st.floats()  # NaN and infinity too
 
 
 def test_the_spread_of_each_window() -> None:

@@ -41,8 +41,10 @@ class Frequencies(IncrementalOperator[str, dict[str, int], Frequency]):
         """Return the state with fewer payloads."""
         for text in payloads:
             state[text] -= 1
+            if not state[text]:
+                del state[text]
         return state
 
     def compute_result(self, state: dict[str, int]) -> list[Frequency]:
         """Return a row per text."""
-        return [Frequency(text, count) for text, count in sorted(state.items()) if count]
+        return [Frequency(text, count) for text, count in sorted(state.items())]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import filterfalse, pairwise
+from math import isnan
 
 from muntin import Operator
 
@@ -18,7 +19,7 @@ class Gap:
 
 
 class Gaps(Operator[float, Gap]):
-    """Return the pairs of payloads, in order of size, that lie at least so far apart.
+    """Return the pairs of payloads, in order of size, that lie at least so far apart; NaN lies nowhere.
 
     Args:
         at_least: How far; more than 0.
@@ -37,4 +38,5 @@ class Gaps(Operator[float, Gap]):
 
     def compute_result(self, payloads: Sequence[float]) -> list[Gap]:
         """Return the gaps."""
-        return [Gap(low, high) for low, high in pairwise(sorted(payloads)) if high - low >= self.at_least]
+        ordered = sorted(filterfalse(isnan, payloads))
+        return [Gap(low, high) for low, high in pairwise(ordered) if high - low >= self.at_least]

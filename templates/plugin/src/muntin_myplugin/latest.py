@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from muntin import Event, IncrementalOperator, Window
+from muntin import Event, IncrementalOperator, Needs, TimestampPolicy, Window
 
 
 class Latest(IncrementalOperator[str, list[Event[str]], str]):
@@ -21,6 +21,7 @@ class Latest(IncrementalOperator[str, list[Event[str]], str]):
 
     name, version = "myplugin.latest", "0.1.0"
     is_time_sensitive = True
+    needs = Needs(timestamps=TimestampPolicy.UNCHANGED)  # without it each row gets the lifetime of its window
 
     def create_state(self, window: Window) -> list[Event[str]]:
         """Return the state of no events."""

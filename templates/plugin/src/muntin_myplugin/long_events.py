@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from muntin import Event, Operator, Window
+from muntin import Duration, Event, Needs, Operator, TimestampPolicy, Window, ticks
 
 
 class LongEvents(Operator[str, str]):
     """Return the events that last at least so long, from the start of the window on.
 
-    Under the timestamps `unchanged` and `clip` the rows keep the lifetimes that are given here.
-
     Args:
-        at_least: How long, in ticks: microseconds where times are timestamps.
+        at_least: How long, such as "5 minutes"; a number of ticks where the axis is not time.
 
     Example:
         >>> LongEvents(at_least=5).compute_result([Event(1, 3, "short"), Event(2, 9, "long")], Window(0, 10))
@@ -22,11 +20,12 @@ class LongEvents(Operator[str, str]):
 
     name, version = "myplugin.long_events", "0.1.0"
     is_time_sensitive = True
+    needs = Needs(timestamps=TimestampPolicy.UNCHANGED)  # without it each row gets the lifetime of its window
 
-    def __init__(self, at_least: int) -> None:
-        if at_least < 1:
+    def __init__(self, at_least: Duration) -> None:
+        self.at_least = ticks(at_least)  # here, as only the constructor knows the axis of the query
+        if self.at_least < 1:
             raise ValueError(f"at_least is {at_least!r}, expected at least 1 tick")
-        self.at_least = at_least
 
     def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterable[Event[str] | str]:
         """Return the long ones; no row may start before its window."""

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite, nan
 
 from muntin import IncrementalAggregate
 
 
 @dataclass(frozen=True)
 class Sum:
-    """What is kept of a window; plain data, as a checkpoint stores it."""
+    """What is kept of a window; plain data, as a checkpoint stores it.
 
-    total: float = 0.0
+    Attributes:
+        total: The exact sum of the finite payloads. A float would keep rounding errors when payloads leave.
+        count: The number of payloads.
+        odd: The number of those that are NaN or infinite, which no fraction can be.
+    """
+
+    total: Fraction = Fraction(0)
     count: int = 0
+    odd: int = 0
+
+    @staticmethod
+    def of(payloads: Sequence[float]) -> Sum:
+        """Return the sum of payloads."""
+        finite = [Fraction(payload) for payload in payloads if isfinite(payload)]
+        return Sum(sum(finite, Fraction(0)), len(payloads), len(payloads) - len(finite))
 
 
 class Mean(IncrementalAggregate[float, Sum, float]):
-    """Return the mean of the payloads.
+    """Return the mean of the payloads; NaN where one of them is NaN or infinite.
 
     `remove_events`, `combine` and `deduct` may be left out: each opens a faster evaluation.
 
@@ -35,20 +50,20 @@ class Mean(IncrementalAggregate[float, Sum, float]):
 
     def add_events(self, state: Sum, payloads: Sequence[float]) -> Sum:
         """Return the state with more payloads."""
-        return Sum(state.total + sum(payloads), state.count + len(payloads))
+        return self.combine(state, Sum.of(payloads))
 
     def remove_events(self, state: Sum, payloads: Sequence[float]) -> Sum:
         """Return the state with fewer payloads."""
-        return Sum(state.total - sum(payloads), state.count - len(payloads))
+        return self.deduct(state, Sum.of(payloads))
 
     def combine(self, state: Sum, other: Sum) -> Sum:
         """Return the state of the payloads of both."""
-        return Sum(state.total + other.total, state.count + other.count)
+        return Sum(state.total + other.total, state.count + other.count, state.odd + other.odd)
 
     def deduct(self, state: Sum, other: Sum) -> Sum:
         """Undo `combine`."""
-        return Sum(state.total - other.total, state.count - other.count)
+        return Sum(state.total - other.total, state.count - other.count, state.odd - other.odd)
 
     def compute_result(self, state: Sum) -> float:
         """Return the mean; a window has at least one payload."""
-        return state.total / state.count
+        return nan if state.odd else float(state.total / state.count)
