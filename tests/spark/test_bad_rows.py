@@ -107,8 +107,8 @@ def test_a_static_input_says_once_how_many_of_its_rows_were_rejected_or_skipped(
         "rides: 2 of 5 rows of the static input were rejected: 1 empty lifetime, 1 null time\n"
         "  the query's rejected_rows() returns them, each with its reason",
         "rides: 1 of 5 rows of the static input were skipped by show.farthest 1.0.0: since or km is null\n"
-        "  to get them it reads since as '... | None'; "
-        "to leave them out for all, without a warning: .where('since IS NOT NULL')",
+        "  to get them it reads since and km as '... | None'; "
+        "to leave them out for all, without a warning: .where('since IS NOT NULL AND km IS NOT NULL')",
     ]
     assert "{0, 10}" in capsys.readouterr().out
     caplog.clear()

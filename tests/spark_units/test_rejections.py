@@ -135,8 +135,8 @@ SALE = [describe(str | None, "store"), describe(float | None, "price"), describe
 BEST = {"shops.best": SkippedNulls("shops.best 1.0.0", ("store", "by"), ("shop", "clerk"))}
 SKIPPED = (
     "rides: 1{} rows of the static input were skipped by shops.best 1.0.0: store or by is null\n"
-    "  to get them it reads shop as '... | None'; "
-    "to leave them out for all, without a warning: .where('store IS NOT NULL')"
+    "  to get them it reads shop and clerk as '... | None'; "
+    "to leave them out for all, without a warning: .where('store IS NOT NULL AND by IS NOT NULL')"
 )
 
 

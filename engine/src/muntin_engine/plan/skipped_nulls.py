@@ -30,6 +30,17 @@ class SkippedNulls:
         *others, last = self.columns
         return f"{', '.join(others)} or {last} is null" if others else f"{last} is null"
 
+    @property
+    def remedies(self) -> str:
+        """Two ways to go on: a module that reads nulls, or a query without them."""
+        *others, last = self.fields
+        fields = f"{', '.join(others)} and {last}" if others else last
+        present = " AND ".join(f"{column} IS NOT NULL" for column in self.columns)
+        return (
+            f"to get them it reads {fields} as '... | None'; "
+            f"to leave them out for all, without a warning: .where('{present}')"
+        )
+
 
 def skipped_nulls(plan: Plan) -> dict[str, SkippedNulls]:
     """Return the modules that skip rows with a null in a record of several fields, by their labels.

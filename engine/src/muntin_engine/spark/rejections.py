@@ -98,9 +98,7 @@ class _ComputedQuery:
         of = f" of {rows:,}" if self.is_complete else ""  # one bucket counts what all skip
         return "\n".join(
             f"{self.name}: {skipped[label]:,}{of} rows of the static input were skipped by {nulls.module}: "
-            f"{nulls.condition}\n"
-            f"  to get them it reads {nulls.fields[0]} as '... | None'; "
-            f"to leave them out for all, without a warning: .where('{nulls.columns[0]} IS NOT NULL')"
+            f"{nulls.condition}\n  {nulls.remedies}"
             for label, nulls in self.skipping.items()
             if skipped[label]
         )
