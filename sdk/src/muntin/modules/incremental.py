@@ -82,9 +82,9 @@ class Incremental(Module, ABC, Generic[In, State]):
 class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out]):
     """Reduce a window to one value, updating it as payloads come and go.
 
-    The engine calls these methods; you never do. It keeps one state per key and window, and may drop it, restore
-    it from a checkpoint, or rebuild it from the window's events at any time. A state is plain data: numbers, text,
-    bytes, dates, lists, tuples, sets, dicts and dataclasses of these.
+    The engine calls these methods; only tests call them too. It keeps one state per key and window, and may drop it,
+    restore it from a checkpoint, or rebuild it from the window's events at any time. A state is plain data: numbers,
+    text, bytes, dates, lists, tuples, sets, dicts and dataclasses of these.
 
     Define `remove_events(state, payloads) -> state` where removing can undo adding, `combine(state, other) ->
     state` where two states can be merged, and `deduct(state, other) -> state` where a merge can be undone. Each

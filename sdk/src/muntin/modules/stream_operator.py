@@ -34,10 +34,10 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     """Follow the events of a stream one by one, without windows, and be woken at times that the operator names.
 
     The engine keeps one state per key. It calls `on_event` with each event, in order of time, when the watermark has
-    passed it. After each call it asks `next_time` for the next wake-up. When the watermark reaches that time, it calls
-    `on_time`: all events before it have been handed over, none at it or later. So results depend on the events alone,
-    neither on the order of arrival nor on micro-batches and restarts. Events of one time come in the order that the
-    query names as `order`, and those that are alike in it in an order of their values.
+    passed it. After each call it asks `is_empty`, and, unless that is True, `next_time` for the next wake-up. When the
+    watermark reaches that time, it calls `on_time`: all events before it have been handed over, none at it or later. So
+    results depend on the events alone, neither on the order of arrival nor on micro-batches and restarts. Events of one
+    time come in the order that the query names as `order`, and those that are alike in it in an order of their values.
 
     Both calls get the state first and the time last, in ticks of the axis: microseconds since the epoch, where times
     are timestamps. They may change the state in place, so it is a dict, a list or a dataclass, of plain data, and leave

@@ -73,7 +73,7 @@ class Trigger(ABC):
 
     A trigger knows nothing of any query, window specification or module, so one object serves any number of them; its
     fields are its parameters. It returns its *state* for a window, which the engine keeps with the window, in the
-    checkpoint too. The engine calls these methods; you never do.
+    checkpoint too. The engine calls these methods; only tests call them too.
 
     A window that gets its first member gets a state. After each micro-batch that changes the window's members, and
     after each that passes one of its wake-ups or brings one of its `signals`, the engine calls `step` once. So a
