@@ -13,8 +13,8 @@ _FIELDS: Final = range(len(KeyTimer._fields))
 _DUE_FIELDS: Final = tuple(map(KeyTimer._fields.index, Due._fields))
 """The fields that make a key due, in the order of those of `Due`."""
 
-_MANY: Final = 4
-"""The index is made anew with over four times the entries that all keys need at most."""
+_MANY: Final = 2
+"""The index is made anew with over twice the entries that all keys need at most."""
 
 
 class HasTimer(Protocol):
