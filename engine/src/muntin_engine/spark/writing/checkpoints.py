@@ -76,7 +76,7 @@ class CheckpointNote:
 
 
 class Checkpoint:
-    """The checkpoint of a Spark query in which Muntin's queries have their state, as its last committed micro-batch left it."""
+    """The checkpoint of a Spark query in which Muntin's queries have their state, as its last micro-batch left it."""
 
     def __init__(self, spark: SparkSession, path: str | PathLike[str]) -> None:
         if not is_connect(spark) and getattr(spark.sparkContext, "_jsc", None) is None:
