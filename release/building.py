@@ -6,6 +6,7 @@ import tarfile
 from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from hatchling.build import build_sdist, build_wheel
 
@@ -24,6 +25,7 @@ def build(folder: Path, into: Path) -> tuple[Path, Path]:
         sources = into / build_sdist(str(into))
     with TemporaryDirectory() as scratch:
         with tarfile.open(sources) as archive:
-            archive.extractall(scratch, filter="data")
+            safely: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # older 3.11 have no filters
+            archive.extractall(scratch, **safely)
         with chdir(Path(scratch) / sources.name.removesuffix(".tar.gz")):
             return sources, into / build_wheel(str(into))

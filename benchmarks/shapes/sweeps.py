@@ -25,11 +25,11 @@ from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.array_bucket import BatchOutcome
 from muntin_engine.evaluators.arrays.stores import GridStore
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable
-from muntin_engine.evaluators.batch import InputReport as Reported
 from muntin_engine.evaluators.joins.join_run import JoinRun
 from muntin_engine.evaluators.joins.matching import JoinQuery
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.progress import ProgressTracker
+from muntin_engine.progress.report import InputReport as Reported
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 

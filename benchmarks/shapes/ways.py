@@ -20,10 +20,10 @@ from muntin_engine.evaluators.arrays.entries import Entries
 from muntin_engine.evaluators.arrays.state_entries import StateEntries
 from muntin_engine.evaluators.arrays.state_modules import StateModules, lift_states
 from muntin_engine.evaluators.arrays.stores import GridStore, grid_query
-from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.general_run import GeneralRun
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.progress import ProgressTracker
+from muntin_engine.progress.report import InputReport
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility

@@ -35,12 +35,12 @@ from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_each
 from muntin_engine.evaluators.arrays.results import Closed, form_results
 from muntin_engine.evaluators.arrays.stores import session_query
-from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.revised.store import revised_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.bucket_task import without_collector
 from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.progress import ProgressTracker
+from muntin_engine.progress.report import InputReport
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility

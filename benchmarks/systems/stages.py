@@ -26,13 +26,13 @@ from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.results import form_results
 from muntin_engine.evaluators.arrays.stores import grid_query
-from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.general.general_run import GeneralRun
 from muntin_engine.evaluators.keyed.bucket import BeginsRun, KeyedBucket
 from muntin_engine.evaluators.ordered.stream_operator import StreamRun
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.progress import ProgressTracker
+from muntin_engine.progress.report import InputReport
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility

@@ -11,10 +11,10 @@ from muntin import EARLIEST, Event, JoinKind, Lifetime, tumbling
 from muntin.drawings import Bar, Look
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.evaluators.joins.join_run import JoinRun
 from muntin_engine.evaluators.joins.matching import JoinQuery
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+from muntin_engine.progress.report import InputReport
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing import join

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.key_patterns import KeyPatterns, Told
-from muntin_engine.evaluators.batch import InputReport
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.progress import Observation
+from muntin_engine.progress.report import InputReport
 from muntin_engine.state.codec import Codec
 
 _CODEC: Final = Codec()

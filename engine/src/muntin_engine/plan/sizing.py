@@ -12,7 +12,6 @@ from muntin.axis import spell_ticks
 from muntin.errors import QueryError
 from muntin.progress import BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy
 from muntin.rows import CountPolicy, ElapsedPolicy
-from muntin.windows.count import CountWindows
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.plan.choice import Arrivals, Geometry
 from muntin_engine.plan.lengths import UNITS
@@ -127,8 +126,8 @@ def _span(plan: Plan, load: Load, sizes: Sizes, delay: float) -> tuple[float, fl
     if not plan.is_windowed:
         follows = any(isinstance(module.module, IntervalOperator) for module in plan.modules)
         return delay + (lasting if follows else 0), 1, 0
-    if isinstance(window, CountWindows):
-        return delay, 1, window.count
+    if window.least_events > 1:
+        return delay, 1, window.least_events
     if (gap := window.fuses_within()) is not None:
         return (load.lifetime or 0) + gap * tick + delay, 1, 0
     if plan.rows is None:

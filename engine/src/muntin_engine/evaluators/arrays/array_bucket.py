@@ -14,9 +14,10 @@ from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.results import Closed
-from muntin_engine.evaluators.batch import BucketBatch, Evaluated, InputReport, advance
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated, advance
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import InputsProgress, ProgressTracker
+from muntin_engine.progress.report import InputReport
 from muntin_engine.state.bucket_state import NEVER, BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec

@@ -102,7 +102,7 @@ class KeyedInMemory:
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
-        from muntin_engine.evaluators.batch import InputReport
+        from muntin_engine.progress.report import InputReport
 
         result = self._bucket.run_batch([(key, [row]) for key, row in rows], [InputReport(arrived)] * self._inputs)
         self.evicted = [(key, change) for key, changes in result.evicted for change in changes]
