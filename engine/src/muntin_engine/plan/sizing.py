@@ -126,7 +126,7 @@ def _span(plan: Plan, load: Load, sizes: Sizes, delay: float) -> tuple[float, fl
     if not plan.is_windowed:
         follows = any(isinstance(module.module, IntervalOperator) for module in plan.modules)
         return delay + (lasting if follows else 0), 1, 0
-    if window.least_events > 1:
+    if plan.rows is None and window.least_events > 1:
         return delay, 1, window.least_events
     if (gap := window.fuses_within()) is not None:
         return (load.lifetime or 0) + gap * tick + delay, 1, 0
