@@ -127,11 +127,14 @@ def by_window(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, tuple[int, i
     return sorted(found, key=lambda one: one[:2])
 
 
-def goes_on(window: WindowSpecification, evaluator: str, old: Sequence[Module], new: Sequence[Module]) -> None:
-    """Start a query with what another one has left."""
+def goes_on(
+    window: WindowSpecification, evaluator: str, old: Sequence[Module], new: Sequence[Module]
+) -> list[list[Any]]:
+    """Start a query with what another one has left, and return its results."""
     feed = Feed(query(window, *old, lifetimes="points"), evaluator)
     feed.batch(at(1, 3), watermark=0)
-    Feed(query(window, *new, lifetimes="points"), evaluator, feed.cells).batch(at(2, 4), watermark=0)
+    changed = Feed(query(window, *new, lifetimes="points"), evaluator, feed.cells)
+    return [values for _, _, values in by_window(changed.batch(at(2, 4), watermark=INFINITY).rows)]
 
 
 @pytest.mark.parametrize(
@@ -151,4 +154,4 @@ def test_what_cannot_go_on_is_refused_with_the_reason(
 
 
 def test_the_order_of_aggregates_is_no_difference() -> None:
-    goes_on(tumbling(10), "columnar", [Sum[int](), Min[int]()], [Min[int](), Sum[int]()])
+    assert goes_on(tumbling(10), "columnar", [Sum[int](), Min[int]()], [Min[int](), Sum[int]()]) == [[3, 7]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from muntin import Duration
 from muntin.errors import QueryError
@@ -290,13 +290,14 @@ class Outputs(PlannedQuery):
             QueryError: A part of the load is missing, is no number above zero, or says nothing of this query.
             StateError: As for `check`, where the checkpoint is not that of another query.
         """
-        load: dict[str, Any] = {
-            "keys": keys,
-            "rows_per_second": rows_per_second,
-            "lifetime": lifetime,
-            "payload_bytes": payload_bytes,
-        }
-        told = self.plan_text(checkpoint=checkpoint, every=every, **load)
+        told = self.plan_text(
+            checkpoint=checkpoint,
+            keys=keys,
+            rows_per_second=rows_per_second,
+            every=every,
+            lifetime=lifetime,
+            payload_bytes=payload_bytes,
+        )
         print(told)  # noqa: T201  # as a DataFrame does
 
     def plan_text(

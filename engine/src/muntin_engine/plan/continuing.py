@@ -10,10 +10,10 @@ from muntin.errors import QueryError
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan.code import describe_other_code, other_code
-from muntin_engine.plan.identity import plan_compatibility, plan_identity
+from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import with_choice
-from muntin_engine.state.compatibility import Changes
+from muntin_engine.state.compatibility import Changes, Compatibility
 from muntin_engine.state.differences import QueryIdentity
 
 
@@ -48,8 +48,9 @@ def check_plans(
     called = [f" of query {place} of {len(plans)}" if len(plans) > 1 else "" for place, _ in enumerate(plans, 1)]
     if names:
         called[-len(names) :] = [f" of {name!r}" for name in names]
-    for of, plan, identity in zip(called, plans, stored, strict=True):
-        found = _mismatch(plan, identity)
+    wanted = [plan_compatibility(plan) for plan in plans]
+    for of, plan, own, identity in zip(called, plans, wanted, stored, strict=True):
+        found = _mismatch(own, identity)
         if found is not None:
             differences += [replace(part, subject=part.subject + of) for part in found.differences]
             remedies += found.remedies
@@ -59,10 +60,10 @@ def check_plans(
         raise StateMismatchError(differences, remedies, checkpoint)
     told = [
         describe_other_code(*changed)
-        for plan, identity in zip(plans, stored, strict=True)
-        for changed in other_code(identity, plan_identity(plan))
+        for own, identity in zip(wanted, stored, strict=True)
+        for changed in other_code(identity, own.identity)
     ]
-    changes = [plan_compatibility(plan).changes(identity) for plan, identity in zip(plans, stored, strict=True)]
+    changes = [own.changes(identity) for own, identity in zip(wanted, stored, strict=True)]
     if any(map(any, changes)):
         known = [*reached()] or [Progress()] * len(plans)
         for of, plan, some, progress in zip(called, plans, changes, known, strict=True):
@@ -89,9 +90,9 @@ def _told(plan: Plan, changes: Changes, reached: Progress) -> Iterator[str]:
         yield f"the source {source} is not waited for any more, and its rows are rejected"
 
 
-def _mismatch(plan: Plan, stored: QueryIdentity) -> StateMismatchError | None:
+def _mismatch(wanted: Compatibility, stored: QueryIdentity) -> StateMismatchError | None:
     try:
-        plan_compatibility(plan).check(stored)
+        wanted.check(stored)
     except StateMismatchError as found:
         return found
     return None
@@ -105,7 +106,7 @@ def _evaluator_remedies(plan: Plan, stored: QueryIdentity) -> Iterator[str]:
     except QueryError as error:
         yield str(error).partition("\n")[0]
         return
-    found = _mismatch(same, stored)
+    found = _mismatch(plan_compatibility(same), stored)
     if found is None:
         yield f"go on with window(..., evaluator={evaluator!r})"
     else:

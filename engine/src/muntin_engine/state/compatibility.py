@@ -102,6 +102,22 @@ class Changes(NamedTuple):
     left: Sequence[str]
 
 
+class _Matched(NamedTuple):
+    """The modules of a state and those of a query that is to go on with it.
+
+    Attributes:
+        old: The schema version of the state.
+        places: For each module of the query its place in the state; None if it was added.
+        added: The places in the query of those that were added.
+        gone: The places in the state of those that the query has not.
+    """
+
+    old: SchemaVersion
+    places: Sequence[int | None]
+    added: Sequence[int]
+    gone: Sequence[int]
+
+
 def is_outdated(module: Module, version: str) -> bool:
     """Return True if states that a version of a module wrote are to be upgraded, and not read as they are."""
     return hasattr(module, "upgrade_state") and not is_same_version(module.version, version)
@@ -154,16 +170,23 @@ class Compatibility:
 
     def changes(self, stored: QueryIdentity) -> Changes:
         """Return what a query that can go on with a state has and the state has not, and the other way round."""
-        old, new = SchemaVersion.of(stored), SchemaVersion.of(self.identity)
-        added = [place for place, was in enumerate(_found(old.modules, new.modules)) if was is None]
-        gone = [place for place, now in enumerate(_found(new.modules, old.modules)) if now is None]
+        matched = self._matched(stored)
+        added = [] if self.holds_rows else matched.added
         had, has = _sources(stored), _sources(self.identity)
         return Changes(
-            [] if self.holds_rows else [spell_module(self.identity["modules"][n], self.identity) for n in added],
-            [spell_module(stored["modules"][n], stored) for n in gone],
+            [spell_module(self.identity["modules"][place], self.identity) for place in added],
+            [spell_module(stored["modules"][place], stored) for place in matched.gone],
             [source for source in has if source not in had],
             [source for source in had if source not in has],
         )
+
+    def _matched(self, stored: QueryIdentity) -> _Matched:
+        """Return where the modules of the query are in a state."""
+        old, new = SchemaVersion.of(stored), SchemaVersion.of(self.identity)
+        places = _found(old.modules, new.modules)
+        added = [place for place, was in enumerate(places) if was is None]
+        gone = [place for place, _ in enumerate(old.modules) if place not in places]
+        return _Matched(old, places, added, gone)
 
     def _why_not_added(self, place: int, old: SchemaVersion) -> str:
         """Return why a module cannot be added to a state; empty if it can."""
@@ -177,15 +200,11 @@ class Compatibility:
 
     def _why_modules_stay(self, stored: QueryIdentity) -> Iterator[str]:
         """Yield why modules that were added or removed keep a query from going on."""
-        old, new = SchemaVersion.of(stored), SchemaVersion.of(self.identity)
-        added = [place for place, was in enumerate(_found(old.modules, new.modules)) if was is None]
-        is_less = None in _found(new.modules, old.modules)
-        if not added and not is_less:
-            return
+        old, _, added, gone = self._matched(stored)
         if self.why_fixed:
-            if len(old.modules) != len(new.modules):
+            if len(added) != len(gone):
                 yield f"aggregates cannot be added or removed here: {self.why_fixed}"
-        elif added and is_less:
+        elif added and gone:
             yield "aggregates may be removed in one start and added in the next, not both at once"
         else:
             yield from (f"it cannot be added: {why}" for n in added if (why := self._why_not_added(n, old)))
@@ -195,10 +214,8 @@ class Compatibility:
 
         Modules may be added, which begin without rows, or dropped; both at once would be a module that changed.
         """
-        old, new = SchemaVersion.of(stored), SchemaVersion.of(self.identity)
-        places = _found(old.modules, new.modules)
-        added = [place for place, was in enumerate(places) if was is None]
-        is_changed = added and None in _found(new.modules, old.modules)
+        old, places, added, gone = self._matched(stored)
+        is_changed = added and gone
         if self.why_fixed or is_changed or any(self._why_not_added(place, old) for place in added):
             return stored
         wanted, own = self.identity.get("modules", ()), self.identity.get("components", ())

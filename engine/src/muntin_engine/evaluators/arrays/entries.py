@@ -54,13 +54,15 @@ class Entries(ABC):
         keys: The keys of the bucket.
     """
 
-    def __init__(self, late: LateRows | None = None) -> None:
+    def __init__(self, parts: Mapping[Part, Component | None], late: LateRows | None = None) -> None:
         """Read and write nothing yet.
 
         Args:
+            parts: The parts of stretches that are columns or, if None, lists of rows.
             late: Makes late rows, if these are wanted: then what arrives has its rows beside it.
         """
-        self.keys, self._late = KeyTable(), late
+        self.keys, self._late, self._parts = KeyTable(), late, parts
+        self._parts_that_come = parts if late is None else {**parts, LISTS: None}
         self._bytes = self._stretches = 0
         self._windows: list[StateWindows] = []
         self._came: list[tuple[StretchTable, bytes]] = []
@@ -72,9 +74,9 @@ class Entries(ABC):
         self._came = [(some.batch, blob) for some, blob in arrived if len(distinct(some.codes)[0]) == len(some.codes)]
         return [found for found, _ in arrived]
 
-    @abstractmethod
     def _arrived(self, blob: bytes) -> Decoded:
         """Decode a blob from the map side."""
+        return self._coded(*from_blob(blob, self._parts_that_come))
 
     def lift(self, rows: StretchTable, groups: Groups) -> StretchTable:
         """Return the partial states of groups of what arrived: of rows, or of their partial states."""
@@ -191,14 +193,8 @@ class FormEntries(Entries):
             more: Parts that are not those of forms; None for lists of rows.
             late: Makes late rows, if these are wanted.
         """
-        super().__init__(late)
+        super().__init__({**parts_of(forms), **(more or {})}, late)
         self._forms = forms
-        self._parts: dict[Part, Component | None] = {**parts_of(forms), **(more or {})}
-        self._parts_that_come = self._parts if late is None else {**self._parts, LISTS: None}
-
-    def _arrived(self, blob: bytes) -> Decoded:
-        """Return the partial states that the map side sent."""
-        return self._coded(*from_blob(blob, self._parts_that_come))
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""

@@ -38,16 +38,14 @@ class LateRows:
         """
         lists: RowLists = late.parts[LISTS]
         places = lists.places()
-        starts, ends = (times[places].tolist() for times in lists.times)
-        columns = lists.payload(places, self.values_of)
-        payloads = list(zip(*columns, strict=True)) if columns else [()] * len(places)
-        names = (key for key, rows in zip(keys, late.weight.tolist(), strict=True) for _ in range(rows))
+        rows = lists.rows(places, lists.payload(places, self.values_of))
+        names = (key for key, count in zip(keys, late.weight.tolist(), strict=True) for _ in range(count))
         sources: Any = repeat(None)
         if SOURCE in lists.table.column_names:
             sources = lists.table.column(SOURCE).take(pa.array(places)).to_pylist()
         changes = (
             InputChange(None, start, end, payload, source=source, side=side)
-            for start, end, payload, source in zip(starts, ends, payloads, sources, strict=False)
+            for start, end, payload, source in zip(*rows, sources, strict=False)
         )
         return [
             (key, Rejection.late(row, row.start, watermark, self.axis)) for key, row in zip(names, changes, strict=True)

@@ -140,8 +140,7 @@ class RowEntries(FormEntries):
 
 def _events(lists: RowLists, places: IntArray, columns: Sequence[list[Any]]) -> list[StoredEvent]:
     """Return rows as events, by their places."""
-    starts, ends = (times[places].tolist() for times in lists.times)
-    payloads = list(zip(*columns, strict=True)) if columns else [()] * len(places)
+    starts, ends, payloads = lists.rows(places, columns)
     return list(map(stored_event, zip(range(len(places)), starts, ends, payloads, starts, ends, strict=True)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -76,6 +76,10 @@ MOST_CHUNKS: Final = 16
 _NO_PAYLOAD: Final = "none"
 
 
+Rows: TypeAlias = tuple[list[int], list[int], list[tuple[Any, ...]]]
+"""Rows one by one: their starts, their ends and their payloads."""
+
+
 class Shares(Protocol):
     """Stretches that lie in several places each."""
 
@@ -141,6 +145,11 @@ class RowLists:
             return [values_of(column.take(pa.array(places))) for column in columns]
         objects = (np.fromiter(values_of(column), np.object_, len(column)) for column in columns)
         return [values[places].tolist() for values in objects]
+
+    def rows(self, places: IntArray, columns: Sequence[list[Any]]) -> Rows:
+        """Return the starts, the ends and the payloads of rows, given their places and what `payload` returned."""
+        starts, ends = (times[places].tolist() for times in self.times)
+        return starts, ends, list(zip(*columns, strict=True)) if columns else [()] * len(places)
 
     def places(self) -> IntArray:
         """Return the places of the rows in the table, list by list."""

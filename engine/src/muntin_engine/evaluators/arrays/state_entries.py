@@ -47,14 +47,13 @@ class StateEntries(Entries):
             grids: The slices of the query; none of sessions.
             late: Makes late rows, if these are wanted.
         """
-        super().__init__(late)
-        self._parts_that_come = {} if late is None else {LISTS: None}
+        super().__init__({}, late)
         self._modules = modules
         self._windows = sliding_windows(modules.modules, grids, self.keys, queue_of_states)
 
     def _arrived(self, blob: bytes) -> Decoded:
         """Decode a blob from the map side."""
-        found = self._coded(*from_blob(blob, self._parts_that_come))
+        found = super()._arrived(blob)
         if not self._windows:
             return found
         rows = {part: values for part, values in found.batch.parts.items() if part == LISTS}
@@ -83,7 +82,7 @@ class StateEntries(Entries):
 
     def read(self, entry: StoredEntry) -> StretchTable:
         """Return an entry, upgraded if an older schema version wrote it."""
-        found = self._coded(*from_blob(entry.data, {}))
+        found = self._coded(*from_blob(entry.data, self._parts))
         self._saw(len(entry.data), len(found.batch))
         return self._with_states(found.batch, found.packed, entry)
 
