@@ -46,6 +46,9 @@ class StoryRow:
         values: The columns that modules read, by the names they have in the query.
         fate: What became of it.
         reason: Why, in a sentence, unless it counted.
+        event: The number of the row that brought the event which it changes; its own where it brings one. None where
+            it speaks of no event, or of one that nobody knows.
+        waits_for: The watermark that would close the first open window that it is in; None where it is in none.
     """
 
     number: int
@@ -60,6 +63,8 @@ class StoryRow:
     values: Mapping[str, Any] = field(default_factory=dict)
     fate: Fate = Fate.COUNTED
     reason: str = ""
+    event: int | None = None
+    waits_for: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
