@@ -124,6 +124,11 @@ LAYERS = (
         )
         for name in ("bucket_task", "distribute", "stateless_task")
     ),
+    Layer(
+        "muntin_engine.recording",
+        (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.recording"),
+        never=TESTING,
+    ),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
     Layer(

@@ -188,7 +188,7 @@ class ModuleComputation:
         """Return the result of a method of the module, which may be a handler of one that follows rows."""
         if self._extent is not None:
             window = self._extent(window)
-        if RUNNING.window is not window or RUNNING.label is not self._label:
+        if RUNNING.window is not window or RUNNING.key is not key or RUNNING.label is not self._label:
             RUNNING.one(self._label, key, window)
         meter = self._meter
         if meter.skips:
