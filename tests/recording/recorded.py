@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin import EARLIEST
 from muntin.testing import Batch
 from muntin_engine.exchange.distribute import distribute
-from muntin_engine.recording.arrivals import Came
+from muntin_engine.recording.told_rows import Came
 from tests.scenarios.known import Arrival
 from tests.scenarios.running import Run
 from tests.scenarios.scenario import Scenario

@@ -25,8 +25,8 @@ from muntin_engine.exchange.problems import PROBLEMS
 from muntin_engine.exchange.shuffle import Arrived, collect, from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.recording.arrivals import Arrivals, Came
 from muntin_engine.recording.story import Fate, Story, StoryBatch, StoryChange, StoryRow
+from muntin_engine.recording.told_rows import Came, ToldRows
 from muntin_engine.recording.tracing import NUMBER, Notes, Number, traced
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -40,15 +40,17 @@ def tell(task: TaskPayload, came: Iterable[Came]) -> Story:
         ModuleFailedError: A module raised an exception.
     """
     plan = task.plan
-    tellers = [_Teller(_over(task, name), task, name) for name in plan.named_windows] or [_Teller(task, task, "")]
-    rows, batches, changes = Arrivals(tellers[0].task), list[StoryBatch](), list[StoryChange]()
+    queries = [_TracedQuery(_over(task, name), task, name) for name in plan.named_windows] or [
+        _TracedQuery(task, task, "")
+    ]
+    rows, batches, changes = ToldRows(queries[0].task), list[StoryBatch](), list[StoryChange]()
     for batch in came:
         first = len(rows.all)
         tasks = rows.take(batch)
-        results = [teller.take(tasks, first, rows) for teller in tellers]
-        rows.count(first, tellers[0].lifetimes)
-        for teller, result in zip(tellers, results, strict=True):
-            changes += teller.told(result, batch.number, first, len(changes), rows)
+        results = [query.take(tasks, first, rows) for query in queries]
+        rows.count(first, queries[0].lifetimes)
+        for query, result in zip(queries, results, strict=True):
+            changes += query.told(result, batch.number, first, len(changes), rows)
         now = results[0].progress
         batches.append(
             StoryBatch(
@@ -79,7 +81,7 @@ def _over(task: TaskPayload, name: str) -> TaskPayload:
     return replace(task, plan=plan, results=results)
 
 
-class _Teller:
+class _TracedQuery:
     """Evaluates a query over one specification of windows, and says what made its results.
 
     Attributes:
@@ -102,7 +104,7 @@ class _Teller:
         self._payloads: dict[int, tuple[Any, ...]] = {}
         self._live: dict[tuple[Hashable, int], StoryChange] = {}
 
-    def take(self, tasks: Sequence[Sequence[pa.RecordBatch]], first: int, rows: Arrivals) -> BatchResult:
+    def take(self, tasks: Sequence[Sequence[pa.RecordBatch]], first: int, rows: ToldRows) -> BatchResult:
         """Evaluate a micro-batch, and say which of its rows, from one on, did not count."""
         task = self.task
         self._notes.begin()
@@ -136,7 +138,7 @@ class _Teller:
         payload[place] = None if payload[place] is None else Number(payload[place])
         return change._replace(payload=tuple(payload))
 
-    def _refuse_bad(self, arrived: Arrived, rows: Arrivals) -> None:
+    def _refuse_bad(self, arrived: Arrived, rows: ToldRows) -> None:
         for given, blobs in zip(self.task.inputs, arrived.rows, strict=True):
             place = self._places[given.side]
             for blob in blobs:
@@ -148,7 +150,7 @@ class _Teller:
                     if number is not None:
                         rows.refuse(number, Fate.REJECTED, PROBLEMS[problem].message)
 
-    def told(self, result: BatchResult, batch: int, first: int, number: int, rows: Arrivals) -> Iterator[StoryChange]:
+    def told(self, result: BatchResult, batch: int, first: int, number: int, rows: ToldRows) -> Iterator[StoryChange]:
         """Yield the changes of the results of a micro-batch, numbered from one on.
 
         Args:
@@ -177,7 +179,7 @@ class _Teller:
         number: int,
         batch: int,
         first: int,
-        rows: Arrivals,
+        rows: ToldRows,
         mark: Sequence[int],
     ) -> StoryChange:
         plan, name = self.task.plan, (freeze(key), change.id)
@@ -214,7 +216,7 @@ class _Teller:
         return told
 
     def _bounds(
-        self, key: Key, window: Window, change: OutputChange, members: Collection[int], rows: Arrivals
+        self, key: Key, window: Window, change: OutputChange, members: Collection[int], rows: ToldRows
     ) -> Iterable[int]:
         """Return the rows that are no members, and without which the window, or the part of an event, is another."""
         join = self.task.plan.join

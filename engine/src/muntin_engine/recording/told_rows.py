@@ -38,7 +38,7 @@ class Came(NamedTuple):
     tasks: Sequence[Sequence[pa.RecordBatch]]
 
 
-class Arrivals:
+class ToldRows:
     """The rows that came, and the events that they made.
 
     Attributes:
