@@ -33,8 +33,8 @@ from muntin_engine.recording.story import Story, StoryChange
 from muntin_engine.recording.telling import tell
 from muntin_engine.testing import join, random_stream
 from tests.differential.modules import Everything
+from tests.recording.as_it_came import RunAsItCame
 from tests.recording.live import live_results
-from tests.recording.recorded import RecordedRun
 from tests.scenarios.join import Join
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
@@ -149,7 +149,7 @@ def _horizon(kind: Any, stream: Script) -> int:
 
 
 def _told(scenario: Scenario) -> Story:
-    run = RecordedRun(scenario)
+    run = RunAsItCame(scenario)
     task = run.task
     run.go(scenario)
     return tell(task, run.came)

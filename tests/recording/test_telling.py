@@ -9,8 +9,8 @@ import pytest
 
 from muntin_engine.recording.story import Fate
 from muntin_engine.recording.telling import tell
+from tests.recording.as_it_came import RunAsItCame
 from tests.recording.live import live_results
-from tests.recording.recorded import RecordedRun
 from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.running import plain
 from tests.scenarios.scenario import Scenario
@@ -24,7 +24,7 @@ SEEDS = 2
 def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: str, seed: int) -> None:
     scenario = drawn(family, seed)
     assert isinstance(scenario, Scenario)
-    run = RecordedRun(scenario)
+    run = RunAsItCame(scenario)
     task = run.task
     run.go(scenario)
     story = tell(task, run.came)

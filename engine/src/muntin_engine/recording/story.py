@@ -1,4 +1,4 @@
-"""The story of a recording: what became of its rows, and what made its results, micro-batch by micro-batch.
+"""The story of a recording: its rows and what became of them, its results and what made them, in micro-batches.
 
 It is plain data: what tells it knows nothing of who shows it. Times are ticks, which `Story.axis` spells.
 """

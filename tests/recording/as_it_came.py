@@ -17,7 +17,7 @@ from tests.scenarios.running import Run
 from tests.scenarios.scenario import Scenario
 
 
-class RecordedRun(Run):
+class RunAsItCame(Run):
     """A run that keeps what its map tasks read."""
 
     def __init__(self, scenario: Scenario) -> None:
