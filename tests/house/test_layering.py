@@ -124,9 +124,13 @@ LAYERS = (
         )
         for name in ("bucket_task", "distribute", "stateless_task")
     ),
+    Layer("muntin_engine.recording.recorder", (*SDK, "muntin_engine.writing"), never=TESTING),
     Layer(
         "muntin_engine.recording",
-        (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.recording"),
+        (
+            *(*PLAIN, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.metrics", "muntin_engine.recording"),
+            "muntin_engine.workers.settings",
+        ),
         never=TESTING,
     ),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
@@ -168,7 +172,7 @@ LAYERS = (
     Layer(
         "muntin_engine",
         (*SHIPPING, *PLANNING, "muntin_engine.api", "muntin_engine.monitoring", "muntin_engine.writing"),
-        for_types=("muntin_engine.spark",),
+        for_types=("muntin_engine.recording", "muntin_engine.spark"),
         never=TESTING,
     ),
     Layer(

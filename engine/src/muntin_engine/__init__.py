@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         JavaNotFoundError,
         ModuleNotOnWorkerError,
         NotShippableError,
+        RecordingError,
         SessionConflictError,
         SessionEndedError,
         SetupError,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
         WorkerEnvironmentError,
     )
     from muntin_engine.monitoring import BatchMetrics, RunningQuery, batch_metrics, monitor, queries
+    from muntin_engine.recording.recorder import Recorder
+    from muntin_engine.recording.recording import Recording
     from muntin_engine.shipping import ship
     from muntin_engine.spark.failures import root_cause
     from muntin_engine.spark.metrics_listener import MetricsListener
@@ -55,6 +58,7 @@ else:
             "JavaNotFoundError",
             "ModuleNotOnWorkerError",
             "NotShippableError",
+            "RecordingError",
             "SessionConflictError",
             "SessionEndedError",
             "SetupError",
@@ -66,6 +70,8 @@ else:
             "WorkerEnvironmentError",
         ),
         "muntin_engine.monitoring": ("BatchMetrics", "RunningQuery", "batch_metrics", "monitor", "queries"),
+        "muntin_engine.recording.recorder": ("Recorder",),
+        "muntin_engine.recording.recording": ("Recording",),
         "muntin_engine.shipping": ("ship",),
         "muntin_engine.writing": (
             *("ChangelogTable", "ParquetFolder", "Sink", "WrittenBatch"),
@@ -107,6 +113,9 @@ __all__ = [
     "OnePass",
     "ParquetFolder",
     "Query",
+    "Recorder",
+    "Recording",
+    "RecordingError",
     "RunningQuery",
     "SessionConflictError",
     "SessionEndedError",

@@ -179,6 +179,10 @@ class SinkError(MuntinError, RuntimeError):
         )
 
 
+class RecordingError(MuntinError, ValueError):
+    """A recording cannot be read, or not be replayed as asked."""
+
+
 class NotShippableError(SetupError):
     """A package cannot be sent to the workers.
 

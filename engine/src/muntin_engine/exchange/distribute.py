@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import add
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +47,9 @@ from muntin_engine.plan import LATEST
 from muntin_engine.plan.lengths import microseconds_of
 from muntin_engine.progress import Observation, merged
 
+if TYPE_CHECKING:
+    from muntin_engine.exchange.recorded_rows import RecordedRows
+
 MOST_ROWS: Final = 100_000
 """After how many rows a task sends its blobs; also after `MOST_BYTES`."""
 
@@ -78,12 +81,19 @@ class ReadRows(NamedTuple):
     unchanging: int
 
 
-def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def distribute(
+    task: TaskPayload, batches: Iterable[pa.RecordBatch], recorded: RecordedRows | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one task as blobs for their buckets, or what their partial states are; then their progress.
+
+    Args:
+        task: The query.
+        batches: Its projected rows.
+        recorded: Where these are recorded, if they are.
 
     Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
     """
-    distribution = Distribution(task)
+    distribution = Distribution(task, recorded)
     for batch in batches:
         yield from distribution.take(batch)
     yield from distribution.finish()
@@ -92,8 +102,8 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
 class Distribution:
     """The map side of a query in one task, which is handed batches of rows; several may take turns."""
 
-    def __init__(self, task: TaskPayload) -> None:
-        self._task = task
+    def __init__(self, task: TaskPayload, recorded: RecordedRows | None = None) -> None:
+        self._task, self._recorded = task, recorded
         self._evaluator = BY_NAME[task.plan.choice.evaluator]
         self._most = MOST_LIFTED if self._evaluator.lifts else MOST_ROWS
         self._waiting: list[pa.RecordBatch] = []
@@ -104,6 +114,8 @@ class Distribution:
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of a batch and of those that waited for more: each costs the same few hundred calls."""
+        if self._recorded is not None:
+            self._recorded.take(batch)
         self._waiting.append(batch)
         rows, size = sum(map(len, self._waiting)), sum(some.nbytes for some in self._waiting)
         if rows >= self._most or size >= MOST_BYTES:
@@ -116,9 +128,11 @@ class Distribution:
         task, count = self._task, len(self._task.buckets)
         to_one = {"durations": self._durations.pack(), "skipped": self._skipped}
         first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
-        sides = zip(self._progress, self._observed, map(pack_patterns, self._patterns), strict=True)
-        for side, (seen, some, patterns) in enumerate(sides):
-            observed = pack_observations(some) if some else None
+        observations = (pack_observations(some) if some else None for some in self._observed)
+        sides = list(zip(self._progress, observations, map(pack_patterns, self._patterns), strict=True))
+        if self._recorded is not None:
+            self._recorded.finish(sides, self._signals)
+        for side, (seen, observed, patterns) in enumerate(sides):
             told = {"signals": sorted(self._signals), "observed": observed, "patterns": patterns}
             to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
             yield exchanged(task, list(task.buckets), {**to_all, **({} if side else first)}, seen, side)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +16,9 @@ import pyarrow.compute as pc
 from muntin_engine.exchange.distribute import Distribution
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.workers.watchdog import overseen
+
+if TYPE_CHECKING:
+    from muntin_engine.exchange.recorded_rows import RecordedRows
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,10 @@ class OwnColumns:
 
 
 def distribute_to_all(
-    tasks: Sequence[TaskPayload], owned: Sequence[OwnColumns], batches: Iterable[pa.RecordBatch]
+    tasks: Sequence[TaskPayload],
+    owned: Sequence[OwnColumns],
+    batches: Iterable[pa.RecordBatch],
+    recorded: Sequence[RecordedRows | None] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Distribute shared rows, which are read once, for each query in turn.
 
@@ -53,10 +60,11 @@ def distribute_to_all(
         tasks: The queries.
         owned: For each of them, the part that it takes.
         batches: The shared rows.
+        recorded: Where the rows of each are recorded, if they are.
 
     Cost: that of the queries one after the other; each may hold `MOST_BYTES` of rows until they make a blob.
     """
-    distributions = list(map(Distribution, tasks))
+    distributions = list(map(Distribution, tasks, recorded or [None] * len(tasks)))
     for batch in batches:
         for task, own, distribution in zip(tasks, owned, distributions, strict=True):
             rows = own.of(batch)

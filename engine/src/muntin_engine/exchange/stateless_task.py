@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from operator import add
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -28,13 +29,19 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import skipped_metric
 from muntin_engine.progress import Observation
 
+if TYPE_CHECKING:
+    from muntin_engine.exchange.recorded_rows import RecordedRows
 
-def run_task(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[OutputBlob]:
+
+def run_task(
+    task: TaskPayload, batches: Iterable[pa.RecordBatch], recorded: RecordedRows | None = None
+) -> Iterator[OutputBlob]:
     """Yield the results and the rejected rows of a task, each in its batches, and then the values of metrics.
 
     Args:
         task: The query.
         batches: Its projected rows.
+        recorded: Where these are recorded, if they are.
 
     Raises:
         ModuleFailedError: The module raised an exception.
@@ -43,6 +50,8 @@ def run_task(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[O
     accepted, seen, observed = 0, Progress(), list[Observation]()
     skipped = [0] * (len(task.choosy_labels) + 2)
     for batch in batches:
+        if recorded is not None:
+            recorded.take(batch)
         with without_collector():
             with durations.stages["distribute"]:
                 read = read_rows(given, batch)
@@ -61,6 +70,8 @@ def run_task(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[O
         observed += read.observed
         skipped = list(map(add, skipped, [*read.skipped, read.filtered, read.unchanging]))
         yield from blobs
+    if recorded is not None:
+        recorded.finish([(seen, None, None)], ())
     metrics = {skipped_metric(label): count for label, count in skipped_rows(task, [skipped]).items()}
     metrics |= {ACCEPTED: accepted, "filtered": skipped[-2], "newest": seen.newest, **durations.metrics(())}
     metrics |= count_sources(task, task.buckets[0], [observed])

@@ -139,6 +139,7 @@ def plan_module(
     given: Sequence[Field],
     place: Callable[[int, Field], int],
     read: Callable[[int], int] | None = None,
+    made: Module | None = None,
 ) -> ModulePlan:
     """Return a module bound to its input columns.
 
@@ -150,13 +151,14 @@ def plan_module(
         place: Takes a column into the inputs of the query, given its number among the module's own and what the module
             reads of it, and returns its place there.
         read: Makes ticks of the query's axis of its durations, as for `make_module`.
+        made: The module itself, where it is made already.
 
     Raises:
         ParameterError: The parameters do not fit.
         TypeMismatchError: The columns do not fit.
     """
     bound = bind_inputs(cls, given)
-    module = make_module(cls, parameters, read)
+    module = make_module(cls, parameters, read) if made is None else made
     columns = tuple(place(number, field) for number, field in enumerate(bound.reads))
     known = tuple(map(_known, bound.reads, given))
     return ModulePlan(
@@ -232,7 +234,7 @@ def _is_of(source: str, stream: str) -> bool:
     return source == stream or source.startswith(f"{stream}.")
 
 
-def plan_several(
+def plan_several(  # noqa: PLR0913, PLR0917  # what is bound, and to what
     output: str,
     cls: type[Module],
     parameters: Mapping[str, object],
@@ -241,6 +243,7 @@ def plan_several(
     source: int,
     place: Callable[[str, int, Field], int],
     read: Callable[[int], int] | None = None,
+    made: Module | None = None,
 ) -> ModulePlan:
     """Return a module that reads several inputs, bound to columns of the streams of a union.
 
@@ -253,13 +256,14 @@ def plan_several(
         source: The place of the column `SOURCE`.
         place: As for `plan_module`, with the name of the input before the number of the column.
         read: As for `plan_module`.
+        made: The same.
 
     Raises:
         ParameterError: The parameters do not fit.
         TypeMismatchError: The columns do not fit.
     """
     bound = bind_each(cls, given)
-    module = make_module(cls, parameters, read)
+    module = make_module(cls, parameters, read) if made is None else made
     inputs = tuple(
         StreamInput(
             name,

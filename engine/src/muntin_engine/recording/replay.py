@@ -1,0 +1,188 @@
+"""A recorded query, run again in this process: map tasks, the exchange and buckets, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.exchange.bucket_task import (
+    EVICTED_ROWS,
+    LATE_ROWS,
+    REJECTED_ROWS,
+    RESULTS,
+    STREAMS,
+    OutputBlob,
+    run_bucket,
+)
+from muntin_engine.exchange.distribute import distribute
+from muntin_engine.exchange.recorded_rows import RecordedPart, Told
+from muntin_engine.exchange.shuffle import PROGRESS, SIDE, collect, from_blob
+from muntin_engine.exchange.stateless_task import run_task
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.metrics import METRICS, Total
+from muntin_engine.recording.comparing import frozen
+from muntin_engine.state.cells import MemoryCells
+
+Row: TypeAlias = dict[str, Any]
+CellsOfBuckets: TypeAlias = Mapping[int, Mapping[str, bytes]]
+
+_OUTPUTS = (RESULTS, LATE_ROWS, REJECTED_ROWS, EVICTED_ROWS)
+_OUTPUT_OF = {stream: output for output, streams in STREAMS.items() for stream in streams}
+_TOTALS = {metric.name: metric.total for metric in METRICS}
+_FUNCTIONS: Mapping[Total, Callable[[Iterable[int]], int]] = {Total.SUM: sum, Total.LEAST: min, Total.LARGEST: max}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedBatch:
+    """The output of a micro-batch.
+
+    Attributes:
+        number: Its number, as Spark counted.
+        run: Which start of the query it is of, from 0.
+        changes: The rows of the results, as sinks got them.
+        late_rows: The rows that came behind the watermark, or were shed, with their reasons.
+        rejected_rows: The rows that could not be events, with their reasons.
+        evicted_rows: The rows of the second output.
+        metrics: The metrics by name, over all buckets.
+    """
+
+    number: int
+    run: int = 0
+    changes: list[Row] = field(default_factory=list)
+    late_rows: list[Row] = field(default_factory=list)
+    rejected_rows: list[Row] = field(default_factory=list)
+    evicted_rows: list[Row] = field(default_factory=list)
+    metrics: Mapping[str, int] = field(default_factory=dict)
+
+
+def totals_of(metrics: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return the metrics of buckets as those of their query; those of modules are left out."""
+    found: dict[str, list[int]] = {}
+    for name, value in metrics:
+        if ":" not in name:
+            found.setdefault(name, []).append(value)
+    return {name: _FUNCTIONS[_TOTALS.get(name, Total.SUM)](values) for name, values in found.items()}
+
+
+class Replay:
+    """A query that runs in this process, micro-batch by micro-batch."""
+
+    def __init__(self, task: TaskPayload, cells: CellsOfBuckets | None = None) -> None:
+        """Take a query, and the state that it begins with."""
+        self.task = task
+        self.start_from(cells or {})
+
+    def start_from(self, cells: CellsOfBuckets) -> None:
+        """Begin with a state: the cells of each bucket."""
+        self._cells = {bucket: MemoryCells() for bucket in self.task.buckets}
+        for bucket, named in cells.items():
+            for name, data in named.items():
+                self._cells[bucket].put(name, data)
+
+    def restart(self, task: TaskPayload) -> None:
+        """Go on as a new process, which has the cells and the query alone."""
+        self.task = task
+
+    def take(self, number: int, parts: Sequence[RecordedPart], run: int = 0) -> ReplayedBatch:
+        """Evaluate a micro-batch.
+
+        Args:
+            number: Its number.
+            parts: The rows of its map tasks, or some of them; progress is as recorded, whatever rows are left.
+            run: Which start of the query it is of.
+
+        Raises:
+            ModuleFailedError: A module raised an exception, with its key and window.
+        """
+        if not BY_NAME[self.task.plan.choice.evaluator].keeps_state:
+            return self._gathered(number, run, (blob for part in parts for blob in run_task(self.task, part.batches())))
+        sent: dict[int, list[Mapping[str, Any]]] = {}
+        for part in parts:
+            for row in exchanged_rows(self.task, part):
+                sent.setdefault(row["bucket"], []).append(row)
+        return self._gathered(number, run, self._evaluated(self.task, sent))
+
+    def close(self, number: int, run: int = 0) -> ReplayedBatch:
+        """Close the stream, as `on_end="close"` does: windows that are open are emitted."""
+        task = replace(self.task, is_static=True)
+        return self._gathered(number, run, self._evaluated(task, dict.fromkeys(task.buckets, ())))
+
+    def _evaluated(self, task: TaskPayload, sent: Mapping[int, Sequence[Mapping[str, Any]]]) -> Iterator[OutputBlob]:
+        for bucket in task.buckets:
+            if bucket in sent:
+                yield from run_bucket(task, bucket, self._cells[bucket], collect(sent[bucket], len(task.inputs)))
+
+    def _gathered(self, number: int, run: int, blobs: Iterable[OutputBlob]) -> ReplayedBatch:
+        rows: dict[str, list[Row]] = {output: [] for output in _OUTPUTS}
+        schemas = {RESULTS: self.task.results, EVICTED_ROWS: self.task.evicted}
+        metrics: list[tuple[str, int]] = []
+        for blob in blobs:
+            metrics.append((blob.stream, blob.rows))
+            if blob.data is not None:
+                output = _OUTPUT_OF[blob.stream]
+                table, schema = from_blob(blob.data), schemas.get(output)
+                rows[output] += (table if schema is None else table.cast(schema)).to_pylist()
+        changes, late, rejected, evicted = rows.values()
+        return ReplayedBatch(number, run, changes, late, rejected, evicted, totals_of(metrics))
+
+
+def exchanged_rows(task: TaskPayload, part: RecordedPart) -> Iterator[dict[str, Any]]:
+    """Yield what a map task sends to the buckets, a row at a time; the progress is that which was recorded."""
+    sides = len(task.inputs)
+    for batch in distribute(task, part.batches()):
+        for row in batch.to_pylist():
+            is_progress = row["rows"] is None and row["evaluator_blobs"] is None
+            yield row | _as_told(part.told, row[SIDE] if sides > 1 else 0) if is_progress and part.told.sides else row
+
+
+def _as_told(told: Told, side: int) -> dict[str, Any]:
+    of_side = told.sides[side]
+    return {
+        **dict(zip(PROGRESS, of_side.progress, strict=True)),
+        "observed": of_side.observed,
+        "patterns": of_side.patterns,
+        "signals": list(told.signals),
+    }
+
+
+class LiveTable:
+    """The results that are there, by the changes so far."""
+
+    def __init__(self, task: TaskPayload) -> None:
+        plan = task.plan
+        self._keys = [key.name for key in plan.keys]
+        self._lifetime = plan.lifetime_column
+        self._named: dict[Any, Row] = {}
+        self._others: list[Row] = []
+
+    def take(self, changes: Iterable[Row]) -> None:
+        """Take the changes of a micro-batch."""
+        for given in changes:
+            if "event_id" not in given:
+                self._others.append(given)
+                continue
+            row = {name: value for name, value in given.items() if name not in ("change", "event_id", "new_end")}
+            name = (*(frozen(given[key]) for key in self._keys), given["event_id"])
+            if given["change"] == "insert":
+                self._named[name] = row
+                continue
+            self._named.pop(name, None)  # a recording may begin after it was inserted
+            if given["change"] == "revise":
+                self._named[name] = row | {self._lifetime: {**row[self._lifetime], "end": given["new_end"]}}
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows, in an order that does not depend on how they were computed."""
+        return sorted([*self._named.values(), *self._others], key=lambda row: [_sortable(row[name]) for name in row])
+
+
+def _sortable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return (1, [_sortable(part) for part in value.values()])
+    if isinstance(value, list | tuple):
+        return (1, [_sortable(part) for part in value])
+    if value is None:
+        return (0, 0)
+    return (2, value) if not isinstance(value, float) or value == value else (3, 0)  # noqa: PLR0124

@@ -1,0 +1,145 @@
+"""The writing of a recording, by whoever starts a query and commits its micro-batches.
+
+A recording is a folder: `runs/` has a file for each start of the query, with its plan; `rows/` the rows of each map
+task of each micro-batch; and `batches/` a file for each micro-batch that happened, which names the files of its rows.
+Whatever fails, the query goes on: the recording says where it ends and why.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from muntin_engine.errors import RecordingError
+from muntin_engine.exchange.recorded_rows import FAILED, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
+from muntin_engine.plan.plain_data import written
+from muntin_engine.recording.recorder import Recorder
+from muntin_engine.recording.recording import BATCHES, FORMAT, RUNS
+from muntin_engine.recording.replay import totals_of
+
+_LOG: Final = logging.getLogger("muntin.recording")
+_ARRIVED: Final = ("accepted", "late", "shed", "rejected")
+
+CELLS: Final = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
+"""The columns of the state that a run began with."""
+
+
+class RecordingWriter:
+    """Commits the micro-batches of a run.
+
+    Attributes:
+        rows: What map tasks record, and where.
+    """
+
+    def __init__(self, recorder: Recorder, run: int) -> None:
+        """Write for a run whose file is there; see `start`."""
+        self.rows = RowRecording(str(recorder.folder), run, recorder.key_tuples)
+        self._recorder = recorder
+        self._folder = recorder.folder
+        self._bytes = sum(file.stat().st_size for file in (self._folder / ROWS).glob("*/*"))
+
+    @classmethod
+    def start(
+        cls, recorder: Recorder, query: Mapping[str, Any], query_id: str, last: int, cells: Callable[[], pa.Table]
+    ) -> RecordingWriter:
+        """Begin a run of a query: write what it is, and the state that it begins with where the recording lacks it.
+
+        Args:
+            recorder: What is recorded, and where.
+            query: The query as data, see `query_to_data`.
+            query_id: Spark's id of it; empty where there is none yet.
+            last: The last micro-batch that was committed; -1 if there is none.
+            cells: Reads the state after that: `CELLS`.
+
+        Raises:
+            RecordingError: The folder has the recording of another query, or of a later time of this one.
+        """
+        folder = recorder.folder
+        runs = sorted((folder / RUNS).glob("*.json"))
+        known = {json.loads(file.read_text(encoding="utf-8"))["query_id"] for file in runs} - {""}
+        if known and known != {query_id}:
+            raise RecordingError(
+                f"{folder} has the recording of another query: {', '.join(sorted(known))}\n"
+                "  give record= another folder, or remove this one"
+            )
+        recorded = max((int(file.stem) for file in (folder / BATCHES).glob("*.json")), default=-1)
+        if recorded > last + 1:
+            raise RecordingError(
+                f"{folder} has micro-batches up to {recorded}, and the checkpoint up to {last}\n"
+                "  give record= another folder, or remove this one"
+            )
+        stopped = folder / STOPPED
+        is_full = stopped.exists() and json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
+        if is_full:
+            _LOG.warning("the recording %s is full, and nothing is added to it", folder)
+        elif stopped.exists():
+            stopped.unlink()
+            recorded = -1
+        for part in (RUNS, BATCHES, ROWS):
+            (folder / part).mkdir(parents=True, exist_ok=True)
+        name = f"{len(runs):04}"
+        told: dict[str, Any] = {"format": FORMAT, "run": len(runs), "query_id": query_id, "first_batch": last + 1}
+        told["keys"] = written(recorder.key_tuples)
+        told["cells"] = None
+        if last >= 0 and recorded < last and not is_full:
+            told["cells"] = f"{name}.cells.parquet"
+            pq.write_table(cells().cast(CELLS), folder / RUNS / told["cells"])
+        write_json(folder / RUNS / f"{name}.json", {**told, "query": query})
+        return cls(recorder, len(runs))
+
+    def commit(self, batch: int, metrics: Iterable[tuple[str, int]], *, is_end: bool = False) -> None:
+        """Say that a micro-batch happened, and which rows are its own.
+
+        Args:
+            batch: Its number.
+            metrics: The metrics of its buckets.
+            is_end: True if it is the end of the stream.
+        """
+        if (self._folder / STOPPED).exists():
+            return
+        totals = totals_of(metrics)
+        try:
+            place = self._folder / ROWS / f"{batch:08}"
+            own = sorted(place.glob(f"{self.rows.run:04}-*")) if place.exists() else []
+            failed = [file for file in own if file.suffix == FAILED]
+            files = [file for file in own if file.suffix not in (FAILED, UNFINISHED)]
+            if failed:
+                self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
+                return
+            if not files and not is_end and any(totals.get(name) for name in _ARRIVED):
+                self._stop(
+                    batch, f"no worker has written the rows of micro-batch {batch} to a folder that is seen here"
+                )
+                return
+            for file in own:
+                if file.suffix == UNFINISHED:
+                    file.unlink()
+            told = {"batch": batch, "run": self.rows.run, "files": {file.name: count_rows(file) for file in files}}
+            write_json(self._folder / BATCHES / f"{batch:08}.json", {**told, "is_end": is_end, "metrics": totals})
+            self._bytes += sum(file.stat().st_size for file in files)
+            if self._bytes >= self._recorder.bytes_limit:
+                self._stop(batch, f"it has reached {self._recorder.most_bytes} with micro-batch {batch}", is_full=True)
+        except OSError as error:
+            self._stop(batch, f"micro-batch {batch} could not be committed: {error}")
+
+    def _stop(self, batch: int, reason: str, *, is_full: bool = False) -> None:
+        """End the recording; the query goes on."""
+        _LOG.warning("the recording %s ends, and the query goes on: %s", self._folder, reason)
+        try:
+            write_json(self._folder / STOPPED, {"batch": batch, "reason": reason, "is_full": is_full})
+        except OSError as error:
+            _LOG.warning("the recording %s cannot say so itself: %s", self._folder, error)
+
+
+def write_json(file: Path, data: Mapping[str, Any]) -> None:
+    """Write a file of JSON beside its place and move it there, so that nobody reads half of it."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    beside.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
+    beside.replace(file)

@@ -1,0 +1,88 @@
+"""Scenarios that are recorded as they run, without Spark."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from muntin import EARLIEST, Module
+from muntin.testing import Batch
+from muntin_engine import Recorder, Recording
+from muntin_engine.exchange.distribute import distribute
+from muntin_engine.plan import Plan
+from muntin_engine.recording.described_query import query_to_data
+from muntin_engine.recording.writer import CELLS, RecordingWriter
+from tests.scenarios.known import Arrival
+from tests.scenarios.running import Run
+from tests.scenarios.scenario import Scenario
+
+
+class RecordedRun(Run):
+    """A run that is recorded.
+
+    Attributes:
+        changes: The changes of the output of each micro-batch.
+    """
+
+    def __init__(self, scenario: Scenario, evaluator: str, folder: Path, **limits: Any) -> None:
+        plan = scenario.query.evaluators[evaluator]
+        super().__init__(scenario.query, plan, scenario.mishaps)
+        self._data = query_to_data(plan, self.task)
+        self._recorder, self._number, self._partitions = Recorder(folder, **limits), -1, itertools.count()
+        self.changes: list[list[dict[str, Any]]] = []
+        self.start()
+
+    def start(self) -> None:
+        """Begin a run of the recording."""
+        self._writer = RecordingWriter.start(self._recorder, self._data, "id", self._number, self._cells_table)
+
+    def take(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Evaluate a micro-batch, and record it."""
+        self._number, self._partitions = self._number + 1, itertools.count()
+        super().take(arrival, more)
+        self.changes.append(self.told)
+        self._writer.commit(self._number, self.last.items())
+
+    def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
+        cut = self._random.randint(0, len(rows))
+        recorded = self._writer.rows.of_task(self._number, next(self._partitions))
+        batches = [self._query.projected(some) for some in (rows[:cut], rows[cut:]) if some]
+        return distribute(self.task, batches, recorded)
+
+    def _cells_table(self) -> pa.Table:
+        rows = [
+            {"bucket": bucket, "name": name, "data": data}
+            for bucket, cells in self.cells.items()
+            for name, data in cells.cells.items()
+        ]
+        return pa.Table.from_pylist(rows, CELLS)
+
+
+def arrivals(scenario: Scenario) -> Iterator[Arrival]:
+    """Yield what comes, micro-batch by micro-batch."""
+    random, clock = Random(scenario.mishaps.seed), EARLIEST
+    for batches in itertools.zip_longest(*(stream.batches() for stream in scenario.arriving), fillvalue=Batch(())):
+        if scenario.query.has_clock and random.random() < 0.5:
+            clock = max(clock, 0) + random.randint(0, 20)
+        signals = frozenset(signal for signal in sorted(scenario.query.signals) if random.random() < 0.2)
+        yield Arrival(batches, clock, signals)
+
+
+def given_to(plan: Plan) -> list[Any]:
+    """Return what a plan runs, which no plugin offers."""
+    modules: list[Module] = [module.module for module in plan.modules]
+    condition = [] if plan.join is None or plan.join.on is None else [plan.join.on.function]
+    return [*modules, *condition]
+
+
+def recorded(scenario: Scenario, evaluator: str, folder: Path, **limits: Any) -> tuple[RecordedRun, Recording]:
+    """Run a scenario and return the run and its recording."""
+    run = RecordedRun(scenario, evaluator, folder, **limits)
+    for arrival in arrivals(scenario):
+        run.take(arrival)
+    return run, Recording(folder, modules=given_to(scenario.query.evaluators[evaluator]))
