@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
 from muntin_engine.evaluators.sizes import SIZES
 from muntin_engine.plan.sizes import BUCKET, DECODED, ENTRY, LARGE, Bytes, Sizes, StateBytes
 
-PAGE: Final = Path(__file__).parents[2] / "docs/deploy/size-a-query.md"
+DOCS: Final = Path(__file__).parents[2] / "docs"
+PAGE: Final = DOCS / "deploy/size-a-query.md"
 
 
 def term(count: str, each: Bytes, size: str, number: str) -> str:
@@ -49,3 +51,28 @@ def test_the_text_has_the_constants() -> None:
         record,
     ):
         assert constant in text
+
+
+EXECUTOR: Final = "700 MB + RocksDB's limit + "
+"""What each formula for the memory of an executor begins with."""
+
+FORMULAS: Final = {
+    "deploy/size-a-query.md": "cores * (300 MB + rows * 300 bytes + decoded state)",
+    "deploy/before-you-deploy.md": "cores * (300 MB + rows * 300 bytes + decoded state)",
+    "deploy/run-on-a-cluster.md": "600 MB for each core",
+    "how-to/troubleshoot.md": "600 MB for each core",
+}
+
+
+def test_all_pages_give_the_same_memory_of_an_executor() -> None:
+    for page, of_cores in FORMULAS.items():
+        said = (DOCS / page).read_text().split(EXECUTOR)[1:]
+        assert said, page
+        assert all(text.startswith(of_cores) for text in said), page
+
+
+def test_the_sums_on_the_page_are_right() -> None:
+    sums = re.findall(r"`(700 \+ 500 \+ [\d *+()]+)` = ([\d,]+) MB", PAGE.read_text())
+    assert len(sums) == 2
+    for terms, total in sums:
+        assert eval(terms) == int(total.replace(",", "")), terms

@@ -24,9 +24,9 @@ from muntin.errors import DurationError, QueryError
 from muntin.progress import bounded_delay, bounded_disorder, punctuate_every
 from muntin.rows import batch, last
 from muntin_engine.evaluators.sizes import SIZES
-from muntin_engine.plan.load import load_of
+from muntin_engine.plan.load import load_of, loads_of
 from muntin_engine.plan.planner import evaluator_of
-from muntin_engine.plan.sizing import Demand, demand_of, size_topics, spell_bytes
+from muntin_engine.plan.sizing import Demand, demand_of, size_together, size_topics, spell_bytes
 from muntin_stats import Average, Max
 from tests.sizes.filling import SECOND, Shape
 from tests.tables import says
@@ -124,6 +124,21 @@ def test_a_query_is_sized_line_by_line() -> None:
     for (topic, text), (title, pattern) in zip(told, wanted, strict=True):
         assert topic.replace(" ", "_") == title
         assert says(text, pattern), text
+
+
+def test_queries_of_one_pass_take_together_what_each_takes() -> None:
+    plan = Shape(MINUTE, [(Average, 0)], more=SIXTEEN).plan
+    loads = loads_of(("a", "b"), {"a": 10_000, "b": 50_000}, 1_000, "10 seconds", None, None)
+    assert (loads["a"], loads["b"].keys, loads_of(("a",), None, None, "1 second", None, None)) == (
+        load_of(10_000, 1_000, "10 seconds", None, None),
+        50_000,
+        {},
+    )
+    alone, other = (dict(size_topics(plan, loads[name])) for name in ("a", "b"))
+    assert (alone["workers"].split(" of")[0], other["workers"].split(" of")[0]) == ("2.7 MB", "6.2 MB")
+    both = size_together((plan, loads[name]) for name in ("a", "b"))
+    assert [title for title, _ in both] == ["store", "workers"]
+    assert both[1][1].startswith("8.9 MB of decoded state of all queries")
 
 
 class Passing(StreamOperator[float, None, float]):

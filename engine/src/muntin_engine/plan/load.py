@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from muntin.axis import Duration, clock_ticks
@@ -52,6 +53,29 @@ def load_of(
         None if lifetime is None else _seconds("lifetime", lifetime),
         None if payload_bytes is None else _above_zero("payload_bytes", payload_bytes, 16),
     )
+
+
+def loads_of(
+    queries: Iterable[str],
+    keys: object,
+    rows_per_second: object,
+    every: Duration,
+    lifetime: object,
+    payload_bytes: object,
+) -> dict[str, Load]:
+    """Return the loads of the queries of one pass by name; none if no part of a load is said.
+
+    A part is the same for all of them, or a mapping from the name of a query. They share the micro-batches.
+
+    Raises:
+        QueryError: As for `load_of`, for a query.
+        DurationError: A length of time cannot be read.
+    """
+    parts = (keys, rows_per_second, lifetime, payload_bytes)
+    if all(part is None for part in parts):
+        return {}
+    each = {name: [part.get(name) if isinstance(part, Mapping) else part for part in parts] for name in queries}
+    return {name: load_of(keys, rows, every, lasts, size) for name, (keys, rows, lasts, size) in each.items()}
 
 
 def _above_zero(name: str, value: object, example: int, *, is_whole: bool = False) -> float:

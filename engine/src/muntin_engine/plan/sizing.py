@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Final
@@ -92,6 +92,27 @@ def size_topics(plan: Plan, load: Load) -> list[tuple[str, str]]:
         ("store", _stored(sizes, demand)),
         ("workers", _decoded(sizes, demand)),
         ("batch", f"{rows:,.0f} rows, {rows / demand.buckets:,.0f} in each bucket"),
+    ]
+
+
+def size_together(loads: Iterable[tuple[Plan, Load]]) -> list[tuple[str, str]]:
+    """Return the lines of `explain` that say what queries of one pass take together; none if a size is not known.
+
+    Raises:
+        QueryError: As for `size_topics`, of one of them.
+    """
+    stored = most = decoded = 0.0
+    for plan, load in loads:
+        sizes = evaluator_of(plan).sizes(plan)
+        if sizes is None:
+            return []
+        demand = demand_of(plan, load, sizes)
+        stored += demand.buckets * state_bytes(sizes, demand.held)
+        most += demand.buckets * most_state_bytes(sizes, demand.held)
+        decoded += demand.buckets * memory_bytes(sizes, demand.held)
+    return [
+        ("store", f"{spell_bytes(stored)} of state of all queries; up to {spell_bytes(most)}"),
+        ("workers", f"{spell_bytes(decoded)} of decoded state of all queries, which share what a worker keeps"),
     ]
 
 
