@@ -164,8 +164,8 @@ class Checkpoint:
             raise StateError(
                 f"the checkpoint {self._path} is closed: its last windows were emitted, so every further row would "
                 "be late\n"
-                "  expected: the checkpoint of a stream that goes on\n"
-                "  start the query with a new checkpoint, and with other folders for what it writes"
+                "  expected: the checkpoint of a stream that goes on; on_end='close' and close_checkpoint() end one\n"
+                "  to compute everything again, delete it and the folders that it wrote to, or name other ones"
             )
         if self._is_kept(_CLOSING):
             raise StateError(
