@@ -62,12 +62,21 @@ def test_a_module_that_holds_too_much_is_refused_before_spark_is() -> None:
         pack_task(task_of(Holding(bytes(2_000_000))))
 
 
-@pytest.mark.parametrize("left", [None, "# empty"])
-def test_a_module_whose_package_is_elsewhere_is_one_clear_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str | None
+FAR = "from tests.spark.modules import Members\nclass Far(Members):\n    name, version = 'far.far', '1.0.0'\n"
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        (None, "muntin_far_away"),
+        ("# empty", "muntin_far_away"),
+        (FAR.replace("1.0.0", "1.1.0"), r"it has far\.far 1\.1\.0, and the query runs far\.far 1\.0\.0"),
+    ],
+)
+def test_a_module_whose_package_is_elsewhere_or_another_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str | None, said: str
 ) -> None:
-    source = "from tests.spark.modules import Members\nclass Far(Members):\n    name, version = 'far.far', '1.0.0'\n"
-    install(tmp_path, "muntin-far-away", {"muntin_far_away.py": source})
+    install(tmp_path, "muntin-far-away", {"muntin_far_away.py": FAR})
     file = tmp_path / "muntin_far_away.py"
     monkeypatch.syspath_prepend(tmp_path)
     data = pack_task(task_of(importlib.import_module("muntin_far_away").Far()))
@@ -76,7 +85,7 @@ def test_a_module_whose_package_is_elsewhere_is_one_clear_error(
     if left is not None:
         file.write_text(left)
     importlib.invalidate_caches()
-    with pytest.raises(ModuleNotOnWorkerError, match=r"muntin_far_away(.|\n)*install the module's package"):
+    with pytest.raises(ModuleNotOnWorkerError, match=rf"{said}(.|\n)*install the module's package"):
         open_task(data)
     sys.modules.pop("muntin_far_away", None)
 

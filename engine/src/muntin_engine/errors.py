@@ -147,7 +147,7 @@ class ShippingError(SetupError):
 
 
 class ModuleNotOnWorkerError(SetupError):
-    """A module's package is not installed where a worker runs."""
+    """A module's package is not installed where a worker runs, or in another version."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(

@@ -53,7 +53,7 @@ def _pickled(task: TaskPayload) -> bytes:
     failures = []
     for modules in (local_modules(), []):
         try:
-            return pickled(task, modules)
+            return pickled((_labels(task), task), modules)
         except Exception as error:
             failures.append(error)
     reason = f"the query's modules cannot travel to the workers: {failures[0]}"
@@ -65,7 +65,7 @@ def open_task(data: bytes) -> TaskPayload:
     """Return the task in some bytes; a worker opens it once and keeps the last few.
 
     Raises:
-        ModuleNotOnWorkerError: A module's package is not installed where the worker runs.
+        ModuleNotOnWorkerError: A module's package is not installed where the worker runs, or in another version.
     """
     try:
         return _opened(data)
@@ -77,9 +77,18 @@ def open_task(data: bytes) -> TaskPayload:
 
 def _opened(data: bytes) -> TaskPayload:
     try:
-        task: TaskPayload = cloudpickle.loads(data)
+        labels, task = cloudpickle.loads(data)
     except MuntinError:
         raise
     except (ImportError, AttributeError) as error:
         raise ModuleNotOnWorkerError(str(error)) from error
+    assert isinstance(task, TaskPayload)
+    for wanted, found in zip(labels, _labels(task), strict=True):
+        if wanted != found:  # it started, or joined, after the preflight check
+            raise ModuleNotOnWorkerError(f"it has {found}, and the query runs {wanted}")
     return task
+
+
+def _labels(task: TaskPayload) -> list[str]:
+    """Return the names and versions of the modules, as this process has them."""
+    return [f"{module.name} {module.version}" for module in task.modules]
