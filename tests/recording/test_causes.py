@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -30,11 +31,10 @@ from muntin.changes import Insertion, Punctuation, Revision
 from muntin.rows import last
 from muntin.testing import KeyedChange, Script, evaluate, horizon_of
 from muntin_engine.recording.story import Story, StoryChange
-from muntin_engine.recording.telling import tell
 from muntin_engine.testing import join, random_stream
 from tests.differential.modules import Everything
-from tests.recording.as_it_came import RunAsItCame
 from tests.recording.live import live_results
+from tests.recording.recorded import recorded
 from tests.scenarios.join import Join
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
@@ -60,7 +60,9 @@ Histories = Mapping[Hashable, Mapping[Hashable, Event[Any]]]
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_does_not(window: str, seed: int) -> None:
+def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_does_not(
+    window: str, seed: int, tmp_path: Path
+) -> None:
     random, kind = Random(f"{window} {seed}"), WINDOWS[window]
     is_followed = window == "last"
     lifetimes: Any = "points" if is_followed else random.choice(("points", "intervals", "named"))
@@ -69,7 +71,7 @@ def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_do
     query = Query(kind, (Everything(),), lifetimes=lifetimes, emit=emit, has_order=is_followed)
     stream = _stream(random, lifetimes)
     scenario = Scenario(query, stream, Mishaps(seed, cuts=0.3))
-    story, horizon = _told(scenario), _horizon(kind, scenario.arriving[0])
+    story, horizon = _told(scenario, tmp_path), _horizon(kind, scenario.arriving[0])
     histories = stream.history()
 
     def results(key: Hashable, events: Iterable[Event[Any]]) -> Counter[Any]:
@@ -89,12 +91,12 @@ def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_do
 
 @pytest.mark.parametrize("kind", list(JoinKind))
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_leaving_out_an_event_of_a_join(kind: JoinKind, seed: int) -> None:
+def test_leaving_out_an_event_of_a_join(kind: JoinKind, seed: int, tmp_path: Path) -> None:
     random = Random(f"{kind} {seed}")
     query = Join(kind, ("intervals", "named"))
     numbers = count(1)
     streams = tuple(_stream(random, lifetimes, numbers) for lifetimes in ("intervals", "named"))
-    story = _told(Scenario(query, streams, Mishaps(seed, cuts=0.3)))
+    story = _told(Scenario(query, streams, Mishaps(seed, cuts=0.3)), tmp_path)
     histories: dict[Hashable, dict[Hashable, Event[Any]]] = {}
     for side, stream in enumerate(streams):
         for key, events in stream.history().items():
@@ -148,11 +150,9 @@ def _horizon(kind: Any, stream: Script) -> int:
     return max([*said, *ends, horizon_of(kind, [change.event for change in changes])])
 
 
-def _told(scenario: Scenario) -> Story:
-    run = RunAsItCame(scenario)
-    task = run.task
-    run.go(scenario)
-    return tell(task, run.came)
+def _told(scenario: Scenario, folder: Path) -> Story:
+    _, recording = recorded(scenario, next(iter(scenario.query.evaluators)), folder)
+    return recording.story()
 
 
 def _check(story: Story, histories: Histories, results: Any, name: Any) -> None:

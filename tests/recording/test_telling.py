@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muntin_engine.recording.story import Fate
-from muntin_engine.recording.telling import tell
-from tests.recording.as_it_came import RunAsItCame
 from tests.recording.live import live_results
+from tests.recording.recorded import recorded
 from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.running import plain
 from tests.scenarios.scenario import Scenario
@@ -21,13 +21,11 @@ SEEDS = 2
 
 @pytest.mark.parametrize("family", TOLD)
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: str, seed: int) -> None:
+def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: str, seed: int, tmp_path: Path) -> None:
     scenario = drawn(family, seed)
     assert isinstance(scenario, Scenario)
-    run = RunAsItCame(scenario)
-    task = run.task
-    run.go(scenario)
-    story = tell(task, run.came)
+    run, recording = recorded(scenario, next(iter(scenario.query.evaluators)), tmp_path)
+    story = recording.story()
     wanted: Counter[Any] = Counter()
     for row, number in run.output.items():
         key = row.key if isinstance(row.key, tuple) else (row.key,)
@@ -43,3 +41,27 @@ def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: 
         name: run.counts[name] for name in ("late", "rejected", "filtered", "shed")
     }
     assert all(bool(row.reason) is (row.fate is not Fate.COUNTED) for row in story.rows)
+
+
+@pytest.mark.parametrize("family", ["cutting", "of_sessions", "in_order", "joined", "united"])
+def test_a_story_of_one_key_is_that_part_of_the_story_of_all(family: str, tmp_path: Path) -> None:
+    scenario = next(one for seed in range(99) if len(_keys(one := drawn(family, seed))) > 1)
+    assert isinstance(scenario, Scenario)
+    _, recording = recorded(scenario, next(iter(scenario.query.evaluators)), tmp_path)
+    whole, key = recording.story(), next(iter(_keys(scenario)))
+    part = recording.story(keys=[key])
+    assert {row.key for row in part.rows} <= {(key,), None}
+
+    def said(story: Any) -> list[Any]:
+        rows = story.rows
+        own = [change for change in story.changes if change.key == (key,)]
+        shown = [[str(rows[number].values) for number in change.members] for change in own]
+        return [
+            (c.batch, c.change, c.window, c.start, c.end, str(c.values), m) for c, m in zip(own, shown, strict=True)
+        ]
+
+    assert said(part) == said(whole)
+
+
+def _keys(scenario: Any) -> set[Any]:
+    return {step.key for stream in scenario.scripts for step in stream.changes()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,15 +12,18 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
+from muntin import INFINITY
 from muntin_engine.errors import RecordingError
-from muntin_engine.exchange.recorded_rows import ROWS, STOPPED, RecordedPart, read_part
+from muntin_engine.exchange.recorded_rows import ROWS, STOPPED
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plain_plan import Known
 from muntin_engine.recording.comparing import unlike_exactly
 from muntin_engine.recording.described_query import evaluators_of, plan_of, task_of
+from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.replay import CellsOfBuckets, Replay
 from muntin_engine.recording.replayed import Replayed
+from muntin_engine.recording.story import Story, without_earlier
 
 RUNS: Final = "runs"
 BATCHES: Final = "batches"
@@ -49,37 +52,6 @@ class RecordedRun:
         for row in pq.read_table(self.cells_file).to_pylist():
             found.setdefault(row["bucket"], {})[row["name"]] = row["data"]
         return found
-
-
-@dataclass(frozen=True)
-class RecordedBatch:
-    """One micro-batch.
-
-    Attributes:
-        number: Its number, as Spark counted.
-        run: The number of the start of the query that it is of.
-        metrics: The metrics after it, by name: `watermark`, `newest`, `accepted`, ...
-        files: The files of its rows.
-        is_end: True if it is no rows but the end of the stream: open windows are emitted.
-        kept: The rows themselves, where they are not read from files.
-    """
-
-    number: int
-    run: int = 0
-    metrics: Mapping[str, int] = field(default_factory=dict)
-    files: tuple[Path, ...] = ()
-    is_end: bool = False
-    kept: tuple[RecordedPart, ...] | None = None
-
-    @cached_property
-    def parts(self) -> tuple[RecordedPart, ...]:
-        """The rows of its map tasks, which are read when they are first wanted."""
-        return tuple(map(read_part, self.files)) if self.kept is None else self.kept
-
-    @property
-    def rows(self) -> int:
-        """The number of its rows."""
-        return sum(part.rows.num_rows for part in self.parts)
 
 
 class Recording:
@@ -186,6 +158,31 @@ class Recording:
             took = replay.close(batch.number, run) if batch.is_end else replay.take(batch.number, batch.parts, run)
             taken.append(took)
         return Replayed(replay.task, taken)
+
+    def story(self, keys: Sequence[Any] | None = None) -> Story:
+        """Return what became of each row, and what made and changed each result.
+
+        It is told by evaluating the query key by key, whatever evaluator ran it. So a result may differ in the last
+        digits of a float.
+
+        Args:
+            keys: The keys that it is told of, each a value, or a tuple of one per key column. None for all.
+
+        Raises:
+            RecordingError: A module is not here.
+            ModuleFailedError: A module raised an exception, with its key and window.
+
+        Cost: that of the general evaluator, which computes each result from all rows that are in it.
+        """
+        from muntin_engine.recording.telling import tell
+
+        batches = self.batches if keys is None else tuple(batch.of_keys(keys) for batch in self.batches)
+        story = tell(self.task(), batches)
+        if self.runs[0].cells_file is None or not self.batches:
+            return story
+        since = self.batches[0].metrics.get("newest", INFINITY)
+        told = f"rows from before micro-batch {self.batches[0].number} are not in the recording, nor results of them"
+        return replace(story, notes=(told,), changes=without_earlier(story.changes, since))
 
     def check_evaluators(self) -> None:
         """Raise unless all evaluators that can run the query have the same results after each micro-batch.

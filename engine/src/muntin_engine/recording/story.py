@@ -6,7 +6,7 @@ It is plain data: what tells it knows nothing of who shows it. Times are ticks, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -142,6 +142,7 @@ class Story:
         batches: Its micro-batches in order.
         rows: Its rows, each at the place of its number.
         changes: The changes of its results, each at the place of its number.
+        notes: What a reader must know of it: what it cannot tell, say.
     """
 
     title: str
@@ -151,3 +152,11 @@ class Story:
     batches: Sequence[StoryBatch] = ()
     rows: Sequence[StoryRow] = ()
     changes: Sequence[StoryChange] = ()
+    notes: Sequence[str] = ()
+
+
+def without_earlier(changes: Sequence[StoryChange], since: int) -> list[StoryChange]:
+    """Return the changes of results that begin after a tick, with their places as numbers."""
+    kept = [change for change in changes if (change.window or (change.start,))[0] > since]
+    places = {change.number: place for place, change in enumerate(kept)}
+    return [replace(one, number=places[one.number], result=places[one.result]) for one in kept]

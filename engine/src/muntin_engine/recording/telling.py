@@ -9,9 +9,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
-from muntin import JoinKind, Window
+from muntin import INFINITY, JoinKind, Window
 from muntin.windows import WindowKind
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Timing
 from muntin_engine.core.frozen_values import freeze
@@ -19,21 +17,23 @@ from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.result_tables import result_tables
 from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.exchange.distribute import distribute
 from muntin_engine.exchange.intake import take_in
 from muntin_engine.exchange.problems import PROBLEMS
+from muntin_engine.exchange.recorded_rows import RecordedPart
 from muntin_engine.exchange.shuffle import Arrived, collect, from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.recording.recorded_batch import RecordedBatch
+from muntin_engine.recording.replay import exchanged_rows
 from muntin_engine.recording.story import Fate, Story, StoryBatch, StoryChange, StoryRow
-from muntin_engine.recording.told_rows import Came, ToldRows
+from muntin_engine.recording.told_rows import ToldRows
 from muntin_engine.recording.tracing import NUMBER, Notes, Number, traced
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
 
 
-def tell(task: TaskPayload, came: Iterable[Came]) -> Story:
+def tell(task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
     """Return the story of a query and its micro-batches, from the first one on.
 
     Raises:
@@ -43,16 +43,16 @@ def tell(task: TaskPayload, came: Iterable[Came]) -> Story:
     queries = [_TracedQuery(_over(task, name), task, name) for name in plan.named_windows] or [
         _TracedQuery(task, task, "")
     ]
-    rows, batches, changes = ToldRows(queries[0].task), list[StoryBatch](), list[StoryChange]()
-    for batch in came:
+    rows, told, changes = ToldRows(queries[0].task), list[StoryBatch](), list[StoryChange]()
+    for batch in batches:
         first = len(rows.all)
-        tasks = rows.take(batch)
-        results = [query.take(tasks, first, rows) for query in queries]
+        parts = rows.take(batch)
+        results = [query.take(parts, first, rows, is_end=batch.is_end) for query in queries]
         rows.count(first, queries[0].lifetimes)
         for query, result in zip(queries, results, strict=True):
             changes += query.told(result, batch.number, first, len(changes), rows)
         now = results[0].progress
-        batches.append(
+        told.append(
             StoryBatch(
                 number=batch.number,
                 run=batch.run,
@@ -61,14 +61,14 @@ def tell(task: TaskPayload, came: Iterable[Came]) -> Story:
                 newest=now.newest,
             )
         )
-    if batches:
-        rows.wait(plan, {number for change in changes for number in change.members}, batches[-1].watermark)
+    if told:
+        rows.wait(plan, {number for change in changes for number in change.members}, told[-1].watermark)
     return Story(
         title=plan.spelled_grouping,
         plan=explain_plan(plan),
         key_names=[key.name for key in plan.keys],
         axis=plan.words,
-        batches=batches,
+        batches=told,
         rows=rows.all,
         changes=changes,
     )
@@ -104,11 +104,11 @@ class _TracedQuery:
         self._payloads: dict[int, tuple[Any, ...]] = {}
         self._live: dict[tuple[Hashable, int], StoryChange] = {}
 
-    def take(self, tasks: Sequence[Sequence[pa.RecordBatch]], first: int, rows: ToldRows) -> BatchResult:
+    def take(self, parts: Sequence[RecordedPart], first: int, rows: ToldRows, *, is_end: bool) -> BatchResult:
         """Evaluate a micro-batch, and say which of its rows, from one on, did not count."""
         task = self.task
         self._notes.begin()
-        sent = [row for own in tasks for out in distribute(task, own) for row in out.to_pylist()]
+        sent = [row for part in parts for row in exchanged_rows(task, part)]
         arrived = collect(sent, len(task.inputs))
         self._refuse_bad(arrived, rows)
         intake = take_in(task, *arrived.rows)
@@ -121,6 +121,8 @@ class _TracedQuery:
         rows.leave_out(first, self.lifetimes)
         for report, key_watermarks in zip(arrived.reports, intake.key_watermarks, strict=True):
             report.key_watermarks = key_watermarks
+            if is_end:
+                report.progress = report.progress._replace(watermark=INFINITY)
         result = self._bucket.run_batch(changes, arrived.reports, arrived.signals)
         for key, rejection in result.rejections:
             number = self._number(rejection.change)

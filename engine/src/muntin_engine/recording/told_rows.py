@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,27 +15,15 @@ from muntin.windows import Stretches, WindowKind
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.exchange.intake import tuples_of
+from muntin_engine.exchange.recorded_rows import RecordedPart
 from muntin_engine.exchange.shuffle import by_side, shared_name
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.exchange.times import as_ticks
 from muntin_engine.plan import Plan
+from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.story import Fate, StoryRow
 
 _OF_A_KEY: Final = frozenset({"insert", "revise", "retract", "punctuate_key"})
-
-
-class Came(NamedTuple):
-    """A micro-batch as it came.
-
-    Attributes:
-        number: Its number.
-        run: Which run of the query it is of.
-        tasks: The projected rows of each map task.
-    """
-
-    number: int
-    run: int
-    tasks: Sequence[Sequence[pa.RecordBatch]]
 
 
 class ToldRows:
@@ -54,17 +42,19 @@ class ToldRows:
         self._events: dict[int, tuple[int, int]] = {}
         self._of_key: dict[Hashable, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
 
-    def take(self, came: Came) -> list[list[pa.RecordBatch]]:
+    def take(self, batch: RecordedBatch) -> list[RecordedPart]:
         """Take the rows of a micro-batch; return them with their numbers."""
-        tasks: list[list[pa.RecordBatch]] = []
-        for own in came.tasks:
-            tasks.append([])
-            for batch in own:
-                numbered = self._numbered(batch, len(self.all))
-                tasks[-1].append(numbered)
-                found = [row for given, part in by_side(self._task, numbered) for row in self._rows(given, part, came)]
+        parts: list[RecordedPart] = []
+        for part in batch.parts:
+            numbered = []
+            for some in part.batches():
+                numbered.append(self._numbered(some, len(self.all)))
+                sides = by_side(self._task, numbered[-1])
+                found = [row for given, own in sides for row in self._rows(given, own, batch.number)]
                 self.all += sorted(found, key=lambda row: row.number)
-        return tasks
+            if numbered:
+                parts.append(part._replace(rows=pa.Table.from_batches(numbered)))
+        return parts
 
     def refuse(self, number: int, fate: Fate, reason: str) -> None:
         """Say that a row did not count."""
@@ -174,7 +164,7 @@ class ToldRows:
             batch = batch.append_column(name, own)
         return batch
 
-    def _rows(self, given: InputTask, part: pa.RecordBatch, came: Came) -> Iterator[StoryRow]:
+    def _rows(self, given: InputTask, part: pa.RecordBatch, batch: int) -> Iterator[StoryRow]:
         """Yield the rows of one input."""
         columns, names = given.given.columns, part.schema.names
         place = len(columns.payload) - 1
@@ -205,7 +195,7 @@ class ToldRows:
                     end = INFINITY
             row = StoryRow(
                 number=number,
-                batch=came.number,
+                batch=batch,
                 key=key,
                 change=change,
                 input=given.given.name,
