@@ -66,7 +66,7 @@ FORMULAS: Final = {
 
 def test_all_pages_give_the_same_memory_of_an_executor() -> None:
     for page, of_cores in FORMULAS.items():
-        said = (DOCS / page).read_text().split(EXECUTOR)[1:]
+        said = " ".join((DOCS / page).read_text().split()).split(EXECUTOR)[1:]
         assert said, page
         assert all(text.startswith(of_cores) for text in said), page
 
