@@ -9,10 +9,11 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 
+from docs.website.check.ranking import Ranking
 from docs.website.check.searches import SEARCHES
 from docs.website.links import address_of
 from tests.docs.pages import DOCS, NOTEBOOKS, ROOT, name_of
@@ -87,58 +88,33 @@ def test_the_numbers_of_our_own_rules_stay_out_of_the_reference(site: Path) -> N
 
 
 def test_sources_are_not_among_what_the_search_finds(site: Path) -> None:
-    pages = {entry.location.partition("#")[0] for entry in searched(site)}
+    pages = {entry["location"].partition("#")[0] for entry in searched(site)["docs"]}
     built = {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in DOCS.rglob("*.md")}
     assert pages
     assert {page for page in pages if page.startswith("repository/")} == set()
     assert {page for page in built if not page.endswith(("README.html", "index.html"))} <= pages
 
 
+def test_a_section_is_found_under_the_words_below_its_heading_and_its_page_is_not(site: Path) -> None:
+    tags = {entry["location"]: entry.get("tags", []) for entry in searched(site)["docs"]}
+    assert "savepoint" in tags["how-to/restart-and-checkpoints.html#copy-a-checkpoint"]
+    assert "savepoint" not in tags["how-to/restart-and-checkpoints.html"]
+
+
 @pytest.mark.parametrize("words", SEARCHES)
-def test_the_search_finds_the_page_that_answers(site: Path, words: str) -> None:
-    best = max(searched(site), key=lambda entry: entry.rank(words.split()))
-    assert best.location.partition("#")[0] == SEARCHES[words]
-
-
-class Searched(NamedTuple):
-    """A section of a page, as the index of the search has it."""
-
-    location: str
-    title: str
-    text: str
-    tags: tuple[str, ...]
-    boost: float
-
-    def rank(self, words: list[str]) -> tuple[float, ...]:
-        """Return what the theme ranks by: other words before titles, titles before text, of each a short one first.
-
-        `make docs-check` asks the theme itself, in a browser.
-        """
-        fields = (" ".join(self.tags), self.title, self.text)
-        shares = [_share(words, re.findall(r"[a-z_]+", field.lower())) for field in fields]
-        is_whole_page = "#" not in self.location
-        return tuple(self.boost * share * (1 + is_whole_page) for share in shares)
-
-
-def _share(words: list[str], said: list[str]) -> float:
-    """Return how much of what is said are the words; 0 if one of them is missing."""
-    counts = [sum(one.startswith(word) for one in said) for word in words]
-    return sum(counts) / (len(said) + 20) if all(counts) else 0.0
+def test_the_search_finds_what_answers_first(site: Path, words: str) -> None:
+    found = ranking(site).answer(words)
+    assert (f"{found.page}#{found.section}" if "#" in SEARCHES[words] else found.page) == SEARCHES[words]
 
 
 @cache
-def searched(site: Path) -> list[Searched]:
-    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
-    return [
-        Searched(
-            entry["location"],
-            _plain(entry["title"]),
-            _plain(entry["text"]),
-            tuple(entry.get("tags", ())),
-            entry.get("boost", 1),
-        )
-        for entry in index["docs"]
-    ]
+def ranking(site: Path) -> Ranking:
+    return Ranking(searched(site))
+
+
+@cache
+def searched(site: Path) -> Any:
+    return json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
 
 
 def _text(page: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urldefrag
 
 from docs.website.check.searches import SEARCHES
@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
 
 
+_RESULT: Final = ".md-search-result__item"
+
+
 def wrong_answers(context: BrowserContext, site: str) -> Iterator[str]:
-    """Type what readers look for, and yield each search whose first result is another page than the one that answers.
+    """Type what readers look for, and yield each search whose first page, or first section of it, is not the answer.
 
     Args:
         context: The browser.
@@ -22,9 +25,12 @@ def wrong_answers(context: BrowserContext, site: str) -> Iterator[str]:
     page = context.new_page()
     for words, answer in SEARCHES.items():
         page.goto(f"{site}index.html?q={words.replace(' ', '+')}", wait_until="load")
-        first = page.wait_for_selector(".md-search-result__item a.md-search-result__link", state="attached")
-        found = urldefrag((first and first.get_attribute("href")) or "").url
-        found = found.removeprefix(site).partition("?")[0]
+        page.wait_for_selector(_RESULT, state="attached")
+        item = page.locator(_RESULT).first.locator("a.md-search-result__link")
+        links = [urldefrag(link.get_attribute("href") or "") for link in item.all()[:2]]
+        place = links[0].url.removeprefix(site).partition("?")[0]
+        section = links[-1].fragment
+        found = f"{place}#{section}" if "#" in answer else place
         if found != answer:
-            yield f"a search for {words!r} finds {found or 'nothing'} first, not {answer}"
+            yield f"a search for {words!r} finds {found} first, not {answer}"
     page.close()
