@@ -166,7 +166,7 @@ LAYERS = (
             *("muntin_engine.core.lifetimes", "muntin_engine.core.source_rules", "muntin_engine.evaluators.registry"),
         ),
         in_functions=("muntin_engine.spark",),
-        for_types=("pyarrow", "pyspark", "muntin_engine.spark", "muntin_engine.writing"),
+        for_types=("pyarrow", "pyspark", "muntin_engine.recording", "muntin_engine.spark", "muntin_engine.writing"),
         never=TESTING,
     ),
     Layer(

@@ -39,14 +39,15 @@ class RecordedRun(Run):
 
     def start(self) -> None:
         """Begin a run of the recording."""
-        self._writer = RecordingWriter.start(self._recorder, self._data, "id", self._number, self._cells_table)
+        self._writer = RecordingWriter(self._recorder)
+        self._writer.begin(self._data, "id", self._number, self._cells_table)
 
     def take(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
         """Evaluate a micro-batch, and record it."""
         self._number, self._partitions = self._number + 1, itertools.count()
         super().take(arrival, more)
         self.changes.append(self.told)
-        self._writer.commit(self._number, self.last.items())
+        self._writer.commit(self._number, "id", self.last.items())
 
     def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
         cut = self._random.randint(0, len(rows))

@@ -21,6 +21,7 @@ from muntin_engine.plan.sizing import size_together
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from muntin_engine.recording.recorder import RecordLike
     from muntin_engine.writing import SinkLike
 
 
@@ -118,6 +119,7 @@ class OnePass:
         available_now: bool = False,
         on_end: str = "leave",
         name: str | None = None,
+        record: RecordLike | Mapping[str, RecordLike] | None = None,
     ) -> StreamingQuery:
         """Start one Spark query that evaluates all queries in each micro-batch and hands their outputs to sinks.
 
@@ -137,6 +139,8 @@ class OnePass:
             on_end: What happens to open windows, of all queries.
             name: Spark's name for the query, in its UI too. None: the name given by `named`, or else the windows and
                 the key, with a number where a running query has that name.
+            record: As for `Query.write`, with a folder for each query in it; or by the names of queries, where each is
+                recorded.
 
         Raises:
             QueryError: There is no query of a name, a query has no sink; or as for `Query.write`.
@@ -152,7 +156,7 @@ class OnePass:
         from muntin_engine.spark.writing.write import write
 
         outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
-        return write(self.queries, self._sinks(outputs), checkpoint, every, available_now, on_end, name)
+        return write(self.queries, self._sinks(outputs), checkpoint, every, available_now, on_end, name, record)
 
     def close_checkpoint(
         self,

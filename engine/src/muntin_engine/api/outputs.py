@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from muntin_engine.recording.recorder import RecordLike
     from muntin_engine.writing import SinkLike
 
 
@@ -157,6 +158,7 @@ class Outputs(PlannedQuery):
         available_now: bool = False,
         on_end: str = "leave",
         name: str | None = None,
+        record: RecordLike | None = None,
     ) -> StreamingQuery:
         """Start a Spark query that evaluates each micro-batch once and hands its outputs to sinks.
 
@@ -183,6 +185,10 @@ class Outputs(PlannedQuery):
                 after that.
             name: Spark's name for the query, in its UI too. None: the name given by `named`, or else the windows and
                 the key, with a number where a running query has that name.
+            record: A folder in which what comes is recorded, micro-batch by micro-batch, so that a `Recording` can
+                replay it without Spark; or a `Recorder`, which also says which keys and how much. A query that goes on
+                with its checkpoint goes on with its recording, and may begin one; that has the state it begins with.
+                Whatever keeps rows from being recorded, the query goes on, and the recording says where it ends.
 
         Raises:
             QueryError: The input is static, or nothing advances its watermark; no sink is given, one is not a sink or
@@ -192,6 +198,7 @@ class Outputs(PlannedQuery):
             SetupError: As for `results`.
             StateMismatchError: The checkpoint is of another query. Nothing was read or changed.
             StateError: The checkpoint is damaged or closed, or a folder is gone that it has written to.
+            RecordingError: The folder has the recording of another query, or of a later time than the checkpoint.
         """
         check_path("checkpoint", checkpoint)
         if name is not None:
@@ -199,7 +206,7 @@ class Outputs(PlannedQuery):
         from muntin_engine.spark.writing.write import write
 
         sinks = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
-        return write({"": self}, {"": sinks}, checkpoint, every, available_now, on_end, name)
+        return write({"": self}, {"": sinks}, checkpoint, every, available_now, on_end, name, record)
 
     def close_checkpoint(
         self,

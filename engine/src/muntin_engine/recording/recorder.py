@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from muntin.errors import QueryError
 from muntin_engine.writing.places import local_path
@@ -65,3 +65,7 @@ class Recorder:
         if found is None:
             raise QueryError(f"most_bytes={self.most_bytes!r} is not a size\n  expected: such as '500 MB', or a number")
         return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+RecordLike: TypeAlias = str | PathLike[str] | Recorder
+"""Where a query is recorded: a folder, or a recorder."""

@@ -36,18 +36,18 @@ class RecordedRun:
 
     Attributes:
         number: Its number, from 0.
-        data: The query as data, and what else was written when it started.
+        data: The query as data.
+        first_batch: The number of its first micro-batch.
         cells_file: The state that it began with, unless that is what the micro-batches before have left.
     """
 
     number: int
     data: Mapping[str, Any]
+    first_batch: int = 0
     cells_file: Path | None = None
 
-    def cells(self) -> CellsOfBuckets | None:
-        """Return the state that it began with, by bucket and name; None to go on with what is there."""
-        if self.cells_file is None:
-            return None
+    def cells(self) -> CellsOfBuckets:
+        """Return the state that it began with, by bucket and name."""
         found: dict[int, dict[str, bytes]] = {}
         for row in pq.read_table(self.cells_file).to_pylist():
             found.setdefault(row["bucket"], {})[row["name"]] = row["data"]
@@ -146,15 +146,15 @@ class Recording:
                 f"the recording begins with a state of the {self.evaluators[0]} evaluator, so {evaluator} cannot go on"
                 "\n  leave evaluator= out; or record the query from its first micro-batch on"
             )
-        first = self.batches[0].run if self.batches else 0
-        replay, run, taken = Replay(self.task(first, evaluator), self.runs[first].cells()), first, []
+        run = self.batches[0].run if self.batches else 0
+        replay, taken = Replay(self.task(run, evaluator)), []
         for batch in self.batches:
-            if batch.run != run:
-                run = batch.run
-                if restarts:
-                    replay.restart(self.task(run, evaluator))
-                if (cells := self.runs[run].cells()) is not None:
-                    replay.start_from(cells)
+            if batch.run != run and restarts:
+                replay.restart(self.task(batch.run, evaluator))
+            run = batch.run
+            starts = (one for one in self.runs[: run + 1] if one.cells_file and one.first_batch == batch.number)
+            for start in starts:  # a run may have begun so whose first micro-batch another one repeats
+                replay.start_from(start.cells())
             took = replay.close(batch.number, run) if batch.is_end else replay.take(batch.number, batch.parts, run)
             taken.append(took)
         return Replayed(replay.task, taken)
@@ -212,7 +212,8 @@ class Recording:
                     f"{file} has the format {data['format']}, and this version reads {FORMAT}\n"
                     f"  use muntin-engine {data['query']['muntin']}, which wrote it"
                 )
-            yield RecordedRun(number, data["query"], self.path / RUNS / data["cells"] if data["cells"] else None)
+            cells = self.path / RUNS / data["cells"] if data["cells"] else None
+            yield RecordedRun(number, data["query"], data["first_batch"], cells)
 
     def _read_batches(self) -> Iterator[RecordedBatch]:
         for file in sorted((self.path / BATCHES).glob("*.json")):

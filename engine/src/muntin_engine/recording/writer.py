@@ -32,27 +32,24 @@ CELLS: Final = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("data"
 
 
 class RecordingWriter:
-    """Commits the micro-batches of a run.
+    """Writes a run of a query: how it begins, and which micro-batches happen.
 
     Attributes:
         rows: What map tasks record, and where.
     """
 
-    def __init__(self, recorder: Recorder, run: int) -> None:
-        """Write for a run whose file is there; see `start`."""
-        self.rows = RowRecording(str(recorder.folder), run, recorder.key_tuples)
+    def __init__(self, recorder: Recorder) -> None:
+        """Take what is recorded, and where; nothing is written yet."""
         self._recorder = recorder
         self._folder = recorder.folder
+        self._runs = sorted((self._folder / RUNS).glob("*.json"))
+        self.rows = RowRecording(str(self._folder), len(self._runs), recorder.key_tuples)
         self._bytes = sum(file.stat().st_size for file in (self._folder / ROWS).glob("*/*"))
 
-    @classmethod
-    def start(
-        cls, recorder: Recorder, query: Mapping[str, Any], query_id: str, last: int, cells: Callable[[], pa.Table]
-    ) -> RecordingWriter:
-        """Begin a run of a query: write what it is, and the state that it begins with where the recording lacks it.
+    def begin(self, query: Mapping[str, Any], query_id: str, last: int, cells: Callable[[], pa.Table]) -> None:
+        """Write what the query is, and the state that it begins with where the recording lacks it.
 
         Args:
-            recorder: What is recorded, and where.
             query: The query as data, see `query_to_data`.
             query_id: Spark's id of it; empty where there is none yet.
             last: The last micro-batch that was committed; -1 if there is none.
@@ -61,44 +58,46 @@ class RecordingWriter:
         Raises:
             RecordingError: The folder has the recording of another query, or of a later time of this one.
         """
-        folder = recorder.folder
-        runs = sorted((folder / RUNS).glob("*.json"))
-        known = {json.loads(file.read_text(encoding="utf-8"))["query_id"] for file in runs} - {""}
-        if known and known != {query_id}:
-            raise RecordingError(
-                f"{folder} has the recording of another query: {', '.join(sorted(known))}\n"
-                "  give record= another folder, or remove this one"
-            )
-        recorded = max((int(file.stem) for file in (folder / BATCHES).glob("*.json")), default=-1)
-        if recorded > last + 1:
-            raise RecordingError(
-                f"{folder} has micro-batches up to {recorded}, and the checkpoint up to {last}\n"
-                "  give record= another folder, or remove this one"
-            )
+        folder, recorded = self._folder, self._check(query_id, last)
         stopped = folder / STOPPED
         is_full = stopped.exists() and json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
         if is_full:
             _LOG.warning("the recording %s is full, and nothing is added to it", folder)
         elif stopped.exists():
             stopped.unlink()
-            recorded = -1
+            recorded = -1  # rows are missing since
         for part in (RUNS, BATCHES, ROWS):
             (folder / part).mkdir(parents=True, exist_ok=True)
-        name = f"{len(runs):04}"
-        told: dict[str, Any] = {"format": FORMAT, "run": len(runs), "query_id": query_id, "first_batch": last + 1}
-        told["keys"] = written(recorder.key_tuples)
-        told["cells"] = None
-        if last >= 0 and recorded < last and not is_full:
-            told["cells"] = f"{name}.cells.parquet"
+        name = f"{self.rows.run:04}"
+        told: dict[str, Any] = {"format": FORMAT, "run": self.rows.run, "first_batch": last + 1}
+        told["keys"] = written(self._recorder.key_tuples)
+        told["cells"] = f"{name}.cells.parquet" if last >= 0 and recorded < last and not is_full else None
+        if told["cells"]:
             pq.write_table(cells().cast(CELLS), folder / RUNS / told["cells"])
         write_json(folder / RUNS / f"{name}.json", {**told, "query": query})
-        return cls(recorder, len(runs))
 
-    def commit(self, batch: int, metrics: Iterable[tuple[str, int]], *, is_end: bool = False) -> None:
+    def _check(self, query_id: str, last: int) -> int:
+        """Return the last micro-batch that is recorded; raise unless a query can go on from there."""
+        batches = sorted((self._folder / BATCHES).glob("*.json"))
+        if not batches:
+            return -1
+        recorded = json.loads(batches[-1].read_text(encoding="utf-8"))
+        why = ""
+        if recorded["query_id"] != query_id:
+            why = f"the recording of another query, {recorded['query_id']}"
+        elif recorded["batch"] > last + 1:
+            why = f"micro-batches up to {recorded['batch']}, and the checkpoint up to {last}"
+        if why:
+            raise RecordingError(f"{self._folder} has {why}\n  give record= another folder, or remove this one")
+        number: int = recorded["batch"]
+        return number
+
+    def commit(self, batch: int, query_id: str, metrics: Iterable[tuple[str, int]], *, is_end: bool = False) -> None:
         """Say that a micro-batch happened, and which rows are its own.
 
         Args:
             batch: Its number.
+            query_id: Spark's id of the query.
             metrics: The metrics of its buckets.
             is_end: True if it is the end of the stream.
         """
@@ -121,8 +120,9 @@ class RecordingWriter:
             for file in own:
                 if file.suffix == UNFINISHED:
                     file.unlink()
-            told = {"batch": batch, "run": self.rows.run, "files": {file.name: count_rows(file) for file in files}}
-            write_json(self._folder / BATCHES / f"{batch:08}.json", {**told, "is_end": is_end, "metrics": totals})
+            told = {"batch": batch, "run": self.rows.run, "query_id": query_id, "is_end": is_end, "metrics": totals}
+            counts = {file.name: count_rows(file) for file in files}
+            write_json(self._folder / BATCHES / f"{batch:08}.json", {**told, "files": counts})
             self._bytes += sum(file.stat().st_size for file in files)
             if self._bytes >= self._recorder.bytes_limit:
                 self._stop(batch, f"it has reached {self._recorder.most_bytes} with micro-batch {batch}", is_full=True)

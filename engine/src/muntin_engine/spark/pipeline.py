@@ -47,6 +47,7 @@ from muntin_engine.spark.watermark import with_watermark
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
+    from muntin_engine.exchange.recorded_rows import RowRecording
 
 
 _TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {
@@ -126,16 +127,22 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
 
 
 def evaluated_in_one_pass(
-    queries: Sequence[PlannedQuery], taken: Sequence[Collection[str]], *, has_begun: bool = False
+    queries: Sequence[PlannedQuery],
+    taken: Sequence[Collection[str]],
+    recordings: Sequence[RowRecording | None] = (),
+    *,
+    has_begun: bool = False,
 ) -> DataFrame:
     """Return the whole output of streaming queries that read one input, as blobs.
 
     Args:
         queries: One query, or several with one input each, which are of the same DataFrame.
         taken: The outputs of each that something takes; warnings say how many rows there are of other side outputs.
+        recordings: Where the rows of each are recorded, if they are.
         has_begun: True if their checkpoint is known to have states of their buckets.
     """
     session = queries[0].source.df.sparkSession
+    recordings = recordings or [None] * len(queries)
     check_session(session)
     warn_of_unread_rows(session)
     for query in queries:
@@ -146,13 +153,13 @@ def evaluated_in_one_pass(
     check_workers(session, tasks, is_streaming=True)
     schema = spark_schema_of(exchange_schema(len(queries[0].sources)))
     if not planner.evaluator_of(queries[0].plan).keeps_state:
-        blobs = united(queries[0].sources).mapInArrow(StatelessTask(tasks[0]), OUTPUT)
+        blobs = united(queries[0].sources).mapInArrow(StatelessTask(tasks[0], None, recordings[0]), OUTPUT)
     else:
         if len(queries) == 1:
-            exchanged = united(queries[0].sources).mapInArrow(Distributor(*tasks), schema)
+            exchanged = united(queries[0].sources).mapInArrow(Distributor(tasks[0], recordings[0]), schema)
         else:
             rows = shared([query.source for query in queries])
-            exchanged = rows.df.mapInArrow(SharedDistributor(tasks, rows.owned), schema)
+            exchanged = rows.df.mapInArrow(SharedDistributor(tasks, rows.owned, recordings), schema)
         processor = BucketProcessor(_by_bucket(described, tasks), has_begun=has_begun)
         blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
     for query, of_query, outputs in zip(queries, described, taken, strict=True):

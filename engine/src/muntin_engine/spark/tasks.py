@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -26,41 +26,49 @@ from muntin_engine.spark.types import arrow_schema_of
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.workers.watchdog import overseen
 
+if TYPE_CHECKING:
+    from muntin_engine.exchange.recorded_rows import RecordedRows, RowRecording
+
 
 class Distributor:
     """Sends the rows of one task to their buckets; for `mapInArrow`. It holds bytes, which are opened on the worker."""
 
-    def __init__(self, task: bytes) -> None:
+    def __init__(self, task: bytes, recording: RowRecording | None = None) -> None:
         self._task = task
+        self._recording = recording
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of rows, then the progress of all of them."""
         task = open_task(self._task)
         settle()
         with overseen(task.worker, task.plan.axis):
-            yield from distribute(task, batches)
+            yield from distribute(task, batches, _recorded(self._recording))
 
 
 class SharedDistributor:
     """Sends the rows that several queries share to the buckets of each; for `mapInArrow`."""
 
-    def __init__(self, tasks: Sequence[bytes], owned: Sequence[OwnColumns]) -> None:
+    def __init__(
+        self, tasks: Sequence[bytes], owned: Sequence[OwnColumns], recordings: Sequence[RowRecording | None]
+    ) -> None:
         self._tasks = tuple(tasks)
         self._owned = tuple(owned)
+        self._recordings = tuple(recordings)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of all queries, then the progress of each."""
         tasks = list(map(open_task, self._tasks))
         settle()
-        yield from distribute_to_all(tasks, self._owned, batches)
+        yield from distribute_to_all(tasks, self._owned, batches, list(map(_recorded, self._recordings)))
 
 
 class StatelessTask:
     """Turns the rows of a task into blobs, as `BucketProcessor` does behind a shuffle; for `mapInArrow`."""
 
-    def __init__(self, task: bytes, teller: Teller | None = None) -> None:
+    def __init__(self, task: bytes, teller: Teller | None = None, recording: RowRecording | None = None) -> None:
         self._task = task
         self._teller = teller
+        self._recording = recording
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of results and of rejected rows, then one row with all metrics."""
@@ -68,7 +76,7 @@ class StatelessTask:
         settle()
 
         def noted() -> Iterator[OutputBlob]:
-            for blob in run_task(task, batches):
+            for blob in run_task(task, batches, _recorded(self._recording)):
                 told.extend([] if blob.stream == RESULTS else [blob])
                 yield blob
 
@@ -85,6 +93,15 @@ class StatelessTask:
                 if blob.stream == skipped_metric(label)
             }
             self._teller.tell(context.partitionId(), told, skipped)
+
+
+def _recorded(recording: RowRecording | None) -> RecordedRows | None:
+    """Return where the rows of the task that runs are recorded, if they are."""
+    context = TaskContext.get()
+    batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    if recording is None or context is None or batch is None:
+        return None
+    return recording.of_task(int(batch), context.partitionId())
 
 
 def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
@@ -28,8 +28,11 @@ from muntin_engine.spark.pipeline import evicted_schema, keeping_late_rows, refu
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.writing.checkpoints import CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
-from muntin_engine.spark.writing.sink_checks import check_not_ahead, read_of
+from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, read_of
 from muntin_engine.writing import Sink, SinkLike, choose_sinks, spelled_output
+
+if TYPE_CHECKING:
+    from muntin_engine.recording.writer import RecordingWriter
 
 METRICS: Final = "metrics"
 
@@ -144,6 +147,7 @@ class BatchWriter:
         checkpoint: str,
         record: CheckpointNote | None = None,
         read: str = "",
+        recordings: Sequence[RecordingWriter | None] = (),
     ) -> None:
         """Take what is written to.
 
@@ -153,12 +157,14 @@ class BatchWriter:
             checkpoint: Where its checkpoint is.
             record: What the first micro-batch that has a row keeps in the checkpoint, if anything.
             read: The name of what the only micro-batch reads; empty where Spark's checkpoint says it of each.
+            recordings: The recording of each query, if it has one.
         """
         self._checkpoint = checkpoint
         self._read = read
         self._record = record
         self._query_id = query_id
         self._queries = queries
+        self._recordings = recordings
         self._is_open = False
 
     def __call__(self, blobs: DataFrame, batch_id: int) -> None:
@@ -176,12 +182,16 @@ class BatchWriter:
             for place, of_query in enumerate(told):
                 self._write_query(place, kept, of_query, batch_id, read)
             self._is_open = True
+            for of_query, recording in zip(told, self._recordings, strict=False):
+                if recording is not None:
+                    query_id, is_end = self._query_id.of(kept.sparkSession), read == AT_THE_END
+                    recording.commit(batch_id, query_id, _metrics(of_query), is_end=is_end)
         finally:
             kept.unpersist()
 
     def _write_query(self, place: int, kept: DataFrame, told: Sequence[Row], batch_id: int, read: str) -> None:
         of_query = self._queries[place]
-        metrics = [metric for row in told if row.totals is not None for metric in row.totals.items()]
+        metrics = _metrics(told)
         watermark = min((number for name, number in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
         for output, sink in of_query.sinks.items():
             schema, count = of_query.schemas[output], 1
@@ -204,3 +214,7 @@ class BatchWriter:
             except Exception as error:
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
                 raise SinkError(of_query.spelled(output), str(sink), batch_id, reason) from error
+
+
+def _metrics(told: Sequence[Row]) -> list[tuple[str, int]]:
+    return [metric for row in told if row.totals is not None for metric in row.totals.items()]

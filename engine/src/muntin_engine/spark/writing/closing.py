@@ -6,7 +6,7 @@ so a checkpoint can be closed whatever query it was started by, and whatever its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -28,6 +28,7 @@ from muntin_engine.writing import SinkLike
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
+    from muntin_engine.recording.writer import RecordingWriter
 
 ENDS: Final = ("leave", "close")
 
@@ -70,12 +71,15 @@ def close_checkpoint(
 
 
 @in_session()
-def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> None:
+def write_last_windows(
+    written: Written, checkpoint: str | PathLike[str], recordings: Sequence[RecordingWriter | None] = ()
+) -> None:
     """Close a stream, of which no query runs.
 
     Args:
         written: The queries that read it, with their sinks.
         checkpoint: Their checkpoint.
+        recordings: The recording of each query, if it has one.
 
     Raises:
         StateError: It is closed already, is another query's, or a micro-batch of it was cut short.
@@ -97,7 +101,7 @@ def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> Non
         )
     with known.state.cells() as cells:
         query_id = StoredQueryId(fspath(checkpoint))
-        batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), known.closing_begins, AT_THE_END)
+        batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), known.closing_begins, AT_THE_END, recordings)
         batches(closed(written.queries, cells), batch_id)
     known.closing_ends.keep(session, batch_id)
 

@@ -28,11 +28,13 @@ from muntin_engine.spark.writing.batch_writer import BatchWriter, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.spark.writing.query_ids import StartedQuery, StoredQueryId
+from muntin_engine.spark.writing.recorded import begin, recordings_of
 from muntin_engine.spark.writing.written_query import WrittenQuery
 from muntin_engine.writing import SinkLike, pace_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
+    from muntin_engine.recording.recorder import RecordLike
 
 _LOG: Final = logging.getLogger("muntin.checkpoint")
 _SINKS: Final = logging.getLogger("muntin.sinks")
@@ -47,6 +49,7 @@ def write(  # what is asked, and how it runs
     available_now: bool,
     on_end: str,
     name: str | None,
+    record: RecordLike | Mapping[str, RecordLike] | None = None,
 ) -> StreamingQuery:
     """Start a Spark query that writes; see `Query.write` and `OnePass.write`.
 
@@ -58,6 +61,7 @@ def write(  # what is asked, and how it runs
         available_now: True to stop when all that is there has been read.
         on_end: What happens at the end.
         name: Spark's name for the query.
+        record: Where it is recorded; see `recordings_of`.
     """
     source = next(iter(queries.values())).source.df
     for query in queries.values():
@@ -70,8 +74,10 @@ def write(  # what is asked, and how it runs
     pace = pace_of(every, available_now=available_now)
     known = Checkpoint(source.sparkSession, checkpoint)
     written = written_to(known.in_order(queries), wanted, checkpoint)
+    recordings = recordings_of(known.in_order(queries), record)
+    rows = [None if recording is None else recording.rows for recording in recordings]
     taken = [of_query.sinks for of_query in written.sinks]
-    blobs = evaluated_in_one_pass(written.queries, taken, has_begun=known.has_begun)
+    blobs = evaluated_in_one_pass(written.queries, taken, rows, has_begun=known.has_begun)
     for changed in known.check(written.plans, written.names, is_last_chance=False):
         _LOG.warning("%s", changed)
     known.check_open()
@@ -79,11 +85,12 @@ def write(  # what is asked, and how it runs
     query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
     if not is_remote:  # there they are the server's
         known.check_sinks(written.by_name)
-    record = known.record(written.plans, written.names, written.folders)
+    note = known.record(written.plans, written.names, written.folders)
     for of_query in written.sinks:
         for output, sink in of_query.sinks.items():
             _SINKS.info("%s=%s: each row arrives %s", of_query.spelled(output), sink, sink.guarantee)
-    batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), record)
+    begin(recordings, written.queries, known)
+    batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), note, recordings=recordings)
     unnamed = ", ".join(
         query.metrics_name if query.is_named else query.plan.spelled_grouping for query in queries.values()
     )
@@ -97,7 +104,7 @@ def write(  # what is asked, and how it runs
         if Checkpoint(source.sparkSession, checkpoint).is_cut_short:
             _start(blobs, batches, checkpoint, {"once": True}, name, unnamed).awaitTermination()
 
-    return ClosingQuery(streaming, finish, lambda: write_last_windows(written, checkpoint))
+    return ClosingQuery(streaming, finish, lambda: write_last_windows(written, checkpoint, recordings))
 
 
 @in_session()

@@ -1,0 +1,99 @@
+"""The recordings of the queries of one write: which there are, and how each begins."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from muntin.errors import QueryError
+from muntin_engine.plan.plain_plan import not_written
+from muntin_engine.recording.described_query import query_to_data
+from muntin_engine.recording.recorder import Recorder, RecordLike
+from muntin_engine.recording.writer import RecordingWriter
+from muntin_engine.spark.pipeline import task_of
+from muntin_engine.spark.session.kinds import is_connect
+from muntin_engine.spark.writing.checkpoints import Checkpoint
+
+if TYPE_CHECKING:
+    from muntin_engine.api.planned_query import PlannedQuery
+
+_LOG: Final = logging.getLogger("muntin.recording")
+
+
+def recordings_of(
+    queries: Mapping[str, PlannedQuery], record: RecordLike | Mapping[str, RecordLike] | None
+) -> list[RecordingWriter | None]:
+    """Return the recording of each query; None of one that is not recorded.
+
+    Args:
+        queries: The queries by name; the name of one that is asked alone is empty.
+        record: Where they are recorded: a place, in which each query with a name has a folder of its own; or the place
+            of each by name.
+
+    Raises:
+        QueryError: A query cannot be recorded, or there is none of a name.
+    """
+    if record is None:
+        return [None for _ in queries]
+    if isinstance(record, Mapping):
+        named = {name: _recorder(one) for name, one in record.items()}
+        if unknown := [name for name in named if name not in queries]:
+            raise QueryError(
+                f"record names {unknown[0]!r}, and there is no such query\n  there are: {', '.join(queries)}"
+            )
+    else:
+        one = _recorder(record)
+        named = {name: replace(one, path=Path(fspath(one.path)) / name) if name else one for name in queries}
+    for query in queries.values():
+        if query.inner:
+            raise QueryError(
+                "record= records a query of events, and this one reads the results of another query\n"
+                "  record the first query: write(...) it by itself, with record="
+            )
+        if is_connect(query.source.df.sparkSession):
+            raise QueryError(
+                "record= is written by the driver and its workers, and this session has them on a Connect server\n"
+                "  run the query in a classic session to record it"
+            )
+    return [RecordingWriter(named[name]) if name in named else None for name in queries]
+
+
+def _recorder(record: RecordLike) -> Recorder:
+    if isinstance(record, Recorder):
+        return record
+    if isinstance(record, str | PathLike):
+        return Recorder(record)
+    raise QueryError(
+        f"record={record!r:.80} is no place for a recording\n"
+        "  expected: the path of a folder, or Recorder('<path>', ...)"
+    )
+
+
+def begin(recordings: Sequence[RecordingWriter | None], queries: Sequence[PlannedQuery], known: Checkpoint) -> None:
+    """Write what is recorded of queries that start, and the state that they start with.
+
+    Raises:
+        RecordingError: A folder has the recording of another query, or of a later time than the checkpoint.
+    """
+    last = known.last_commit
+    query_id = known.query_id if last >= 0 else ""
+    for place, (recording, query) in enumerate(zip(recordings, queries, strict=True)):
+        if recording is None:
+            continue
+        task = task_of(query, place)
+        data = query_to_data(query.plan, task)
+        for told in not_written(data["plan"]):
+            _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", told)
+
+        def cells(buckets: Sequence[int] = task.buckets) -> pa.Table:
+            with known.state.cells() as found:
+                return found.where(F.col("bucket").isin(*buckets)).toArrow()
+
+        recording.begin(data, query_id, last, cells)
