@@ -39,13 +39,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--emit", choices=("final", "speculative"), default="final", help="results once, or early and corrected"
     )
     parser.add_argument("--folder", type=Path, default=Path("build/demo"), help="where the answers are put")
+    parser.add_argument("--record", type=Path, help="a folder for recordings of the three queries, for muntin look")
     chosen = parser.parse_args(arguments)
     logging.getLogger("py4j").addHandler(logging.NullHandler())  # what it would print is raised here as well
     console = Console()
     try:
         first, last = _months(chosen.months)
         span = chosen.span or (Choice.span if first == last else "7 days")
-        return _run(Run(chosen.folder, Choice(first, last, chosen.days, span, chosen.emit)), chosen.folder, console)
+        return _run(
+            Run(chosen.folder, Choice(first, last, chosen.days, span, chosen.emit), chosen.record),
+            chosen.folder,
+            console,
+        )
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from here")
         return 130

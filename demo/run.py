@@ -53,8 +53,9 @@ class Run:
     one Parquet file per question takes their place. Results are emitted early or once: the file is the same.
     """
 
-    def __init__(self, folder: Path, choice: Choice) -> None:
+    def __init__(self, folder: Path, choice: Choice, record: Path | None = None) -> None:
         self._folder = folder
+        self._record = record
         self._work = folder / "run"
         self._choice = choice
         self.resumes = _read_choice(self._choice_file) == choice
@@ -63,6 +64,8 @@ class Run:
         """Write the stream, unless a run of the same choice is to be continued; return how many files it has."""
         if not self.resumes:
             shutil.rmtree(self._work, ignore_errors=True)
+            if self._record is not None:
+                shutil.rmtree(self._record, ignore_errors=True)
             for name in QUESTIONS:
                 self.answer_file(name).unlink(missing_ok=True)
             write_stream(self._choice.flights(), self._stream, self._choice.span)
@@ -75,7 +78,9 @@ class Run:
         stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self._stream))
         asked = one_pass(**{name: ask(stream, self._choice.emit) for name, ask in QUESTIONS.items()})
         parts = {name: self._parts(name) for name in QUESTIONS}
-        return asked.write(checkpoint=self._checkpoint, results=parts, available_now=True, name="demo")
+        return asked.write(
+            checkpoint=self._checkpoint, results=parts, available_now=True, name="demo", record=self._record
+        )
 
     def batches_done(self) -> int:
         """Return the number of committed micro-batches."""
