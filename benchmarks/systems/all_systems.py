@@ -14,12 +14,13 @@ from benchmarks.systems.muntin_general import MuntinGeneral, MuntinGrouped
 from benchmarks.systems.muntin_in_order import MuntinInOrder
 from benchmarks.systems.muntin_sliced import MuntinSliced
 from benchmarks.systems.muntin_streams import MuntinStreams
+from benchmarks.systems.muntin_whole import MuntinFunction, MuntinWhole
 from benchmarks.systems.on_cores import OnCores
 from benchmarks.systems.script import Script, ScriptSystem
 from benchmarks.systems.snapshots_in_process import HopsInProcess, SnapshotsInProcess
 from benchmarks.systems.spark_sql import SparkSql
 from benchmarks.systems.spark_window import SparkWindow
-from benchmarks.systems.static import MuntinStatic, PandasUdf, SparkStatic
+from benchmarks.systems.static import MUNTIN_STATIC, PandasUdf, SparkStatic
 from benchmarks.systems.system import System
 from benchmarks.systems.tilt_in_process import TiltInProcess
 from benchmarks.systems.together import OneByOne, OnePass
@@ -60,6 +61,8 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         MuntinSliced(),
         MuntinGrouped(),
         MuntinGeneral(),
+        MuntinWhole(),
+        MuntinFunction(),
         MuntinInOrder(),
         SparkWindow(),
         TransformWithStateRows(),
@@ -71,7 +74,7 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         HopsInProcess(),
         HotKeyInProcess(),
         OpenWindow(),
-        MuntinStatic(),
+        *MUNTIN_STATIC,
         SparkStatic(),
         PandasUdf(),
         *(OnCores(system, cores) for system in (MuntinColumnar(), SparkWindow()) for cores in (1, 2)),

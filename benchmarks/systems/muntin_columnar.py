@@ -8,6 +8,7 @@ from benchmarks.question import Question
 from benchmarks.systems.muntin_query import muntin_results
 from benchmarks.systems.system import SparkSystem
 from benchmarks.windows import Calendar, Hopping, Session, Snapshot
+from muntin_engine import module
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,4 +22,4 @@ class MuntinColumnar(SparkSystem):
 
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
         """Return the results."""
-        return muntin_results(stream, question, f"stats.{question.aggregate}", "columnar")
+        return muntin_results(stream, question, module(f"stats.{question.aggregate}", "value"), "columnar")

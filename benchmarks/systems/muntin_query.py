@@ -8,10 +8,10 @@ from benchmarks.data import MICROSECONDS
 from benchmarks.question import Question
 from benchmarks.windows import Calendar, Hopping, LastingHops, LastRows, Session, Snapshot, Windows
 from benchmarks.windows.lasting import FACTOR, SPREAD
-from muntin import Module, calendar, hopping, session, snapshot
+from muntin import calendar, hopping, session, snapshot
 from muntin.rows import last
 from muntin.windows import WindowSpecification
-from muntin_engine import events, module
+from muntin_engine import ModuleCall, events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +23,7 @@ BUCKETS: Final = 4
 def muntin_results(
     stream: DataFrame,
     question: Question,
-    aggregate: str | type[Module],
+    aggregate: ModuleCall,
     evaluator: Literal["auto", "columnar", "sliced", "grouped", "general", "in_order"],
 ) -> DataFrame:
     """Return the results of an aggregate under an evaluator, as `key`, `start`, `value`, and maybe `change`."""
@@ -42,7 +42,7 @@ def muntin_results(
     emit, changes = ("speculative", ["change"]) if is_speculative else ("final", [])
     return (
         known.window(specification_of(question.windows), emit=emit, evaluator=evaluator)
-        .aggregate(value=module(aggregate, "value"))
+        .aggregate(value=aggregate)
         .results()
         .selectExpr("key", f"{start} AS start", "value", *changes)
     )

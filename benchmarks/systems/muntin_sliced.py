@@ -9,6 +9,7 @@ from benchmarks.systems.muntin_query import muntin_results
 from benchmarks.systems.plain_aggregates import PLAIN
 from benchmarks.systems.system import SparkSystem
 from benchmarks.windows import Calendar, Hopping, Session
+from muntin_engine import module
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,4 +23,4 @@ class MuntinSliced(SparkSystem):
 
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
         """Return the results."""
-        return muntin_results(stream, question, PLAIN[question.aggregate], "sliced")
+        return muntin_results(stream, question, module(PLAIN[question.aggregate], "value"), "sliced")

@@ -31,7 +31,7 @@ class MuntinStreams(SparkSystem):
         if isinstance(question.windows, Tilt):
             return tilt_results(stream, question)
         if isinstance(question.windows, LastingHops):
-            return muntin_results(stream, question, f"stats.{question.aggregate}", "auto")
+            return muntin_results(stream, question, module(f"stats.{question.aggregate}", "value"), "auto")
         delay, windows = f"{question.delay} seconds", question.windows
 
         def known(condition: str | None = None, key: str | None = "key") -> EventStream:

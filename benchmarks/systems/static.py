@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -15,9 +15,11 @@ from benchmarks.measurement import Batch, Run
 from benchmarks.memory import MemoryWatch, processor_time
 from benchmarks.question import Question
 from benchmarks.systems.muntin_query import specification_of
+from benchmarks.systems.muntin_whole import MuntinFunction, MuntinWhole
+from benchmarks.systems.plain_aggregates import PlainAverage
 from benchmarks.systems.system import System
 from benchmarks.windows import ANSWERS, Hopping
-from muntin_engine import events, module
+from muntin_engine import ModuleCall, events, module
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -53,15 +55,30 @@ class StaticSystem(System):
 
 
 class MuntinStatic(StaticSystem):
-    """Muntin as it plans a static input."""
+    """Muntin as it plans a static input.
 
-    name = "muntin static"
+    Args:
+        name: The name of the system.
+        average: How the average is computed.
+    """
+
+    def __init__(self, name: str, average: ModuleCall) -> None:
+        self.name = name
+        self._average = average
 
     def results(self, rows: DataFrame, question: Question) -> DataFrame:
         """Return the results."""
         known = events(rows, key="key", at="at").window(specification_of(question.windows))
-        found = known.aggregate(value=module(f"stats.{question.aggregate}", "value")).results()
+        found = known.aggregate(value=self._average).results()
         return found.selectExpr("key", "window.start AS start", "value")
+
+
+MUNTIN_STATIC: Final = (
+    MuntinStatic("muntin static", module("stats.average", "value")),
+    MuntinStatic("muntin static, combine", module(PlainAverage, "value")),
+    MuntinStatic("muntin static, class", MuntinWhole.call),
+    MuntinStatic("muntin static, function", MuntinFunction.call),
+)
 
 
 class SparkStatic(StaticSystem):

@@ -7,9 +7,11 @@ from typing import Final
 from benchmarks.bars import Growth, Measure, Times
 from benchmarks.windows import Hopping
 from benchmarks.works.names import (
+    CLASS,
     COLUMNAR,
     ELSEWHERE,
     FILES_ELSEWHERE,
+    FUNCTION,
     GENERAL,
     GROUP_STATE,
     GROUPED,
@@ -26,13 +28,13 @@ GRIDS: Final = (
         aggregate="average",
         keys=10_000,
         windows=(Hopping(600, 10),),
-        systems=(COLUMNAR, SPARK),
+        systems=(COLUMNAR, SLICED, CLASS, FUNCTION, SPARK),
         bars=(
             Times(COLUMNAR, SPARK, Measure.END_TO_END, 9),
             Times(COLUMNAR, SPARK, Measure.WARM_BATCH, 25),
         ),
         quick=(COLUMNAR, SPARK),
-        files={SPARK: 2},
+        files={SPARK: 2, CLASS: 1, FUNCTION: 1},
     ),
     Work(
         name="hopping-600-60",
@@ -50,7 +52,7 @@ GRIDS: Final = (
         aggregate="average",
         keys=10_000,
         windows=(Hopping(60, 60),),
-        systems=(COLUMNAR, SLICED, GROUPED, GENERAL, SPARK, TWS, TWS_PANDAS, GROUP_STATE, *ELSEWHERE),
+        systems=(COLUMNAR, SLICED, GROUPED, GENERAL, CLASS, FUNCTION, SPARK, TWS, TWS_PANDAS, GROUP_STATE, *ELSEWHERE),
         bars=(
             Times(COLUMNAR, SPARK, Measure.END_TO_END, 1),
             Times(COLUMNAR, SPARK, Measure.WARM_BATCH, 1.3),

@@ -17,6 +17,7 @@ from benchmarks.works.names import (
     SPARK_STATIC,
     SPARK_TWO_CORES,
     STATIC,
+    STATIC_KINDS,
     TWO_CORES,
     TWS,
 )
@@ -75,7 +76,7 @@ SIZES: Final = (
         aggregate="average",
         keys=10_000,
         windows=(Hopping(60, 60),),
-        systems=(STATIC, SPARK_STATIC, PANDAS_UDF),
+        systems=(STATIC, *STATIC_KINDS, SPARK_STATIC, PANDAS_UDF),
         bars=(Times(STATIC, SPARK_STATIC, Measure.END_TO_END, 0.9),),
         files={PANDAS_UDF: 1},
     ),

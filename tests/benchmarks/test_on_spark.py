@@ -12,7 +12,7 @@ from benchmarks.checking import check, closed, expected_answers
 from benchmarks.data import Data, table_of, write_data
 from benchmarks.question import Question
 from benchmarks.systems.muntin_streams import MuntinStreams
-from benchmarks.systems.static import MuntinStatic
+from benchmarks.systems.static import MUNTIN_STATIC
 from benchmarks.tilt import questions
 from benchmarks.windows import Tilt, Views
 from benchmarks.windows.tilt import APPLICATIONS
@@ -60,5 +60,6 @@ def test_systems_on_spark_give_the_right_answers(spark: SparkSession, tmp_path: 
     expected = closed(expected_answers(views, files), views, files)
     found = MuntinStreams().results(stream, views).toArrow()
     assert check("muntin", views, expected, closed(found, views, files)) > 500
-    found = MuntinStatic().results(stream, QUESTION).toArrow()
-    assert check("muntin static", QUESTION, expected_answers(QUESTION, files), found) > 300
+    for system in MUNTIN_STATIC:
+        found = system.results(stream, QUESTION).toArrow()
+        assert check(system.name, QUESTION, expected_answers(QUESTION, files), found) > 300
