@@ -40,7 +40,7 @@ class MuntinStreams(SparkSystem):
 
         if isinstance(windows, Band):
             left, right = (known(some).extend(f"{windows.reach} seconds") for some in (IS_LEFT, f"NOT ({IS_LEFT})"))
-            pairs = left.join(right, columns={"left_at": "at"}, other={"value": "value"})
+            pairs = left.join(right, left_columns={"left_at": "at"}, right_columns=["value"])
             return pairs.results().selectExpr("key", "left_at AS start", "value")
         if isinstance(windows, Views):
             seen = events(viewed(stream), key="campaign", at="at", watermark=delay, buckets=BUCKETS)
@@ -59,7 +59,9 @@ class MuntinStreams(SparkSystem):
             case 8:
                 whole = tumbling(f"{SIZE} seconds")
                 came, opened = (known(some).align_to(whole) for some in (ARE_PEOPLE, ARE_AUCTIONS))
-                return came.join(opened, other={"price": "value"}).results().selectExpr(*_row("lifetime", "price"))
+                return (
+                    came.join(opened, right_columns={"price": "value"}).results().selectExpr(*_row("lifetime", "price"))
+                )
         # no delay: an operator without a state waits for no watermark, as Spark's `select` does
         bids = events(stream, key="key", at="at", buckets=BUCKETS)
         match windows.query:

@@ -35,7 +35,7 @@ def trend(prices: EventStream, *, step: str = "1 second", short: str = "20 secon
         .as_events(key="key", buckets=BUCKETS)
         for length in (short, long)
     )
-    both = brief.join(slow, columns={"short": "average"}, other={"long": "average"})
+    both = brief.join(slow, left_columns={"short": "average"}, right_columns={"long": "average"})
     return both.as_events(key="key", buckets=BUCKETS).to_points().apply(module(Crossings, "short", "long"))
 
 
@@ -44,7 +44,7 @@ def strength(prices: EventStream, *, step: str = "1 second", window: str = "14 s
 
     A price meets that of the step before, which is shifted by a step. Rows are points at the ends of windows.
     """
-    pairs = prices.shift(step).join(prices, columns={"before": "value"}, other={"after": "value"})
+    pairs = prices.shift(step).join(prices, left_columns={"before": "value"}, right_columns={"after": "value"})
     changes = pairs.as_events(key="key", buckets=BUCKETS).with_columns(change="after - before")
     of_windows = changes.window(hopping(window, step), timestamps="point_at_end")
     of_how_many = module("stats.count", "change", skip_nulls=True)
@@ -57,15 +57,13 @@ def normalised(readings: EventStream, *, window: str = "1 minute") -> Query:
         mean=module("stats.average", "value"), deviation=module("stats.standard_deviation", "value", ddof=0)
     )
     of_window = usual.as_events(key="key", buckets=BUCKETS)
-    return readings.join(of_window, columns={"value": "value"}, other={"mean": "mean", "deviation": "deviation"})
+    return readings.join(of_window, left_columns=["value"], right_columns=["mean", "deviation"])
 
 
 def imputed(readings: EventStream, *, window: str = "1 minute") -> Query:
     """Return each reading, which may be null, with the mean of the others in its window."""
     usual = readings.window(tumbling(window)).aggregate(mean=module("stats.average", "value"))
-    return readings.join(
-        usual.as_events(key="key", buckets=BUCKETS), columns={"value": "value"}, other={"mean": "mean"}
-    )
+    return readings.join(usual.as_events(key="key", buckets=BUCKETS), left_columns=["value"], right_columns=["mean"])
 
 
 def resampled(readings: EventStream, *, step: str = "800 milliseconds") -> Query:
@@ -95,4 +93,4 @@ def unusual(payments: EventStream, *, before: str = "7 days", day: str = "1 day"
         mean=module("stats.average", "value"), deviation=module("stats.standard_deviation", "value")
     )
     usual = earlier.as_events(key="key", buckets=BUCKETS).set_duration(day)
-    return payments.join(usual, columns={"value": "value"}, other={"mean": "mean", "deviation": "deviation"})
+    return payments.join(usual, left_columns=["value"], right_columns=["mean", "deviation"])

@@ -75,20 +75,20 @@ def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
         buckets=2,
     )
     right = events(fares, key="plate", at="at", edge=True, change="change")
-    eager = left.join(right, "left", columns={"km": "km"}, other={"fare": "fare"}, emit="eager")
+    eager = left.join(right, "left", left_columns=["km"], right_columns=["fare"], emit="eager")
     counted = eager.as_events(key="car", buckets=1).window(tumbling(10)).aggregate(n=module("stats.count"))
-    final = left.join(right, "left", columns={"km": "km", "doubled": rides.km * 2}, other={"fare": "fare"})
+    final = left.join(right, "left", left_columns={"km": "km", "doubled": rides.km * 2}, right_columns=["fare"])
     points = events(rides, key="car", at="since", change="change", buckets=2).extend(5)
-    near = points.join(events(fares, key="plate", at="at", change="change").extend(5), columns={"km": "km"})
+    near = points.join(events(fares, key="plate", at="at", change="change").extend(5), left_columns=["km"])
     assert near.plan.choice.evaluator == "pairing"
     starts = events(rides, key="car", at="since", change="change", buckets=2)
     begun = starts.window(tumbling(10)).aggregate(n=module("stats.count")).as_events(key="car", buckets=2)
     known = events(fares, key="plate", at="at", change="change", buckets=2).window(tumbling(5))
     five = known.aggregate(m=module("stats.count")).as_events(key="plate", buckets=2)
     ten = five.window(tumbling(10)).aggregate(m=module("stats.sum", "m")).as_events(key="plate", buckets=2)
-    of_results = begun.join(ten, columns={"n": "n"}, other={"m": "m"})
+    of_results = begun.join(ten, left_columns=["n"], right_columns=["m"])
     unpaid = left.join(
-        right, "anti", columns={"km": "km"}, on=condition(is_for, left=rides.km + 0.5, right="fare", kind="day")
+        right, "anti", left_columns=["km"], on=condition(is_for, left=rides.km + 0.5, right="fare", kind="day")
     )
     assert [(one.name, one.is_function, one.version[:5]) for one in unpaid.plan.code] == [("is_for", True, "code-")]
     return {"final": final, "counted": counted, "near": near, "of results": of_results, "unpaid": unpaid}

@@ -39,8 +39,10 @@ def people(spark: SparkSession, site: Site) -> EventStream:
 def won(spark: SparkSession, site: Site) -> Query:
     """Return what was won, with the bid that did, at the last moments of auctions (query 9)."""
     bids = events(spark.createDataFrame(site.bids), key="auction", at="at", buckets=2).set_duration(MOST_OPEN)
-    about = {name: name for name in ("seller", "category", "reserve")}
-    offered = bids.join(auctions(spark, site, "id"), columns={"price": "price", "bid_at": "at"}, other=about)
+    about = ["seller", "category", "reserve"]
+    offered = bids.join(
+        auctions(spark, site, "id"), left_columns={"price": "price", "bid_at": "at"}, right_columns=about
+    )
     closing = offered.as_events(key="auction", buckets=2).where("price >= reserve").to_points("end").shift(-1)
     row = F.struct(F.expr("-bid_at").alias("first"), "seller", "category", "price")
     return closing.window(tumbling(1)).apply(module("stats.top_by", row, "price", k=1))
@@ -49,15 +51,15 @@ def won(spark: SparkSession, site: Site) -> Query:
 def test_query_3_names_the_auctions_of_sellers_in_the_west(spark: SparkSession, site: Site) -> None:
     western = people(spark, site).where("state IN ('OR', 'ID', 'CA')").align_to(tumbling(1_000 * SECOND))
     opened = auctions(spark, site, "seller").where("category = 10").align_to(tumbling(1_000 * SECOND))
-    about = {name: name for name in ("name", "city", "state")}
-    joined = western.join(opened, columns=about, other={"auction": "id"}).results()
+    about = ["name", "city", "state"]
+    joined = western.join(opened, left_columns=about, right_columns={"auction": "id"}).results()
     assert Counter(map(tuple, joined.select("name", "city", "state", "auction").collect())) == local_items(site)
 
 
 def test_query_8_names_sellers_who_are_new(spark: SparkSession, site: Site) -> None:
     came = people(spark, site).align_to(tumbling(PERIOD))
     opened = auctions(spark, site, "seller").to_points().align_to(tumbling(PERIOD))
-    joined = came.join(opened, columns={"name": "name"}, other={"reserve": "reserve"}).results()
+    joined = came.join(opened, left_columns=["name"], right_columns=["reserve"]).results()
     found = Counter(map(tuple, joined.select("id", "name", "reserve").collect()))
     assert found == sellers_who_are_new(site, PERIOD)
     assert len(found) > 3

@@ -113,6 +113,8 @@ NAMES: dict[str, Any] = {
 CALLS = (
     # join
     ("stream.join(stream, on='km > most')", "on='km > most' is not a condition", "equal columns are keys", "left='km'"),
+    ("stream.join(stream, left_columns=['km', 5])", "has an expression without a name", "left_columns=['km']"),
+    ("stream.join(stream, right_columns={'km': 5})", "right_columns=5 is not a column", "F.lit(5)"),
     ("stream.join(stream, same_window=session(5))", "same_window(session(5))", "are on no grid", "hopping(...)"),
     ("stream.join(stream, same_window=hopping(5, 9))", "these windows have gaps"),
     ("stream.join(stream, same_window=5)", "5"),

@@ -125,7 +125,9 @@ def test_each_side_of_a_join_of_results_has_the_state_of_its_own_query(story: St
             totals(stream, First, window=tumbling(size)).as_events(key="key", buckets=2) for size in (left, 5)
         )
         longer = other.window(tumbling(right)).aggregate(total=module(First, "total"))
-        return known.join(longer.as_events(key="key", buckets=2), columns={"n": "total"}, other={"m": "total"})
+        return known.join(
+            longer.as_events(key="key", buckets=2), left_columns={"n": "total"}, right_columns={"m": "total"}
+        )
 
     story.stream(joined(10, 20), story.checkpoint)
     joined(10, 20).check(story.checkpoint)

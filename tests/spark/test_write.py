@@ -192,7 +192,7 @@ def test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays(spark: Spark
         events(stream.where(kept), key="key", at="at", change="change").set_duration(5)
         for kept in ("change != 'delete'", "change != 'delete' AND (x IS NULL OR x < 10)")
     )
-    query = left.join(right, columns={"l": "x"}, other={"r": "x"})
+    query = left.join(right, left_columns={"l": "x"}, right_columns={"r": "x"})
     assert "\nevaluator   pairing" in query.plan_text()
     late, results, alone = Kept(), Kept(), Kept()
     run(query, tmp_path / "late", results=results, late_rows=late)

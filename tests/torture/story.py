@@ -30,7 +30,9 @@ def query_of(rows: DataFrame, story: str) -> Query:
     if story == "operator":
         return points.apply(module("patterns.silence", after=5))
     if story == "join":
-        return points.extend(4).join(points.extend(7), columns={"one": "payload"}, other={"other": "payload"})
+        return points.extend(4).join(
+            points.extend(7), left_columns={"one": "payload"}, right_columns={"other": "payload"}
+        )
     if story == "chain":
         sums = points.window(tumbling(5)).aggregate(s=module("stats.sum", "payload")).as_events(key="key", buckets=2)
         return sums.window(tumbling(20)).aggregate(s=module("stats.sum", "s"))

@@ -59,6 +59,27 @@ def key_columns(key: object) -> tuple[Any, ...]:
     return keys
 
 
+def columns_by_name(argument: str, columns: object) -> dict[str, Any]:
+    """Return the columns of results by their names, of a name, of several names, or of columns by name.
+
+    Raises:
+        QueryError: One of them is no column, or an expression without a name.
+    """
+    if isinstance(columns, Mapping):
+        named = dict(columns)
+    else:
+        names = columns if isinstance(columns, list | tuple) else (columns,)
+        if not all(isinstance(name, str) for name in names):
+            raise QueryError(
+                f"{argument}={columns!r:.80} has an expression without a name\n"
+                f"  expected: names, such as {argument}=['km'], or by name {argument}={{'miles': F.col('km') / 1.6}}"
+            )
+        named = {name: name for name in names}
+    for column in named.values():
+        check_column(argument, column)
+    return named
+
+
 def check_flag(argument: str, value: object) -> None:
     """Refuse what is neither True nor False.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Never
 from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, JoinKind, StreamOperator, TimestampPolicy
 from muntin.axis import ticks
 from muntin.errors import QueryError
-from muntin.modules.call import ModuleCall, check_column
+from muntin.modules.call import ModuleCall
 from muntin.policies import parse_policy
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import Unwindowed
@@ -19,6 +19,7 @@ from muntin_engine.api.arguments import (
     check_each,
     check_shedding,
     check_specification,
+    columns_by_name,
     key_columns,
 )
 from muntin_engine.api.lifetimes import ChangesLifetimes
@@ -211,8 +212,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         right: EventStream,
         how: JoinKind | str = JoinKind.INNER,
         *,
-        columns: Mapping[str, ColumnLike] | None = None,
-        other: Mapping[str, ColumnLike] | None = None,
+        left_columns: str | Sequence[str] | Mapping[str, ColumnLike] = (),
+        right_columns: str | Sequence[str] | Mapping[str, ColumnLike] = (),
         on: JoinCondition | None = None,
         same_window: WindowSpecification | None = None,
         emit: EmitPolicy | str = EmitPolicy.FINAL,
@@ -231,8 +232,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 `"left"`: the pairs, and those parts that are not covered, with nulls for the columns of the other.
                 `"clip"`: each event of this stream, up to the first of the other that starts after it does; only the
                 starts of the other stream's events count, and only until then is an event kept.
-            columns: The columns of this stream that results have, by their names there.
-            other: Those of the other stream; none for `"anti"`, `"semi"` and `"clip"`.
+            left_columns: The columns of this stream that results have: their names, or columns by new names.
+            right_columns: Those of the other stream; none for `"anti"`, `"semi"` and `"clip"`.
             on: A condition on columns of both, made by `condition`. Events that do not meet it make no pair, and
                 the one neither covers nor clips the other.
             same_window: Windows on a grid, such as `hopping("10 minutes", "1 minute")`. Events then meet if they share
@@ -252,7 +253,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 or has key punctuation.
 
         Example:
-            >>> bids.join(auctions, columns={"price": "price"}, other={"seller": "seller"})  # doctest: +SKIP
+            >>> bids.join(auctions, left_columns=["price"], right_columns=["seller"])  # doctest: +SKIP
         """
         if not isinstance(right, EventStream):
             raise QueryError(
@@ -263,9 +264,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 f"on={on!r:.80} is not a condition of two streams, whose columns Spark does not bring together\n"
                 "  equal columns are keys; for others write on=condition(function, left='km', right='limit')"
             )
-        columns, other = columns or {}, other or {}
-        for column in (*columns.values(), *other.values()):
-            check_column("join()", column)
+        columns = (columns_by_name("left_columns", left_columns), columns_by_name("right_columns", right_columns))
         kind, left = parse_policy(JoinKind, how), self
         if same_window is not None:
             if kind is JoinKind.CLIP:
@@ -280,7 +279,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
             Unwindowed(),
             emit=parse_policy(EmitPolicy, emit),
             beside=(replace(right, name="right"),),
-            join=JoinRequest(kind, columns, other, on),
+            join=JoinRequest(kind, columns, on),
         )
         return _planned(request, {})
 

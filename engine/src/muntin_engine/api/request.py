@@ -129,14 +129,12 @@ class JoinRequest:
 
     Attributes:
         kind: The kind of the join.
-        columns: The columns of the left stream that the results have, by their names there.
-        other: Those of the right stream.
+        columns: The columns that the results have, by their names there: those of the left stream, and of the right.
         on: The condition that a left and a right event have to meet; None if there is none.
     """
 
     kind: JoinKind
-    columns: Mapping[str, ColumnLike] = field(default_factory=dict)
-    other: Mapping[str, ColumnLike] = field(default_factory=dict)
+    columns: tuple[Mapping[str, ColumnLike], Mapping[str, ColumnLike]]
     on: JoinCondition | None = None
 
 

@@ -152,7 +152,7 @@ def check_names(names: Sequence[str]) -> None:
     if twice is not None:
         raise QueryError(
             f"the result would have two columns named {twice!r}: {', '.join(names)}\n"
-            "  name the module's result differently, or rename the key before events()"
+            "  give one of them another name here, or rename the key before events()"
         )
 
 
@@ -284,11 +284,11 @@ def check_join(plan: Plan) -> None:
     kind, columns = plan.join.kind, plan.join.columns
     if not kind.pairs and any(column.side for column in columns):
         raise QueryError(
-            f"how={str(kind)!r} has rows of the left stream alone, and other= names columns of the right one\n"
-            "  leave other= out, or use how='inner' or how='left'"
+            f"how={str(kind)!r} has rows of the left stream alone, and right_columns= names columns of the other\n"
+            "  leave right_columns= out, or use how='inner' or how='left'"
         )
     if not columns:
-        raise QueryError("a join has no columns besides its keys\n  expected, for example: columns={'km': 'km'}")
+        raise QueryError("a join has no columns besides its keys\n  expected, for example: left_columns=['km']")
     if plan.emit not in (EmitPolicy.FINAL, EmitPolicy.EAGER):
         emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
         raise PolicyError(f"a join has no windows to be early for, got emit={emit}\n  use emit='final' or 'eager'")

@@ -356,7 +356,7 @@ def plan_join(inputs: Sequence[ReadColumns], join: JoinRequest) -> JoinPlan:
         ParameterError, TypeMismatchError: A condition does not fit; see `_plan_condition`.
     """
     columns: list[JoinedColumn] = []
-    for side, (given, named) in enumerate(zip(inputs, (join.columns, join.other), strict=True)):
+    for side, (given, named) in enumerate(zip(inputs, join.columns, strict=True)):
         parts = fields_of(given.df, named, dict.fromkeys(named, "join()"))
         for name, part in parts.items():
             column = passed_on(name, part.dataType)
