@@ -1,10 +1,8 @@
-"""The command lists, describes, checks and writes stubs of a plugin's kinds of windows."""
+"""The command lists, describes and checks a plugin's kinds of windows."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +18,6 @@ from muntin_cli.evaluation import evaluations_of
 from muntin_cli.listing import list_modules
 from muntin_cli.offered import count_offers
 from muntin_cli.running import parse_window
-from muntin_cli.stubs.package import make_stubs
 from muntin_cli.windows import own_windows
 
 LAWS = list(laws_of(WindowKindLaws))
@@ -109,19 +106,3 @@ def test_kinds_are_checked_with_their_laws_and_travel(catalog: Catalog) -> None:
     ):
         verdicts = list(try_laws(made))
         assert [verdict.outcome for verdict in verdicts] == [Outcome.KEPT] * len(laws)
-
-
-def test_stubs_make_the_windows_that_the_name_makes(
-    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (source,) = [text for name, text in make_stubs(catalog.plugins()[0]).files.items() if name == "retail.py"]
-    (tmp_path / "retail_stubs.py").write_text(source, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    import retail_stubs  # type: ignore[import-not-found]  # it was written just now
-
-    assert retail_stubs.visits(gap="1 minute") == window("retail.visits", gap=60_000_000)
-    assert "Makes visits." in retail_stubs.visits.__doc__
-    assert retail_stubs.baskets(evicts=2, triggers="1 minute") == window(
-        "retail.baskets", evicts=2, triggers="1 minute"
-    )
-    del sys.modules["retail_stubs"]

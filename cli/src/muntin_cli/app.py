@@ -13,7 +13,6 @@ from muntin_cli.commands.doctor import doctor
 from muntin_cli.commands.modules import modules
 from muntin_cli.commands.new import new
 from muntin_cli.commands.run import run
-from muntin_cli.commands.stubs import stubs
 from muntin_cli.output import own_process
 
 _EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environment lacks something."
@@ -29,7 +28,7 @@ app = typer.Typer(
 )
 """The commands, for a program that adds some or runs them itself."""
 
-for command in (new, modules, describe, check, stubs, run, doctor):
+for command in (new, modules, describe, check, run, doctor):
     app.command()(command)
 
 
