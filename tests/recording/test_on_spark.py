@@ -89,7 +89,7 @@ def joined(stream: DataFrame) -> Query:
     left = events(stream.where("km < 5"), key="station", at="leaves", watermark="10 minutes", buckets=2)
     right = events(stream.where("km >= 2"), key="station", at="leaves", watermark="10 minutes", buckets=2)
     return left.set_duration("1 hour").join(
-        right.set_duration("1 hour"), columns={"km": "km"}, other={"other": "km"}, how="left"
+        right.set_duration("1 hour"), left_columns=["km"], right_columns={"other": "km"}, how="left"
     )
 
 
