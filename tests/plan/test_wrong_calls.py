@@ -259,6 +259,7 @@ CALLS = (
         "show.misspelt does not define compute_result",
         "it defines computeReslt, which nothing calls; did you mean compute_result?",
     ),
+    ("module(Smooth, 'v', alhpa=0.5)", "missing a required argument: 'alpha'; did you mean alpha, not alhpa?"),
     ("module('stats.averge')", "no module is named 'stats.averge'", "did you mean 'stats.average'"),
     ("module('nobody.knows')", "no module is named 'nobody.knows'"),
     ("module(Spread, 'o.*')", "'o.*' names several columns", "'a.b'"),

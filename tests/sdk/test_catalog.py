@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -281,7 +282,10 @@ BAD_PLUGINS = {
     offering("stats.range"): "it offers 'stats.range', whose first part must be the entry point's name 'broken'",
     offering("broken.range").replace(', "1.0.0"', ', ""'): "ModuleDefinitionError: broken.range has no version",
     offering("broken.range", "broken.range"): "'broken.range' is offered twice: by ",
-    hooked("muntin_windwos", "[]"): "unknown hook 'muntin_windwos'",
+    hooked("muntin_windwos", "[]"): "unknown hook 'muntin_windwos' in plugin <module",
+    hooked("muntin_windows", "[]").replace(
+        "()", "(self)"
+    ): "expected: muntin_functions, muntin_modules, muntin_triggers",
     hooked("muntin_modules", "[3]"): "it offers 3; expected: a list of module classes",
     hooked("muntin_modules", "None"): "muntin_modules returned None; expected: a list of module classes",
     hooked("muntin_modules", "7"): "a hook returned 7; expected: a list of module classes",
@@ -326,6 +330,18 @@ def test_whatever_a_plugin_does_it_is_named_and_hides_no_other(installation: Ins
         assert str(error).endswith("\n  other plugins are not affected")
         assert (error.plugin, error.distribution) == ("broken", "muntin-broken 0.1.0")
         assert "1 / 0" not in source or isinstance(again.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("muntin_tides.plugn", "is 'muntin_tides.plugn', and there is no Python module 'muntin_tides'; correct it in"),
+        ("muntin_tides/plugin.py", "is 'muntin_tides/plugin.py'; expected: the name of a Python module, such as"),
+    ],
+)
+def test_an_entry_point_that_names_no_module_says_what_to_correct(value: str, reason: str) -> None:
+    (error,) = catalog_file.Catalog([EntryPoint("tides", value, "muntin")]).plugins()[1]
+    assert f"cannot be loaded: its entry point {reason}" in str(error)
 
 
 @pytest.mark.parametrize("content", [b"[muntin]\nthis is no entry point\n", b"[muntin]\n\xff\xfe = a\n"])

@@ -10,9 +10,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from pyspark.sql.functions import pandas_udf, udf
+from pyspark.sql.types import DoubleType, LongType
 
+from muntin.errors import ModuleDefinitionError
 from muntin_engine import module
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -43,6 +47,11 @@ def weighted(km: list[float], weights: NDArray[np.float64]) -> float:
     return float(np.average(km, weights=weights))
 
 
+def middle(km: pd.Series) -> float:
+    assert isinstance(km, pd.Series)
+    return float(km.median())
+
+
 class Extremes(NamedTuple):
     low: float
     high: float
@@ -57,6 +66,8 @@ def extremes(km: NDArray[np.float64]) -> Extremes:
     [
         (np.ptp, [1.0, 4.0, 2.5], {"returns": float}, 3.0),
         (np.percentile, [1.0, 4.0, 2.5], {"returns": float, "q": 50}, 2.5),
+        (middle, [1.0, 4.0, 2.5], {}, 2.5),
+        (pandas_udf(middle, DoubleType()), [1.0, 4.0, 2.5], {}, 2.5),
         (partial(np.quantile, q=0.5), [1.0, 4.0, 2.5], {"returns": float}, 2.5),
         (statistics.median_low, [1, 4, 2, 3], {"returns": int}, 2),
         (max, [3, 5], {"returns": int}, 5),
@@ -79,6 +90,27 @@ def test_a_function_is_given_an_array_or_a_list_and_returns_plain_values(
     found = value_of(function, payloads, **parameters)
     assert found == pytest.approx(expected) if isinstance(expected, float) else found == expected
     assert type(found).__module__ != "numpy"
+
+
+def of_frame(km: pd.DataFrame) -> float:
+    return 0.0
+
+
+def halved(km: pd.Series) -> pd.Series:
+    return km / 2
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (of_frame, "a column is no DataFrame of pandas\n  expected: .* km: pd.Series; .*from_series_function"),
+        (pandas_udf(halved, DoubleType()), "halved is a UDF of Spark's that does not .*: stats.average\\(halved"),
+        (udf(len, LongType()), "len is a UDF of Spark's"),
+    ],
+)
+def test_a_function_of_something_else_than_columns_is_refused(function: Callable[..., Any], message: str) -> None:
+    with pytest.raises(ModuleDefinitionError, match=f"(?s){message}"):
+        module(function, "km")
 
 
 def test_several_columns_are_several_arguments() -> None:

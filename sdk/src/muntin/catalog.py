@@ -267,9 +267,27 @@ class _MisofferedError(Exception):
 def _register(entry: EntryPoint) -> pluggy.PluginManager:
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
-    plugin = entry.load()
-    manager.register(plugin, name=entry.name)
-    manager.check_pending()
+    if EntryPoint.pattern.match(entry.value) is None:
+        raise _MisofferedError(
+            f"its entry point is {entry.value!r}; expected: the name of a Python module, such as my_package.plugin"
+        )
+    try:
+        plugin = entry.load()
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{entry.module}.".startswith(f"{error.name}."):
+            raise
+        raise _MisofferedError(
+            f"its entry point is {entry.value!r}, and there is no Python module {error.name!r}; "
+            "correct it in pyproject.toml and install the package again"
+        ) from error
+    try:
+        manager.register(plugin, name=entry.name)
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        known = sorted(name for name in vars(hooks) if name.startswith("muntin_"))
+        raise _MisofferedError(
+            f"{str(error).splitlines()[-1]}; expected: {', '.join(known)}, without arguments"
+        ) from error
     if not manager.get_hookcallers(plugin):
         raise _MisofferedError(
             f"{entry.value} implements no hook; expected: a function such as muntin_modules, marked with @hookimpl"

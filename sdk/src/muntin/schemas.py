@@ -18,6 +18,7 @@ import typing_extensions
 
 from muntin.axis import Instant
 from muntin.errors import ModuleDefinitionError
+from muntin.type_advice import advice_about
 
 
 class ScalarKind(StrEnum):
@@ -231,6 +232,7 @@ def _describe_compound(annotation: object, name: str, within: tuple[type, ...]) 
         f"{annotation!r} has no column type\n"
         "  expected: bool, int, float, str, bytes, Decimal, date, datetime, timedelta, muntin.Instant, a list,\n"
         "  a dict, a tuple, a dataclass, a NamedTuple or a TypedDict of these, X | None, a type variable or Any"
+        f"{advice_about(origin or annotation)}"
     )
 
 

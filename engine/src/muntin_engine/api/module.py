@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from muntin import Module
 from muntin.catalog import installed
@@ -23,9 +23,10 @@ def module(
     """Name a module for a query, or make one of a function of the values in a window.
 
     A function is called once per window, with the values of each column that it is given, as NumPy arrays of the types
-    that `ColumnarAggregate` lists; as lists where its annotations say so, as in `km: list[float]`. They are in no
-    particular order. A row with a null in one of the columns is skipped, unless the annotation is `list[float | None]`;
-    the result is null where all are. For values in order, times or a state of one's own, write a module class.
+    that `ColumnarAggregate` lists; as lists or pandas Series where its annotations say so, as in `km: list[float]` or
+    `km: pd.Series`. They are in no particular order. A row with a null in one of the columns is skipped, unless the
+    annotation is `list[float | None]`; the result is null where all are. A function that Spark's `pandas_udf` decorates
+    may be given as it is if it aggregates. For values in order, times or a state of one's own, write a module class.
 
     Args:
         name: `"<plugin>.<module>"` of an installed plugin, a module class, or a function. A class of the program's own
@@ -56,12 +57,34 @@ def module(
     if isinstance(name, str):
         return module_call(installed().module(name), inputs, parameters)
     if not isinstance(name, type) and callable(name):
+        name = _function_of(name)
         check_columns(inputs, name, reads_by_place=True)
         returns, (named, version) = parameters.pop("returns", None), identity_of_function(name)
         cls = function_aggregate(name, len(inputs), name=named, version=version, returns=returns)
         return module_call(cls, inputs, parameters)
     _check_class(name)
     return module_call(with_version(name), inputs, parameters)
+
+
+def _function_of(function: Callable[..., object]) -> Callable[..., object]:
+    """Return the function under Spark's decorator `pandas_udf`, whose annotations say what it takes; else the same.
+
+    Raises:
+        ModuleDefinitionError: It is a UDF that returns a value for each row, or takes something else than Series.
+    """
+    kind = getattr(function, "evalType", None)
+    if kind is None:
+        return function
+    from pyspark.util import PythonEvalType
+
+    under: Callable[..., object] = cast("Any", function).func
+    if kind != PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF:
+        raise ModuleDefinitionError(
+            f"{under.__name__} is a UDF of Spark's that does not make one value of whole columns as pandas Series\n"
+            "  expected: a function such as (km: pd.Series) -> float, with or without @pandas_udf; a UDF that returns\n"
+            f"  a value for each row goes into a column: stats.average({under.__name__}('km'))"
+        )
+    return under
 
 
 def from_stream(stream: str, *columns: ColumnLike) -> StreamColumns:

@@ -24,6 +24,7 @@ import msgpack
 
 from muntin import Module
 from muntin.safe_text import safe_message, safe_repr
+from muntin.type_advice import advice_about
 from muntin_engine.errors import StateError
 from muntin_engine.state.plain_kinds import COLUMN, DEEPEST, NUMBER, READERS, RECORD, WRITERS, too_deep
 from muntin_engine.state.records import check_record, field_names, make_record, record_name
@@ -268,4 +269,5 @@ def _not_plain(value: object) -> StateError:
         "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, and lists,\n"
         "  tuples, sets, deques, dicts, dataclasses and named tuples of these\n"
         "  a record's class must appear in the module's declared state or result type"
+        f"{advice_about(type(value))}"
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from typing_extensions import TypeVar
 
 from muntin.events import Event
 from muntin.modules.module import Module
+from muntin.safe_text import safe_repr
 from muntin.windows.extent import Window
 
 In = TypeVar("In")
@@ -126,3 +127,20 @@ class Operator(Whole, ABC, Generic[In, Row]):
             | Callable[[Sequence[Event[In]], Window], Iterable[Event[Row] | Row]]
         ):
             """Return the rows of a window, from its payloads, or from its events if it is time-sensitive."""
+
+
+def rows_of(returned: Any) -> list[Any]:
+    """Return the rows that `compute_result` of an operator returned.
+
+    Raises:
+        TypeError: It returned no rows, such as a single value.
+    """
+    try:
+        return list(returned)
+    except TypeError:
+        if isinstance(returned, Iterable):
+            raise
+        raise TypeError(
+            f"compute_result of an operator returned {safe_repr(returned)}, and not rows\n"
+            "  expected: yield of each row, or return of a list of rows; for one value per window write an Aggregate"
+        ) from None

@@ -19,25 +19,27 @@ Out = TypeVar("Out")
 class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
     """Call a function with the values of each column in a window; `function_aggregate` makes subclasses.
 
-    A subclass has the function in `_function`, and in `_lists` which of its columns it takes as lists.
+    A subclass has the function in `_function`, and in `_collections` the classes that it takes columns as: `list`, a
+    pandas `Series`, or None for an array.
 
     Cost: per call and column about 10 microseconds; of a column of numbers also what `numpy.asarray` of a list takes.
     """
 
     _function: ClassVar[Callable[..., Any]]
-    _lists: ClassVar[tuple[bool, ...]]
+    _collections: ClassVar[tuple[Callable[[Any], Any] | None, ...]]
 
     def __init__(self, **parameters: object) -> None:
         self._parameters = parameters
 
     def compute_result(self, payloads: Sequence[In]) -> Out:
-        """Call the function with an array or a list for each column."""
+        """Call the function with an array, a list or a Series for each column."""
         from muntin.columnar.payloads import array_of
         from muntin.columnar.results import python_value
 
-        columns: Any = [payloads] if len(self._lists) == 1 else zip(*cast("Any", payloads), strict=True)
+        columns: Any = [payloads] if len(self._collections) == 1 else zip(*cast("Any", payloads), strict=True)
         given = [
-            list(values) if is_list else array_of(values) for values, is_list in zip(columns, self._lists, strict=True)
+            list(values) if of is list else array_of(values) if of is None else of(array_of(values))
+            for values, of in zip(columns, self._collections, strict=True)
         ]
         return cast(Out, python_value(self._function(*given, **self._parameters)))
 
@@ -84,7 +86,8 @@ def function_aggregate(
         )
     others = [part.replace(kind=part.KEYWORD_ONLY) for part in by_place[columns:]]
     others += [part for part in given if part.kind in (part.KEYWORD_ONLY, part.VAR_KEYWORD)]
-    members = [member_type(hints.get(part.name)) for part in by_place[:columns]]
+    annotations = [hints.get(part.name) for part in by_place[:columns]]
+    members = list(map(member_type, annotations))
     members += [None] * (columns - len(members))
     read = [TypeVar(f"T{place}") if member is None else member for place, member in enumerate(members, 1)]
     base: Any = FunctionAggregate
@@ -93,7 +96,7 @@ def function_aggregate(
         "__module__": __name__,
         "__signature__": inspect.Signature(others),
         "_function": staticmethod(function),
-        "_lists": tuple(member is not None for member in members),
+        "_collections": (*map(_collection, members, annotations), *[None] * (columns - len(annotations))),
         "name": name,
         "version": version,
     }
@@ -106,3 +109,17 @@ def member_type(annotation: object) -> object:
     origin, arguments = get_origin(annotation), get_args(annotation)
     is_list = isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1
     return arguments[0] if is_list else None
+
+
+def _collection(member: object, annotation: object) -> Callable[[Any], Any] | None:
+    """Return the class that a function takes a column as; None for an array."""
+    if member is not None:
+        return list
+    is_of_pandas = isinstance(annotation, type) and annotation.__module__.partition(".")[0] == "pandas"
+    if is_of_pandas and annotation.__name__ != "Series":
+        raise ModuleDefinitionError(
+            f"a column is no {annotation.__name__} of pandas\n"
+            "  expected: an argument for each column, such as km: pd.Series; for a DataFrame of several columns\n"
+            "  muntin_adapters.from_series_function"
+        )
+    return cast("Callable[[Any], Any]", annotation) if is_of_pandas else None

@@ -63,8 +63,12 @@ def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDef
     }
     lines = [f"{name} does not define {', '.join(lacks)}"]
     for method in lacks:
-        for close in difflib.get_close_matches(method.replace("_", ""), own, n=1):
-            lines.append(f"  it defines {own[close]}, which nothing calls; did you mean {method}?")
+        close = difflib.get_close_matches(method.replace("_", ""), own, n=1)
+        if close:
+            lines.append(f"  it defines {own[close[0]]}, which nothing calls; did you mean {method}?")
+    if len(lines) == 1:
+        base = next(parent for parent in cls.__mro__ if parent.__module__.startswith("muntin."))
+        lines.append(f"  expected: def {lacks[0]}(self, ...), as in the example that help({base.__qualname__}) shows")
     return ModuleDefinitionError("\n".join(lines))
 
 

@@ -74,6 +74,17 @@ class Module:
     needs: ClassVar[Needs] = Needs()
     _preset: ClassVar[str] = ""
 
+    def __class_getitem__(cls, types: Any) -> Any:
+        try:
+            return super().__class_getitem__(types)  # type: ignore[misc]  # that of Generic, of which each base class is
+        except TypeError as error:
+            roles = ", ".join(part.__name__ for part in getattr(cls, "__parameters__", ()))
+            given = len(types) if isinstance(types, tuple) else 1
+            raise ModuleDefinitionError(
+                f"{cls.__name__} with {given} type{'s' * (given != 1)} in brackets\n"
+                f"  expected: {cls.__name__}[{roles}]; In is the type of one payload, such as float"
+            ) from error
+
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         said = vars(cls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import hashlib
 import inspect
 import sys
@@ -44,7 +45,12 @@ def check_parameters(cls: Any, parameters: Mapping[str, object]) -> None:
         signature.bind(**parameters)
         check_types(signature, parameters)
     except TypeError as error:
-        raise ParameterError(cls.name, parameters, str(error), spell_signature(cls)) from error
+        strange = [name for name in parameters if name not in signature.parameters]
+        pairs = [
+            (name, close) for name in strange for close in difflib.get_close_matches(name, signature.parameters, 1)
+        ]
+        meant = "".join(f"; did you mean {close}, not {name}?" for name, close in pairs)
+        raise ParameterError(cls.name, parameters, f"{error}{meant}", spell_signature(cls)) from error
 
 
 def spell_signature(cls: type) -> str:

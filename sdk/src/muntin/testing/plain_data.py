@@ -17,6 +17,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
 from muntin.testing.fitting import plain_number
+from muntin.type_advice import advice_about
 
 _VALUES: Final = (type(None), bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta)
 _ZONES: Final = (type(None), timezone, ZoneInfo)
@@ -131,4 +132,5 @@ def _complaint(value: object) -> str:
         f"{value!r} of type {type(value).__qualname__} is not plain data\n"
         "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, or lists,\n"
         "  tuples, sets, deques, dicts, Counters, dataclasses and named tuples of these"
+        f"{advice_about(type(value))}"
     )

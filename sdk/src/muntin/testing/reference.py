@@ -14,6 +14,7 @@ from typing import Any
 
 from muntin.axis import INFINITY
 from muntin.events import Event
+from muntin.modules.aggregate import rows_of
 from muntin.modules.module import Module
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import StreamOperator
@@ -323,7 +324,7 @@ def _as_of(query: WindowedQuery, event: Event[object], tick: int) -> Event[objec
 
 def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
     found = [_call(query, computation, window, members) for computation in query.computations]
-    results: list[Any] = list(found[0]) if query.modules[0].is_operator else [tuple(found)]
+    results: list[Any] = rows_of(found[0]) if query.modules[0].is_operator else [tuple(found)]
     for module, own in zip(query.modules, [results] if query.modules[0].is_operator else zip(found), strict=True):
         check_declared(module, own, window)
     if query.timestamps is TimestampPolicy.UNCHANGED:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from muntin import Module, Window
 from muntin.columnar.arrays import IntArray
 from muntin.errors import ModuleFailedError
+from muntin.modules.aggregate import rows_of
 from muntin.safe_text import safe_cause
 from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
 from muntin_engine.core.changes import Key
@@ -176,7 +177,7 @@ class StateModule:
         """Return the result of a state, which stays as it is; of an operator, its rows."""
         try:
             result = self._called.compute_result(state)
-            return list(result) if self._is_operator else result
+            return rows_of(result) if self._is_operator else result
         except BaseException as error:
             raise ModuleCallError(self.module, "compute_result") from safe_cause(error)
 
@@ -188,7 +189,7 @@ class StateModule:
         try:
             for state in states:
                 result = compute(state)
-                results.append(list(result) if is_operator else result)
+                results.append(rows_of(result) if is_operator else result)
         except BaseException as error:
             raise ModuleCallError(self.module, "compute_result", len(results)) from safe_cause(error)
         self.meter.since(started)

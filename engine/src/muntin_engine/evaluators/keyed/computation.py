@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from muntin import INFINITY, ClipPolicy, Event, TimestampPolicy, Window
 from muntin.errors import ModuleFailedError
+from muntin.modules.aggregate import rows_of
 from muntin.query_checks import check_start
 from muntin.safe_text import safe_cause
 from muntin.windows import WindowKind, WindowSpecification
@@ -181,7 +182,8 @@ class ModuleComputation:
         """Return a result as plain data."""
         result = self._called.compute_result(*arguments)
         if self.module.is_operator:
-            return list(result) if self._plain is None else [self._plain(row) for row in result]
+            rows = rows_of(result)
+            return rows if self._plain is None else list(map(self._plain, rows))
         return result if self._plain is None else self._plain(result)
 
     def call(self, name: str, key: object, window: Window, method: Callable[..., T], *arguments: object) -> T:

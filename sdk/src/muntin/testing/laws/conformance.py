@@ -205,8 +205,14 @@ def _check_override(cls: type[Conformance], name: str) -> None:
 def _check_subject(cls: type[Conformance], subject: object) -> None:
     name, expected = cls._subject_name, cls._subject_type
     if not isinstance(subject, expected):
-        is_class = isinstance(subject, type)
-        hint = "an instance, not the class" if is_class else f"the laws class of the base of {type(subject).__name__}"
+        kind: type = subject if isinstance(subject, type) else type(subject)
+        bases = [base.__name__ for base in kind.__mro__ if base.__module__.startswith("muntin.")]
+        if isinstance(subject, type) and issubclass(subject, expected):
+            hint = f"{name} = {subject.__name__}(), an instance and not the class"
+        elif bases:
+            hint = f"{bases[0]}Laws, as the base class of {kind.__name__} is {bases[0]}"
+        else:
+            hint = f"an instance of a subclass of {expected.__name__}"
         raise ModuleDefinitionError(
             f"{cls.__qualname__} checks the laws of {expected.__name__}, got {name} = {subject!r}\n  to do: use {hint}"
         )

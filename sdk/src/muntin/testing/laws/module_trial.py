@@ -17,6 +17,7 @@ from hypothesis.strategies import SearchStrategy
 from muntin.axis import EARLIEST, INFINITY
 from muntin.drawings import Bar
 from muntin.events import Event
+from muntin.modules.aggregate import rows_of
 from muntin.policies import ClipPolicy
 from muntin.testing import strategies
 from muntin.testing.equality import same_bag
@@ -142,7 +143,7 @@ class Subject:
             return result
         __tracebackhide__ = True
         try:
-            return list(result)
+            return rows_of(result)
         except Exception as error:
             facts = f"the rows of compute_result cannot be read: {type(error).__name__}: {error}"
             raise CallError(facts, ANY_PAYLOAD) from error

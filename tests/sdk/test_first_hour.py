@@ -1,0 +1,151 @@
+"""Mistakes of whoever writes her first module: each message says what is wrong, what was expected and what to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from muntin import Aggregate, IncrementalAggregate, Operator, tumbling
+from muntin.errors import MuntinError
+from muntin.testing import AggregateLaws, Computation, IncrementalAggregateLaws, LawError, Script, WindowedQuery
+
+HOUR = Script().point("a", 1, 3.0).point("b", 2, 5.0).close()
+
+
+class Range:  # no dataclass
+    low: float
+    high: float
+
+
+@dataclass
+class Ends:
+    low: float
+    high: int
+
+
+def aggregate(result: Any, returned: Any = None) -> Any:
+    """Return an aggregate of floats that returns a value."""
+
+    class Made(Aggregate[float, result]):  # type: ignore[valid-type]
+        name, version = "tides.made", "1.0.0"
+
+        def compute_result(self, payloads: Any) -> Any:
+            return returned
+
+    return Made
+
+
+def define(result: Any) -> Callable[[], object]:
+    return lambda: aggregate(result).check_definition()
+
+
+def run(module: Any) -> Callable[[], object]:
+    return lambda: HOUR.run(WindowedQuery(tumbling(10), [Computation(module())]))
+
+
+class Rows(Operator[float, float]):
+    name, version = "tides.rows", "1.0.0"
+
+    def compute_result(self, payloads: Any) -> Any:
+        return max(payloads)
+
+
+class Total(IncrementalAggregate[float, Range, float]):
+    """Its state is a class that is no record."""
+
+    name, version = "tides.total", "1.0.0"
+
+    def create_state(self) -> Any:
+        return Range()
+
+    def add_events(self, state: Any, payloads: Any) -> Any:
+        return state
+
+    def compute_result(self, state: Any) -> float:
+        return 0.0
+
+
+class Lacking(IncrementalAggregate[float, float, float]):
+    name, version = "tides.lacking", "1.0.0"
+
+    def add_events(self, state: Any, payloads: Any) -> Any:
+        return state
+
+    def compute_result(self, state: Any) -> float:
+        return 0.0
+
+
+class Means(IncrementalAggregate[float, Any, float]):
+    name, version = "tides.means", "1.0.0"
+
+    def create_state(self) -> Any:
+        return np.zeros(2)
+
+    def add_events(self, state: Any, payloads: Any) -> Any:
+        return state
+
+    def compute_result(self, state: Any) -> float:
+        return 0.0
+
+
+def laws(kit: Any, module: Any, law: str = "") -> Callable[[], object]:
+    def check() -> object:
+        tests = type("TestMade", (kit,), {"module": module})()
+        return getattr(tests, law)() if law else tests
+
+    return check
+
+
+SURVIVES = "test_state_survives_its_codec"
+MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
+    "no @dataclass above a result": (
+        define(Range),
+        ("Range", "has no column type", "write @dataclass above class Range"),
+    ),
+    "no @dataclass above a state": (
+        laws(IncrementalAggregateLaws, Total(), SURVIVES),
+        ("of type Range is not plain data", "write @dataclass above class Range"),
+    ),
+    "an array as a state": (
+        laws(IncrementalAggregateLaws, Means(), SURVIVES),
+        ("of type ndarray is not plain data", "list[float]", "tolist()"),
+    ),
+    "NumPy's float in brackets": (define(np.float64), ("numpy.float64", "instead of float64 write float")),
+    "an array in brackets": (define(np.ndarray), ("numpy.ndarray", "write list[float]", "array.tolist()")),
+    "a Series in brackets": (define(pd.Series), ("has no column type", "write list[float]", "series.tolist()")),
+    "a list of nothing": (define(list), ("list does not say what it holds", "list[float]")),
+    "too few brackets": (
+        lambda: IncrementalAggregate[float, float],  # type: ignore[misc]  # that is the point
+        ("IncrementalAggregate with 2 types in brackets", "expected: IncrementalAggregate[In, State, Out]"),
+    ),
+    "a method left out": (
+        Lacking.check_definition,
+        ("tides.lacking does not define create_state", "def create_state(self, ...)", "help(IncrementalAggregate)"),
+    ),
+    "another type": (run(aggregate(float, "5")), ("tides.made 1.0.0", "it is '5', expected float", "declare what it")),
+    "another type in a field": (run(aggregate(Ends, Ends(1.0, "x"))), (".high is 'x', expected integer",)),  # type: ignore[arg-type]
+    "a value in the place of rows": (
+        run(Rows),
+        ("compute_result of an operator returned 5.0", "yield of each row", "write an Aggregate"),
+    ),
+    "the laws of another base class": (
+        laws(AggregateLaws, Total()),
+        ("checks the laws of Aggregate", "use IncrementalAggregateLaws, as the base class of Total is"),
+    ),
+    "the laws of a class": (laws(IncrementalAggregateLaws, Total), ("use module = Total(), an instance",)),
+    "the laws of a function": (laws(AggregateLaws, max), ("use an instance of a subclass of Aggregate",)),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_message_says_what_to_write_instead(mistake: str) -> None:
+    act, texts = MISTAKES[mistake]
+    with pytest.raises((MuntinError, LawError, TypeError)) as caught:
+        act()
+    message = str(caught.value)
+    assert [text for text in texts if text not in message] == [], message
