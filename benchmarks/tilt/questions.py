@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import muntin_stats as stats
 from benchmarks.tilt.crest_factor import CrestFactor
 from benchmarks.tilt.crossings import Crossings
 from benchmarks.tilt.heart_beats import HeartBeats
@@ -31,7 +32,7 @@ def trend(prices: EventStream, *, step: str = "1 second", short: str = "20 secon
     """
     brief, slow = (
         prices.window(hopping(length, step), timestamps="point_at_end")
-        .aggregate(average=module("stats.average", "value"))
+        .aggregate(average=stats.average("value"))
         .as_events(key="key", buckets=BUCKETS)
         for length in (short, long)
     )
@@ -47,14 +48,14 @@ def strength(prices: EventStream, *, step: str = "1 second", window: str = "14 s
     pairs = prices.shift(step).join(prices, left_columns={"before": "value"}, right_columns={"after": "value"})
     changes = pairs.as_events(key="key", buckets=BUCKETS).with_columns(change="after - before")
     of_windows = changes.window(hopping(window, step), timestamps="point_at_end")
-    of_how_many = module("stats.count", "change", skip_nulls=True)
+    of_how_many = stats.count("change", skip_nulls=True)
     return of_windows.aggregate(index=module(RelativeStrength, "change"), changes=of_how_many)
 
 
 def normalised(readings: EventStream, *, window: str = "1 minute") -> Query:
     """Return each reading with the mean and the standard deviation of the window that it lies in."""
     usual = readings.window(tumbling(window)).aggregate(
-        mean=module("stats.average", "value"), deviation=module("stats.standard_deviation", "value", ddof=0)
+        mean=stats.average("value"), deviation=stats.standard_deviation("value", ddof=0)
     )
     of_window = usual.as_events(key="key", buckets=BUCKETS)
     return readings.join(of_window, left_columns=["value"], right_columns=["mean", "deviation"])
@@ -62,7 +63,7 @@ def normalised(readings: EventStream, *, window: str = "1 minute") -> Query:
 
 def imputed(readings: EventStream, *, window: str = "1 minute") -> Query:
     """Return each reading, which may be null, with the mean of the others in its window."""
-    usual = readings.window(tumbling(window)).aggregate(mean=module("stats.average", "value"))
+    usual = readings.window(tumbling(window)).aggregate(mean=stats.average("value"))
     return readings.join(usual.as_events(key="key", buckets=BUCKETS), left_columns=["value"], right_columns=["mean"])
 
 
@@ -90,7 +91,7 @@ def unusual(payments: EventStream, *, before: str = "7 days", day: str = "1 day"
     paid nothing on those days has none, and its payment is in no row.
     """
     earlier = payments.window(hopping(before, day), timestamps="point_at_end").aggregate(
-        mean=module("stats.average", "value"), deviation=module("stats.standard_deviation", "value")
+        mean=stats.average("value"), deviation=stats.standard_deviation("value")
     )
     usual = earlier.as_events(key="key", buckets=BUCKETS).set_duration(day)
     return payments.join(usual, left_columns=["value"], right_columns=["mean", "deviation"])

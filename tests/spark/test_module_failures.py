@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import PySparkException, PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import Aggregate, Module, tumbling
@@ -98,6 +98,13 @@ def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
     assert "key: ('a',)" in said
     assert "window: [0, 10)" in said
     assert "exited unexpectedly" not in said
+
+
+def test_show_raises_an_error_that_begins_with_the_one_of_the_module(spark: SparkSession) -> None:
+    with pytest.raises(PythonException) as failure:
+        query(numbers(spark), Picky).show()
+    assert str(failure.value).startswith("show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not")
+    assert "in checked" in root_cause(failure.value)
 
 
 def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_module(spark: SparkSession) -> None:

@@ -46,6 +46,7 @@ class Outputs(PlannedQuery):
 
         Raises:
             QueryError: The input is a stream; or as for `results`.
+            pyspark.errors.PythonException: A module failed. The message begins with its error.
         """
         if self.source.df.isStreaming:
             raise QueryError(
@@ -55,7 +56,14 @@ class Outputs(PlannedQuery):
             )
         keys = [f"`{key.name}`" for key in self.plan.keys]
         order = "window" if self.plan.is_windowed else self.plan.lifetime_column
-        self.results().orderBy(order, *keys).show(rows, truncate)
+        from pyspark.errors import PythonException
+
+        from muntin_engine.spark.failures import in_our_words
+
+        try:
+            self.results().orderBy(order, *keys).show(rows, truncate)
+        except PythonException as error:
+            raise in_our_words(error, PythonException) from None
 
     def named(self, metrics_name: str) -> Self:
         """Return the query with a name, which its metrics have."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
@@ -17,6 +17,8 @@ from pyspark.errors import PySparkException
 from muntin_engine.errors import SessionEndedError, SinkError
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.workers.traces_folder import last_death, last_module
+
+E = TypeVar("E", bound=PySparkException)
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _WORKER: Final = "from the Python worker"
@@ -97,6 +99,13 @@ def cause_first(error: BaseException) -> str:
     last = ([*_OURS.finditer(said)] or [*_LAST_LINE.finditer(said)])[-1]
     cause = _OURS.sub("", said[last.start() :], count=1)
     return f"{cause.replace(_ABOVE, _BELOW)}\n\n{said.partition(_CAUSED)[0]}"
+
+
+def in_our_words(error: PySparkException, kind: type[E]) -> E:
+    """Return an error of a kind of Spark's whose message begins with what failed; see `cause_first`."""
+    told = kind(cause_first(error))
+    told._cause = error  # type: ignore[attr-defined]  # as PySpark itself keeps what it captured
+    return told
 
 
 def is_from_spark(error: BaseException) -> bool:

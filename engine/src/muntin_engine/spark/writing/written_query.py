@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin_engine.spark.failures import cause_first
+from muntin_engine.spark.failures import in_our_words
 
 
 class WrittenQuery(StreamingQuery):
@@ -35,7 +35,7 @@ class WrittenQuery(StreamingQuery):
         try:
             return _waited(lambda: super(WrittenQuery, self).awaitTermination(timeout))
         except StreamingQueryException as error:
-            raise _in_our_words(error) from None
+            raise in_our_words(error, StreamingQueryException) from None
         except KeyboardInterrupt:
             with suppress(PySparkException, Py4JError, OSError):  # its session may have ended of the same signal
                 StreamingQuery.stop(self)
@@ -44,7 +44,7 @@ class WrittenQuery(StreamingQuery):
     def exception(self) -> StreamingQueryException | None:
         """Return why the query has failed, as `awaitTermination` raises it; None if it has not."""
         found = super().exception()
-        return found and _in_our_words(found)
+        return found and in_our_words(found, StreamingQueryException)
 
 
 class _Interrupted(KeyboardInterrupt):
@@ -61,12 +61,6 @@ class _Interrupted(KeyboardInterrupt):
                 former(cls, error, trace)
 
         sys.excepthook = hook
-
-
-def _in_our_words(error: StreamingQueryException) -> StreamingQueryException:
-    told = StreamingQueryException(cause_first(error))
-    told._cause = error  # type: ignore[attr-defined]  # as PySpark itself keeps what it captured
-    return told
 
 
 def _waited(wait: Callable[[], bool | None]) -> bool | None:
