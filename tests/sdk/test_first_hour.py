@@ -133,6 +133,26 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
         run(Rows),
         ("compute_result of an operator returned 5.0", "yield of each row", "write an Aggregate"),
     ),
+    "a class in a test": (
+        lambda: Computation(Total),  # type: ignore[arg-type]  # that is the point
+        ("an instance of a module class, got <class", "write Computation(Total())"),
+    ),
+    "a module in the place of computations": (
+        lambda: WindowedQuery(tumbling(10), [Total()]),  # type: ignore[list-item]  # that is the point
+        ("a list of computations, got [", "[Computation(Spread())]"),
+    ),
+    "a computation without a list": (
+        lambda: WindowedQuery(tumbling(10), Computation(Total())),  # type: ignore[arg-type]  # that is the point
+        ("a list of computations, got Computation(", "[Computation(Spread())]"),
+    ),
+    "a point without an id": (
+        lambda: Script().point(1, 4.5),  # type: ignore[arg-type]  # that is the point
+        ("the event 1 has the time 4.5", "write the id first", "point('a', 1, 4.5)"),
+    ),
+    "a version that is a number": (
+        type("Since", (aggregate(float),), {"continues_since": 1.0}).check_definition,  # type: ignore[attr-defined]
+        ("tides.made has continues_since = 1.0, which is not text", "'1.0'"),
+    ),
     "the laws of another base class": (
         laws(AggregateLaws, Total()),
         ("checks the laws of Aggregate", "use IncrementalAggregateLaws, as the base class of Total is"),

@@ -27,6 +27,33 @@ LONGEST_WINDOW: Final = 2**60
 _NO_KEY: Final = object()
 
 
+def check_instance(module: object) -> None:
+    """Refuse what is given for a module to a query without Spark, and is no instance of a module class.
+
+    Raises:
+        QueryError: It is a class, or something else.
+    """
+    if not isinstance(module, Module):
+        name = module.__name__ if isinstance(module, type) else "Spread"
+        raise QueryError(
+            f"a computation is made of an instance of a module class, got {safe_repr(module)}\n"
+            f"  write Computation({name}()), with the parameters in the inner parentheses"
+        )
+
+
+def check_each(computations: object, kind: type) -> None:
+    """Refuse what is no list of computations.
+
+    Raises:
+        QueryError: It is something else, such as a module.
+    """
+    if not isinstance(computations, Sequence) or not all(isinstance(each, kind) for each in computations):
+        raise QueryError(
+            f"a query has a list of computations, got {safe_repr(computations)}\n"
+            "  write WindowedQuery(tumbling(10), [Computation(Spread())])"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class QueryShape:
     """The parts of a query that decide whether its modules can be right.

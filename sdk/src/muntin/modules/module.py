@@ -158,6 +158,11 @@ class Module:
         if not isinstance(version, str) or not version:
             fault = "has no version" if version in (None, "") else f"has the version {version!r}, which is not text"
             raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: version = '1.0.0'")
+        since = cls.continues_since
+        if not isinstance(since, str | None):
+            raise ModuleDefinitionError(
+                f"{name} has continues_since = {since!r}, which is not text\n  write it as a version: '{since}'"
+            )
         check_aliases(name, cls.own_aliases())
         if cls.__abstractmethods__:  # type: ignore[attr-defined]  # set by ABCMeta on every base class below
             raise undefined_methods(cls, name, cls.__abstractmethods__)  # type: ignore[attr-defined]

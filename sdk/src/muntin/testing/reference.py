@@ -19,7 +19,7 @@ from muntin.modules.module import Module
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import StreamOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
-from muntin.query_checks import QueryShape, check_cause, check_needs, check_start
+from muntin.query_checks import QueryShape, check_cause, check_each, check_instance, check_needs, check_start
 from muntin.rows import RowWindows
 from muntin.testing.equality import equal
 from muntin.testing.fitting import check_declared, check_evicted
@@ -44,6 +44,9 @@ class Computation:
     module: Module
     select: Callable[[Any], Any] = lambda payload: payload
     accepts: Callable[[Any], bool] = lambda payload: True
+
+    def __post_init__(self) -> None:
+        check_instance(self.module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class WindowedQuery:
     order: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
+        check_each(self.computations, Computation)
         self.check_events(())
         check_needs(self.modules, self.window)
 

@@ -99,7 +99,17 @@ class Script:
         return self.add(retraction(id, event), key=key)
 
     def add(self, change: Insertion[Any] | Revision[Any], *, key: Hashable = None) -> Script:
-        """Add a change as it is; it may come before those that it applies to."""
+        """Add a change as it is; it may come before those that it applies to.
+
+        Raises:
+            StreamError: Its time is none; or the step is illegal.
+        """
+        start = change.event.start
+        if not isinstance(start, int):
+            raise StreamError(
+                f"the event {change.id!r} has the time {start!r}, which is no whole number of ticks\n"
+                "  write the id first, then the time and the payload: point('a', 1, 4.5)"
+            )
         return self._then(KeyedChange(key, change))
 
     def punctuate(self, time: int, *, key: Hashable = _ANY) -> Script:
