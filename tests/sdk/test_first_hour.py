@@ -31,7 +31,7 @@ class Ends:
 def aggregate(result: Any, returned: Any = None) -> Any:
     """Return an aggregate of floats that returns a value."""
 
-    class Made(Aggregate[float, result]):  # type: ignore[valid-type]
+    class Made(Aggregate[float, result]):
         name, version = "tides.made", "1.0.0"
 
         def compute_result(self, payloads: Any) -> Any:

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from pyspark.sql.functions import pandas_udf, udf
+from pyspark.sql.functions import udf
+from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import DoubleType, LongType
 
 from muntin.errors import ModuleDefinitionError

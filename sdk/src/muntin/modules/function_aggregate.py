@@ -115,11 +115,12 @@ def _collection(member: object, annotation: object) -> Callable[[Any], Any] | No
     """Return the class that a function takes a column as; None for an array."""
     if member is not None:
         return list
-    is_of_pandas = isinstance(annotation, type) and annotation.__module__.partition(".")[0] == "pandas"
-    if is_of_pandas and annotation.__name__ != "Series":
+    if not isinstance(annotation, type) or annotation.__module__.partition(".")[0] != "pandas":
+        return None
+    if annotation.__name__ != "Series":
         raise ModuleDefinitionError(
             f"a column is no {annotation.__name__} of pandas\n"
             "  expected: an argument for each column, such as km: pd.Series; for a DataFrame of several columns\n"
             "  muntin_adapters.from_series_function"
         )
-    return cast("Callable[[Any], Any]", annotation) if is_of_pandas else None
+    return annotation
