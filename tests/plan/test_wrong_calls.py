@@ -267,11 +267,7 @@ CALLS = (
     ("module(Smooth, 'v', 0.5)", "parameters by name, got 0.5", "write alpha=0.5, or F.lit(0.5)"),
     ("module(Spread, None)", "column=None is not a column"),
     # aggregate and apply
-    (
-        "windowed.aggregate(m=Spread)",
-        "Spread is not a module with its columns",
-        "aggregate(m=module(Spread, 'column'))",
-    ),
+    ("windowed.aggregate(m=Spread)", "Spread is not a module with its columns", "m=module(Spread, 'column'))"),
     ("windowed.aggregate(m=Spread())", "aggregate(m=module(Spread, 'column'))"),
     ("windowed.aggregate(m='stats.count')", "aggregate(m=module('stats.count', 'column'))"),
     ("windowed.aggregate(m=len)", "is not a module with its columns", "m=module(len, 'column', returns=float))"),

@@ -157,7 +157,7 @@ def add(left, right) -> int:  # type: ignore[no-untyped-def]  # that is the poin
     return int(left + right)
 
 
-NOT_ITERABLE = "the rows of compute_result cannot be read: TypeError: 'NoneType' object is not iterable"
+NOT_ITERABLE = "TypeError: compute_result of an operator returned None, and not rows"
 REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
     # a law, what breaks it, what else is said of it, and parts of the report
     (

@@ -283,9 +283,7 @@ BAD_PLUGINS = {
     offering("broken.range").replace(', "1.0.0"', ', ""'): "ModuleDefinitionError: broken.range has no version",
     offering("broken.range", "broken.range"): "'broken.range' is offered twice: by ",
     hooked("muntin_windwos", "[]"): "unknown hook 'muntin_windwos' in plugin <module",
-    hooked("muntin_windows", "[]").replace(
-        "()", "(self)"
-    ): "expected: muntin_functions, muntin_modules, muntin_triggers",
+    hooked("muntin_windows", "[]").replace("()", "(self)"): "expected: muntin_functions, muntin_modules,",
     hooked("muntin_modules", "[3]"): "it offers 3; expected: a list of module classes",
     hooked("muntin_modules", "None"): "muntin_modules returned None; expected: a list of module classes",
     hooked("muntin_modules", "7"): "a hook returned 7; expected: a list of module classes",

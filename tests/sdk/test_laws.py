@@ -127,7 +127,7 @@ def test_a_laws_class_that_would_test_nothing_or_something_else_is_refused() -> 
 
     wrong = r"TestSuite checks the laws of Aggregate, got module = .*Total"
     refused(lambda: suite(AggregateLaws, Total()), wrong)
-    refused(lambda: suite(AggregateLaws, Mode), "to do: use module = Mode(), an instance and not the class")
+    refused(lambda: suite(AggregateLaws, Mode), r"to do: use module = Mode\(\), an instance and not the class")
     not_collected = "pytest does not collect ModeLaws\n  to do: name it TestModeLaws"
     refused(lambda: type("ModeLaws", (AggregateLaws,), {"module": Mode()}), not_collected)
     for replacement in (lambda self: None, None):

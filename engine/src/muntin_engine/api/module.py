@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from muntin import Module
 from muntin.catalog import installed
@@ -12,6 +12,9 @@ from muntin.modules.call import ModuleCall, StreamColumns, check_column, check_c
 from muntin.modules.function_aggregate import function_aggregate
 from muntin_engine.api.arguments import check_name, spelled
 from muntin_engine.shipping.code_version import identity_of_function, with_version
+
+_AGGREGATES_SERIES: Final = 202
+"""`SQL_GROUPED_AGG_PANDAS_UDF` of `pyspark.util.PythonEvalType`, which is part of Spark's protocol."""
 
 if TYPE_CHECKING:
     from muntin_engine.api.request import ColumnLike
@@ -75,10 +78,8 @@ def _function_of(function: Callable[..., object]) -> Callable[..., object]:
     kind = getattr(function, "evalType", None)
     if kind is None:
         return function
-    from pyspark.util import PythonEvalType
-
     under: Callable[..., object] = cast("Any", function).func
-    if kind != PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF:
+    if kind != _AGGREGATES_SERIES:
         raise ModuleDefinitionError(
             f"{under.__name__} is a UDF of Spark's that does not make one value of whole columns as pandas Series\n"
             "  expected: a function such as (km: pd.Series) -> float, with or without @pandas_udf; a UDF that returns\n"

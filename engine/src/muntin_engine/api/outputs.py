@@ -56,14 +56,10 @@ class Outputs(PlannedQuery):
             )
         keys = [f"`{key.name}`" for key in self.plan.keys]
         order = "window" if self.plan.is_windowed else self.plan.lifetime_column
-        from pyspark.errors import PythonException
+        from muntin_engine.spark.failures import module_first
 
-        from muntin_engine.spark.failures import in_our_words
-
-        try:
+        with module_first():
             self.results().orderBy(order, *keys).show(rows, truncate)
-        except PythonException as error:
-            raise in_our_words(error, PythonException) from None
 
     def named(self, metrics_name: str) -> Self:
         """Return the query with a name, which its metrics have."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PythonException
 
 from muntin_engine.errors import SessionEndedError, SinkError
 from muntin_engine.spark.session.ended import is_cut_off
@@ -106,6 +106,15 @@ def in_our_words(error: PySparkException, kind: type[E]) -> E:
     told = kind(cause_first(error))
     told._cause = error  # type: ignore[attr-defined]  # as PySpark itself keeps what it captured
     return told
+
+
+@contextmanager
+def module_first() -> Iterator[None]:
+    """Raise what Python workers raised in the block with the error of the module at the beginning."""
+    try:
+        yield
+    except PythonException as error:
+        raise in_our_words(error, PythonException) from None
 
 
 def is_from_spark(error: BaseException) -> bool:
