@@ -14,12 +14,13 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from pyspark.sql.functions import udf
-from pyspark.sql.pandas.functions import pandas_udf
+from pyspark.sql.pandas import functions as pandas_functions
 from pyspark.sql.types import DoubleType, LongType
 
 from muntin.errors import ModuleDefinitionError
 from muntin_engine import module
 
+pandas_udf: Any = pandas_functions.pandas_udf  # its overloads leave out what is annotated
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
