@@ -23,8 +23,15 @@ def wrong_answers(context: BrowserContext, site: str) -> Iterator[str]:
         site: The beginning of every address of the site.
     """
     page = context.new_page()
+    page.goto(f"{site}index.html?q=install", wait_until="load")
+    page.wait_for_selector(_RESULT, state="attached")
+    box = page.locator("[data-md-component=search-query]")
     for words, answer in SEARCHES.items():
-        page.goto(f"{site}index.html?q={words.replace(' ', '+')}", wait_until="load")
+        box.fill("")
+        box.press("End")  # the theme looks at the box when a key is released
+        page.wait_for_selector(_RESULT, state="detached")
+        box.fill(words)
+        box.press("End")
         page.wait_for_selector(_RESULT, state="attached")
         item = page.locator(_RESULT).first.locator("a.md-search-result__link")
         links = [urldefrag(link.get_attribute("href") or "") for link in item.all()[:2]]
