@@ -10,6 +10,7 @@ import typer
 from muntin_cli.commands.check import check
 from muntin_cli.commands.describe import describe
 from muntin_cli.commands.doctor import doctor
+from muntin_cli.commands.look import look
 from muntin_cli.commands.modules import modules
 from muntin_cli.commands.new import new
 from muntin_cli.commands.run import run
@@ -28,7 +29,7 @@ app = typer.Typer(
 )
 """The commands, for a program that adds some or runs them itself."""
 
-for command in (new, modules, describe, check, run, doctor):
+for command in (new, modules, describe, check, run, look, doctor):
     app.command()(command)
 
 

@@ -11,11 +11,21 @@ LETTERS: Final = 13
 WIDTH: Final = 400
 """The width of a picture in its own units."""
 
+LIGHT: Final = (
+    "--paper:#fff;--edge:#d5dbe1;--ink:#1f2328;--soft:#57606a;--event:#1f6feb;--result:#1a7f4b;--mark:#b3400d;"
+    "--pane:#e9f0fb;--other:#fbf1df;--rim:#a9bcd8;--rim2:#dcc18c;--fill:#dff3e6;--pale:#94baf5;--pale2:#8cc5a5"
+)
+"""The colours of a drawing for readers who prefer light ones; the page of a recording has them too."""
+
+DARK: Final = (
+    "--paper:#171b21;--edge:#343b44;--ink:#e6edf3;--soft:#a3adb8;--event:#6cb0ff;--result:#5cc98a;--mark:#f5996b;"
+    "--pane:#202f45;--other:#383020;--rim:#4a6389;--rim2:#7d6a41;--fill:#17382a;--pale:#44699a;--pale2:#3c7a58"
+)
+"""The same for readers who prefer dark ones."""
+
 STYLE: Final = f"""\
-.muntin-drawing{{--paper:#fff;--edge:#d5dbe1;--ink:#1f2328;--soft:#57606a;--event:#1f6feb;--result:#1a7f4b;--mark:#b3400d;\
---pane:#e9f0fb;--other:#fbf1df;--rim:#a9bcd8;--rim2:#dcc18c;--fill:#dff3e6;--pale:#94baf5;--pale2:#8cc5a5}}
-@media(prefers-color-scheme:dark){{.muntin-drawing{{--paper:#171b21;--edge:#343b44;--ink:#e6edf3;--soft:#a3adb8;\
---event:#6cb0ff;--result:#5cc98a;--mark:#f5996b;--pane:#202f45;--other:#383020;--rim:#4a6389;--rim2:#7d6a41;--fill:#17382a;--pale:#44699a;--pale2:#3c7a58}}}}
+.muntin-drawing{{{LIGHT}}}
+@media(prefers-color-scheme:dark){{.muntin-drawing{{{DARK}}}}}
 .muntin-drawing text{{font:{LETTERS}px system-ui,sans-serif;fill:var(--ink);dominant-baseline:central}}
 .muntin-drawing .mid{{text-anchor:middle}}
 .muntin-drawing .end{{text-anchor:end}}

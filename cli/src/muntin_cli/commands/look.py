@@ -1,0 +1,70 @@
+"""`muntin look`."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from threading import Event
+from typing import Annotated
+
+import typer
+
+from muntin_cli.commands.reporting import reports_errors
+from muntin_cli.errors import UsageError
+from muntin_cli.exit_codes import ExitCode
+from muntin_cli.output import show
+from muntin_cli.recorded import grown, story_of
+from muntin_cli.story_page.page import page_of
+from muntin_cli.story_page.serving import served_page
+
+
+@reports_errors
+def look(
+    recording: Annotated[Path, typer.Argument(help="The folder of a recording.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The page to write; by default the recording's name, with .html.")
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(help="A key to show, its columns separated by commas; may be given several times."),
+    ] = None,
+    opens: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the page to this machine while the query runs.")] = False,
+) -> ExitCode:
+    """Write a page that shows a recording: its events, windows and results, and what made each of them.
+
+    The page is one file that loads nothing from elsewhere. With --serve it follows a query that still runs, until Ctrl-C.
+    """
+    keys = key or []
+    if serve:
+        if out is not None:
+            raise UsageError(f"--serve writes no file, and --out names {out}\n  leave one of them out")
+        story_of(recording, keys)  # what is wrong is said before the page is served
+        with served_page(lambda: story_of(recording, keys), lambda: grown(recording)) as address:
+            show(f"{recording.name} is shown at {address} until Ctrl-C")
+            _open(address, opens)
+            _wait()
+        return ExitCode.OK
+    file = out or Path(f"{recording.resolve().name}.html")
+    page = page_of(story_of(recording, keys))
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}\n  name another file with --out") from error
+    show(f"wrote {file}")
+    _open(file.resolve().as_uri(), opens)
+    return ExitCode.OK
+
+
+def _open(address: str, is_wanted: bool) -> None:
+    if is_wanted and not webbrowser.open(address):
+        show("no browser is installed to open it with")
+
+
+def _wait() -> None:
+    """Wait for Ctrl-C."""
+    try:
+        while not Event().wait(3600):
+            pass
+    except KeyboardInterrupt:
+        show("")

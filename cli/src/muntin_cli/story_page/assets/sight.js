@@ -1,0 +1,90 @@
+// The part of the story in sight: zoomed and moved along the axis by D3, and scrolled from band to band.
+
+const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
+
+class Sight {
+  constructor(canvas, redraw) {
+    this.canvas = d3.select(canvas);
+    this.redraw = redraw;
+    this.transform = d3.zoomIdentity;
+    this.y = 0;
+    this.zoom = d3.zoom()
+      .filter(event => (event.type === "wheel" ? event.ctrlKey || event.metaKey || !this.overflow : !event.button))
+      .on("zoom", event => this.moved(event));
+    this.canvas.call(this.zoom);
+    canvas.addEventListener("wheel", event => this.wheel(event), { passive: false });
+  }
+
+  /** Let the whole axis be that of a story, with a little room on both sides. */
+  over(story) {
+    this.story = story;
+    const room = story.length * 0.02;
+    this.whole = [-room, story.length + room];
+  }
+
+  /** Take the size of the picture, and keep what is in sight. */
+  fit(left, width, height, content) {
+    const range = this.base ? this.range() : this.whole;
+    Object.assign(this, { left, width, height, content });
+    this.base = d3.scaleLinear(this.whole, [left, width]);
+    const closest = Math.max(1, ((this.whole[1] - this.whole[0]) / (width - left)) * 60);
+    this.zoom.extent([[left, 0], [width, height]]).scaleExtent([0.5, closest]);
+    this.scrollTo(this.y);
+    this.show(...range, false);
+  }
+
+  get overflow() { return Math.max(0, this.content - this.height); }
+
+  range() { return this.transform.rescaleX(this.base).domain(); }
+
+  moved(event) {
+    const isDrag = event.sourceEvent && event.transform.k === this.transform.k && event.sourceEvent.type !== "wheel";
+    if (isDrag) this.scrollTo(this.y - (event.transform.y - this.transform.y));
+    this.transform = event.transform;
+    this.redraw();
+  }
+
+  wheel(event) {
+    event.preventDefault();
+    if (event.ctrlKey || event.metaKey) return;
+    const [across, down] = event.shiftKey ? [event.deltaY || event.deltaX, 0] : [event.deltaX, event.deltaY];
+    if (across) this.canvas.call(this.zoom.translateBy, -across / this.transform.k, 0);
+    if (down && this.overflow) this.scrollTo(this.y + down);
+    this.redraw();
+  }
+
+  scrollTo(y) {
+    this.y = Math.max(0, Math.min(this.overflow, y));
+    this.redraw();
+  }
+
+  /** Show a stretch of the axis. */
+  show(low, high, isSmooth = true) {
+    const k = (this.width - this.left) / Math.max(1e-9, this.base(high) - this.base(low));
+    const target = d3.zoomIdentity.translate(this.left - k * this.base(low), this.transform.y).scale(k);
+    const canvas = isSmooth && !isCalm.matches ? this.canvas.transition().duration(200) : this.canvas.interrupt();
+    canvas.call(this.zoom.transform, target);
+  }
+
+  showAll() { this.show(...this.whole); }
+
+  by(factor) { this.canvas.interrupt().call(this.zoom.scaleBy, factor); }
+
+  pan(share) { this.canvas.interrupt().call(this.zoom.translateBy, (-share * (this.width - this.left)) / this.transform.k, 0); }
+
+  /** Bring a stretch of the axis and some heights into sight, and leave what is in sight as it is. */
+  reach(low, high, heights) {
+    const [from, to] = this.range(), size = to - from, room = (high - low) * 0.15 + size * 0.02;
+    if (low < from || high > to || high - low < size / 400) {
+      const wanted = Math.max(high - low + 2 * room, Math.min(size, (high - low || 1) * 12));
+      const middle = (low + high) / 2;
+      this.show(middle - wanted / 2, middle + wanted / 2);
+    }
+    const known = heights.filter(y => y !== null);
+    if (!known.length) return;
+    const [bottom, top] = [Math.max(...known), Math.min(...known)];
+    if (top >= this.y + 14 && bottom <= this.y + this.height - 20) return;
+    const fits = bottom - top < this.height - 60;
+    this.scrollTo(fits ? (top + bottom - this.height) / 2 : known[0] - this.height * 0.7);
+  }
+}

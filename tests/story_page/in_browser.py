@@ -1,0 +1,408 @@
+"""The page of a recording in headless Chromium: `make look-check`, which needs an installed Chromium and playwright.
+
+Where `PICTURES` names a folder, the pictures that the documentation shows are written there.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from docs.website.check.browser import running_browser
+from docs.website.check.visit import SMALLEST_TEXT
+from muntin.axis import Axis
+from muntin_cli.story_page.page import page_of
+from muntin_cli.story_page.serving import served_page
+from muntin_engine.recording.story import Story, StoryBatch, StoryChange, StoryRow
+from tests.story_page.stories import NOON, WRONG, crowd, flights
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+PICTURES = Path(os.environ.get("PICTURES", "build/recording-pictures"))
+LOOK = Path("docs/website/check/look.js").read_text(encoding="utf-8").replace("SMALLEST", str(SMALLEST_TEXT))
+DESK, PHONE = (1366, 860), (375, 812)
+MOST_PER_FRAME = 33
+"""Milliseconds for a frame while the picture moves, by the median: 30 frames in a second."""
+
+Open = Callable[..., "Page"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as found:
+        yield found
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Opens the page of a story; at the end nothing must have been asked of a host, and no script may have failed."""
+    faults: list[str] = []
+    contexts = []
+
+    def open_story(
+        story: Story, size: tuple[int, int] = DESK, scheme: Literal["light", "dark"] = "light", **options: Any
+    ) -> Page:
+        file = tmp_path / "recording.html"
+        file.write_text(page_of(story), encoding="utf-8")
+        context = browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce", **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else faults.append(asked.url))
+        page.goto(file.as_uri())
+        settle(page)
+        return page
+
+    yield open_story
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def settle(page: Page) -> None:
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def place_of(page: Page, kind: str, number: int) -> dict[str, float]:
+    """Return where on the page the mark of a row or a result is."""
+    settle(page)
+    found = page.evaluate(
+        """([kind, number]) => {
+            const hit = muntin.drawing.hits.findLast(each => each[4] === kind && each[5] === number);
+            const box = muntin.drawing.canvas.getBoundingClientRect();
+            return hit && { x: box.x + Math.max(hit[0], muntin.drawing.left) + 5, y: box.y + (hit[1] + hit[3]) / 2 };
+        }""",
+        [kind, number],
+    )
+    assert found, f"{kind} {number} is not in the picture"
+    return dict(found)
+
+
+def drawn(page: Page, kind: str) -> set[int]:
+    settle(page)
+    return set(page.evaluate("kind => muntin.drawing.hits.filter(each => each[4] === kind).map(each => each[5])", kind))
+
+
+def counts(page: Page) -> tuple[str, str]:
+    return page.inner_text("#count-changes"), page.inner_text("#count-rows")
+
+
+def picture(page: Page, name: str) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    settle(page)
+    page.screenshot(path=PICTURES / f"{name}.png")
+
+
+def test_from_a_wrong_number_to_the_row_that_made_it_and_back(open_page: Open) -> None:
+    story = flights()
+    wrong = next(change for change in story.changes if change.values["mean_delay"] > 800)
+    page = open_page(story)
+    page.keyboard.press("/")
+    page.keyboard.type(str(wrong.values["mean_delay"]))
+    assert counts(page)[0] == "1"
+    page.keyboard.press("Enter")
+    assert page.inner_text("#details h2") == f"Result {wrong.number}"
+    listed = [
+        int(item.get_attribute("data-row") or -1) for item in page.query_selector_all("[data-role=members] .item")
+    ]
+    assert listed == list(wrong.members)
+    picture(page, "recording-light")
+    page.click("[data-role=members] .item:has-text('4711')")
+    row = next(row for row in story.rows if row.values.get("delay") == WRONG)
+    assert page.inner_text("#details h2") == f"Row {row.number}"
+    results = [
+        int(item.get_attribute("data-change") or -1) for item in page.query_selector_all("#details [data-change]")
+    ]
+    caused = [
+        change.number for change in story.changes if row.number in {*change.members, *change.bounds, *change.trigger}
+    ]
+    assert results
+    assert set(results) == set(caused)
+    page.click(f"#details [data-change='{wrong.number}']")
+    assert page.inner_text("#details h2") == f"Result {wrong.number}"
+
+
+def test_a_click_in_the_picture_selects_a_result_and_a_row(open_page: Open) -> None:
+    story = flights()
+    page = open_page(story)
+    page.fill("#key", "JFK")
+    change = next(change for change in story.changes if change.key == ("JFK",) and change.members)
+    at = place_of(page, "change", change.number)
+    page.mouse.click(at["x"], at["y"])
+    assert page.inner_text("#details h2") == f"Result {change.number}"
+    at = place_of(page, "row", change.members[0])
+    page.mouse.click(at["x"], at["y"])
+    assert page.inner_text("#details h2") == f"Row {change.members[0]}"
+    page.keyboard.press("Escape")
+    assert "Select a result" in page.inner_text("#details")
+
+
+def test_what_has_not_come_is_not_there(open_page: Open) -> None:
+    story = flights()
+    page = open_page(story)
+    page.click("#first")
+    assert counts(page) == ("0", "0")
+    assert drawn(page, "row") == set()
+    page.keyboard.press("ArrowRight")
+    assert counts(page) == ("0", "1")
+    assert drawn(page, "row") == {0}
+    assert "row 0" in page.inner_text("#said")
+    page.keyboard.press("2")
+    page.keyboard.press("ArrowRight")
+    assert counts(page)[1] == str(story.batches[0].rows)
+    for _ in story.batches[1:]:
+        page.keyboard.press("ArrowRight")
+    assert counts(page) == (str(len(story.changes)), str(len(story.rows)))
+    page.keyboard.press("Home")
+    page.keyboard.press("3")
+    page.keyboard.press("ArrowRight")
+    assert counts(page) == ("1", str(sum(batch.rows for batch in story.batches[: story.changes[0].batch + 1])))
+    page.keyboard.press("ArrowLeft")
+    assert counts(page)[0] == "0"
+    page.keyboard.press("End")
+    assert page.get_attribute("#position", "aria-valuetext") == page.inner_text("#where")
+
+
+def test_a_row_says_why_it_caused_nothing(open_page: Open) -> None:
+    story = flights()
+    page = open_page(story)
+    page.click("#tab-rows")
+    for fate, reason in (
+        ("late", "before the watermark"),
+        ("rejected", "it ends before it starts"),
+        ("filtered", "delay > 0 is false"),
+    ):
+        row = next(row for row in story.rows if row.fate == fate and reason in row.reason)
+        page.evaluate("number => muntin.select({ kind: 'row', number }, true)", row.number)
+        settle(page)
+        assert reason in page.inner_text("#details .why")
+    waiting = next(
+        row
+        for row in story.rows
+        if row.waits_for and not any(row.number in [*c.members, *c.bounds, *c.trigger] for c in story.changes)
+    )
+    page.evaluate("number => muntin.select({ kind: 'row', number }, true)", waiting.number)
+    why = page.inner_text("#details .why")
+    assert "open until the watermark reaches" in why
+    assert "held back by gates" in why
+
+
+def test_filters_leave_out_keys_times_and_columns(open_page: Open) -> None:
+    story = flights()
+    page = open_page(story)
+    page.fill("#key", "LGA")
+    rows = {row.number for row in story.rows if row.key == ("LGA",)}
+    assert counts(page)[1] == str(len(rows))
+    assert drawn(page, "row") <= rows
+    page.fill("#high", "12:30")
+    few = {
+        row.number
+        for row in story.rows
+        if row.key == ("LGA",) and row.start is not None and row.start < NOON + 30 * 60_000_000
+    }
+    assert drawn(page, "row") <= few
+    assert counts(page)[1] == str(len(few))
+    page.fill("#high", "half past")
+    assert page.get_attribute("#high", "aria-invalid") == "true"
+    page.click("#clear")
+    page.select_option("#column", "flights")
+    heads = page.eval_on_selector_all("#table-changes th", "found => found.map(each => each.textContent)")
+    assert "flights" in heads
+    assert "mean_delay" not in heads
+    assert counts(page)[0] == str(len(story.changes))
+
+
+def test_results_that_are_corrected_and_retracted_show_how_they_changed(open_page: Open) -> None:
+    story = flights(emits_early=True)
+    page = open_page(story, scheme="dark")
+    retracted = next(change for change in story.changes if change.change == "retract")
+    page.evaluate("number => muntin.select({ kind: 'change', number }, true)", retracted.number)
+    assert page.inner_text("#details header").count("retract")
+    listed = page.eval_on_selector_all(
+        "#details [data-change]", "found => found.map(each => Number(each.dataset.change))"
+    )
+    assert listed == [retracted.result, retracted.number]
+    last = next(change for change in reversed(story.changes) if change.change == "insert" and change.firing > 1)
+    page.evaluate("number => muntin.select({ kind: 'change', number }, true)", last.number)
+    picture(page, "recording-dark")
+
+
+def test_a_phone_shows_all_without_scrolling_sideways(open_page: Open) -> None:
+    page = open_page(flights(), PHONE, device_scale_factor=2, has_touch=True)
+    page.evaluate("muntin.select({ kind: 'change', number: 8 }, true)")
+    found = page.evaluate(LOOK)
+    assert not found["scrolls"]
+    assert found["wide"] == []
+    assert found["small"] == []
+    picture(page, "recording-phone")
+    page.click("#more")
+    assert page.is_visible("#low")
+
+
+def test_the_tables_are_there_for_a_screen_reader(open_page: Open) -> None:
+    story = flights()
+    page = open_page(story)
+    for role, name in (
+        ("grid", "Changes of the results that have come"),
+        ("slider", "Position"),
+        ("img", None),
+        ("tab", "Rows"),
+    ):
+        assert page.get_by_role(role, name=name).first.is_visible(), role  # type: ignore[arg-type]
+    unnamed = page.eval_on_selector_all(
+        "button, input, select",
+        """found => found.filter(each => !(each.labels?.length || each.ariaLabel || each.textContent.trim()))
+            .map(each => each.outerHTML)""",
+    )
+    assert unnamed == []
+    page.focus("#table-changes table")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.get_attribute("#table-changes table", "aria-activedescendant") == "change-1"
+    assert page.get_attribute("#change-1", "aria-selected") == "true"
+    assert page.get_attribute("#table-changes table", "aria-rowcount") == str(len(story.changes) + 1)
+
+
+def test_keys_open_the_help_and_change_the_theme(open_page: Open) -> None:
+    page = open_page(flights())
+    page.keyboard.press("?")
+    assert page.is_visible("#help")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#help")
+    before = page.evaluate("muntin.drawing.ink.paper")
+    page.keyboard.press("t")
+    settle(page)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate("muntin.drawing.ink.paper") != before
+    low, high = page.evaluate("muntin.sight.range()")
+    page.keyboard.press("+")
+    nearer = page.evaluate("muntin.sight.range()")
+    assert nearer[1] - nearer[0] < high - low
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.evaluate("muntin.sight.range()")[0] > nearer[0]
+    page.keyboard.press("0")
+    assert page.evaluate("muntin.sight.range()") == pytest.approx([low, high])
+
+
+def test_no_value_breaks_the_page_and_large_numbers_stay_exact(open_page: Open) -> None:
+    odd = "</script><script>document.title='broken'</script><!-- \u2028\u2029 \" ' & \0 é 🜚"
+    values = {
+        "text": odd,
+        "long": "x" * 50_000,
+        "large": 2**53 + 1,
+        "huge": 10**40,
+        "nothing": None,
+        "nan": float("nan"),
+    }
+    start = 2**62 + 1
+    story = Story(
+        title=odd,
+        plan=odd,
+        key_names=[odd],
+        axis=Axis.TICKS,
+        batches=[StoryBatch(number=0, run=0, rows=1, watermark=start, newest=start)],
+        rows=[
+            StoryRow(number=0, batch=0, key=(odd,), change="insert", start=start, end=start + 2, values=values, event=0)
+        ],
+        changes=[
+            StoryChange(
+                number=0,
+                batch=0,
+                key=(odd,),
+                change="insert",
+                result=0,
+                window=(start, start + 3),
+                start=start,
+                end=start + 3,
+                values=values,
+                members=[0],
+            )
+        ],
+    )
+    page = open_page(story)
+    assert page.inner_text("#title") == odd.replace("\u2028", "\u2028")
+    page.evaluate("muntin.select({ kind: 'row', number: 0 })")
+    said = page.inner_text("#details")
+    assert str(2**53 + 1) in said
+    assert str(10**40) in said
+    assert f"[{start}, {start + 2})" in said
+    assert "x" * 50_000 in said
+    assert page.title() != "broken"
+    assert page.evaluate("document.scripts.length") == 2
+
+
+def test_a_hundred_thousand_events_move_smoothly(open_page: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    story = crowd()
+    page = open_page(story)
+    measured = {name: frames(page, move) for name, move in MOVES.items()}
+    with capsys.disabled():
+        print("\nmilliseconds for a frame with 100,000 events (median, longest):", measured)
+    assert all(median < MOST_PER_FRAME for median, _ in measured.values()), measured
+
+
+MOVES = {
+    "all in sight": "i => { muntin.sight.show(-1e6 * i, muntin.story.length - 1e6 * i, false); }",
+    "a day": "i => { const at = i * 2e9; muntin.sight.show(at, at + 86400e6, false); }",
+    "an hour": "i => { const at = i * 1e8; muntin.sight.show(at, at + 3600e6, false); }",
+    "from key to key": "i => { muntin.sight.scrollTo(i * 20); }",
+    "stepping": "i => { if (!i) muntin.goTo(50000); muntin.step(1); }",
+    "the slider": "i => { muntin.goTo(1000 * i); }",
+    "selected": """i => {
+        if (!i) muntin.select({ kind: 'change', number: 700 });
+        muntin.sight.show(i * 1e9, i * 1e9 + 5 * 86400e6, false);
+    }""",
+}
+
+
+def frames(page: Page, move: str) -> tuple[float, float]:
+    """Return the milliseconds from frame to frame while the picture moves a hundred times: the median and the most."""
+    times = page.evaluate(
+        f"""new Promise(done => {{
+            const move = {move}, times = [];
+            const before = muntin.drawing.frames;
+            let i = 0, last = performance.now();
+            const next = now => {{
+                times.push(now - last);
+                last = now;
+                if (i === 100) return done(muntin.drawing.frames - before < 95 ? [Infinity] : times.slice(3));
+                move(i++);
+                requestAnimationFrame(next);
+            }};
+            requestAnimationFrame(next);
+        }})"""
+    )
+    return round(statistics.median(times), 1), round(max(times), 1)
+
+
+def test_a_served_page_goes_on_with_its_story(browser: Browser) -> None:
+    told = [flights()]
+    half = Story(
+        title="half",
+        plan="",
+        key_names=["airport"],
+        axis=Axis.TIME,
+        batches=told[0].batches[:5],
+        rows=[row for row in told[0].rows if row.batch < 5],
+        changes=[change for change in told[0].changes if change.batch < 5],
+    )
+    now = half
+    with served_page(lambda: now, lambda: id(now)) as address:
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_function("document.getElementById('live').textContent === 'live'")
+        assert counts(page)[1] == str(len(half.rows))
+        now = told[0]
+        page.wait_for_function(
+            "count => document.getElementById('count-rows').textContent === count", arg=str(len(now.rows))
+        )
+        assert page.title().startswith("Flights")
+        page.close()
