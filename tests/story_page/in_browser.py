@@ -5,101 +5,29 @@ Where `PICTURES` names a folder, the pictures that the documentation shows are w
 
 from __future__ import annotations
 
-import os
-import statistics
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
-from docs.website.check.browser import running_browser
 from docs.website.check.visit import SMALLEST_TEXT
 from muntin.axis import Axis
-from muntin_cli.story_page.page import page_of
 from muntin_cli.story_page.serving import served_page
 from muntin_engine.recording.story import Story, StoryBatch, StoryChange, StoryRow
-from tests.story_page.stories import NOON, WRONG, crowd, flights
+from tests.recording.recorded import recorded
+from tests.recording.test_telling import TOLD
+from tests.scenarios.drawing import drawn as drawn_scenario
+from tests.scenarios.scenario import Scenario
+from tests.story_page.browsing import PHONE, Open, counts, drawn, frames, picture, place_of, settle
+from tests.story_page.crowds import crowd
+from tests.story_page.stories import NOON, WRONG, flights
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
-PICTURES = Path(os.environ.get("PICTURES", "build/recording-pictures"))
 LOOK = Path("docs/website/check/look.js").read_text(encoding="utf-8").replace("SMALLEST", str(SMALLEST_TEXT))
-DESK, PHONE = (1366, 860), (375, 812)
 MOST_PER_FRAME = 33
 """Milliseconds for a frame while the picture moves, by the median: 30 frames in a second."""
-
-Open = Callable[..., "Page"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as found:
-        yield found
-
-
-@pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Opens the page of a story; at the end nothing must have been asked of a host, and no script may have failed."""
-    faults: list[str] = []
-    contexts = []
-
-    def open_story(
-        story: Story, size: tuple[int, int] = DESK, scheme: Literal["light", "dark"] = "light", **options: Any
-    ) -> Page:
-        file = tmp_path / "recording.html"
-        file.write_text(page_of(story), encoding="utf-8")
-        context = browser.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce", **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: faults.append(message.text))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else faults.append(asked.url))
-        page.goto(file.as_uri())
-        settle(page)
-        return page
-
-    yield open_story
-    for context in contexts:
-        context.close()
-    assert faults == []
-
-
-def settle(page: Page) -> None:
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def place_of(page: Page, kind: str, number: int) -> dict[str, float]:
-    """Return where on the page the mark of a row or a result is."""
-    settle(page)
-    found = page.evaluate(
-        """([kind, number]) => {
-            const hit = muntin.drawing.hits.findLast(each => each[4] === kind && each[5] === number);
-            const box = muntin.drawing.canvas.getBoundingClientRect();
-            return hit && { x: box.x + Math.max(hit[0], muntin.drawing.left) + 5, y: box.y + (hit[1] + hit[3]) / 2 };
-        }""",
-        [kind, number],
-    )
-    assert found, f"{kind} {number} is not in the picture"
-    return dict(found)
-
-
-def drawn(page: Page, kind: str) -> set[int]:
-    settle(page)
-    return set(page.evaluate("kind => muntin.drawing.hits.filter(each => each[4] === kind).map(each => each[5])", kind))
-
-
-def counts(page: Page) -> tuple[str, str]:
-    return page.inner_text("#count-changes"), page.inner_text("#count-rows")
-
-
-def picture(page: Page, name: str) -> None:
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    settle(page)
-    page.screenshot(path=PICTURES / f"{name}.png")
 
 
 def test_from_a_wrong_number_to_the_row_that_made_it_and_back(open_page: Open) -> None:
@@ -340,6 +268,26 @@ def test_no_value_breaks_the_page_and_large_numbers_stay_exact(open_page: Open) 
     assert page.evaluate("document.scripts.length") == 2
 
 
+@pytest.mark.parametrize("family", TOLD)
+def test_a_recording_of_any_kind_of_query_is_shown_from_its_first_row_to_its_last(
+    family: str, open_page: Open, tmp_path: Path
+) -> None:
+    scenario = drawn_scenario(family, 1)
+    assert isinstance(scenario, Scenario)
+    _, recording = recorded(scenario, next(iter(scenario.query.evaluators)), tmp_path / "recording")
+    story = recording.story()
+    page = open_page(story)
+    page.evaluate("""async () => {
+        for (let at = 0; at <= muntin.story.count; at++) {
+            muntin.goTo(at, true);
+            muntin.selectCurrent();
+            muntin.drawing.draw(muntin);
+        }
+    }""")
+    assert counts(page) == (str(len(story.changes)), str(len(story.rows)))
+    assert page.evaluate("muntin.position") == len(story.rows) + len(story.changes)
+
+
 def test_a_hundred_thousand_events_move_smoothly(open_page: Open, capsys: pytest.CaptureFixture[str]) -> None:
     story = crowd()
     page = open_page(story)
@@ -361,26 +309,6 @@ MOVES = {
         muntin.sight.show(i * 1e9, i * 1e9 + 5 * 86400e6, false);
     }""",
 }
-
-
-def frames(page: Page, move: str) -> tuple[float, float]:
-    """Return the milliseconds from frame to frame while the picture moves a hundred times: the median and the most."""
-    times = page.evaluate(
-        f"""new Promise(done => {{
-            const move = {move}, times = [];
-            const before = muntin.drawing.frames;
-            let i = 0, last = performance.now();
-            const next = now => {{
-                times.push(now - last);
-                last = now;
-                if (i === 100) return done(muntin.drawing.frames - before < 95 ? [Infinity] : times.slice(3));
-                move(i++);
-                requestAnimationFrame(next);
-            }};
-            requestAnimationFrame(next);
-        }})"""
-    )
-    return round(statistics.median(times), 1), round(max(times), 1)
 
 
 def test_a_served_page_goes_on_with_its_story(browser: Browser) -> None:

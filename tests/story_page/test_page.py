@@ -21,7 +21,8 @@ from muntin_cli.story_page.packing import packed
 from muntin_cli.story_page.page import page_of
 from muntin_cli.story_page.serving import served_page
 from muntin_engine.recording.story import Story, StoryChange
-from tests.story_page.stories import crowd, flights
+from tests.story_page.crowds import crowd
+from tests.story_page.stories import flights
 
 TICKS = st.integers(min_value=EARLIEST, max_value=INFINITY)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ast import literal_eval
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from muntin_engine.recording.story import Story
 
 _TEXT: Final = "string"
+_LITERALS: Final = {"true": "True", "false": "False", "null": "None"}
 
 
 def story_of(folder: Path, keys: Sequence[str] = ()) -> Story:
@@ -26,7 +28,7 @@ def story_of(folder: Path, keys: Sequence[str] = ()) -> Story:
     Raises:
         EnvironmentLacksError: The engine is not installed.
         RecordingError: There is no recording in the folder, or a module of it is not here.
-        UsageError: A text is no key of the query.
+        UsageError: A text is no key of the query, or no row has it.
     """
     if not can_evaluate():
         raise EnvironmentLacksError(
@@ -36,7 +38,13 @@ def story_of(folder: Path, keys: Sequence[str] = ()) -> Story:
 
     recording = Recording(folder)
     columns = [(column.name, column.type) for column in recording.plan.keys]
-    return recording.story([_key(text, columns) for text in keys] or None)
+    story = recording.story([_key(text, columns) for text in keys] or None)
+    if keys and all(row.key is None for row in story.rows):
+        raise UsageError(
+            f"{folder} has no row of the key {' or '.join(map(repr, keys))}\n"
+            "  without --key the page has all keys, and finds them"
+        )
+    return story
 
 
 def grown(folder: Path) -> tuple[int, int]:
@@ -50,15 +58,22 @@ def _key(text: str, columns: Sequence[tuple[str, str]]) -> tuple[Any, ...]:
     if len(parts) != len(columns):
         names = ",".join(name.upper() for name, _ in columns)
         raise UsageError(
-            f"{text!r} is no key of this query: it has {len(parts)} of {len(columns)} columns\n  expected: --key {names}"
+            f"{text!r} is no key of this query: it has {len(parts)} of {len(columns)} columns\n"
+            f"  expected: --key {names}"
         )
     return tuple(_value(part.strip(), *column) for part, column in zip(parts, columns, strict=True))
 
 
 def _value(text: str, name: str, kind: str) -> Any:
+    """Return the value of a key column, which the command line has as text."""
     if kind == _TEXT:
         return text
     try:
-        return literal_eval({"true": "True", "false": "False", "null": "None"}.get(text.lower(), text))
-    except (ValueError, SyntaxError) as error:
-        raise UsageError(f"{text!r} is no {kind}, which the key column {name} is") from error
+        value = date.fromisoformat(text) if kind == "date" else literal_eval(_LITERALS.get(text.lower(), text))
+        if isinstance(value, bool | int | float | date | None):
+            return value
+    except (ValueError, SyntaxError):
+        pass
+    raise UsageError(
+        f"{text!r} is no {kind}, which the key column {name} is\n  without --key the page has all keys, and finds them"
+    )

@@ -29,11 +29,13 @@ def look(
         typer.Option(help="A key to show, its columns separated by commas; may be given several times."),
     ] = None,
     opens: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    serve: Annotated[bool, typer.Option("--serve", help="Serve the page to this machine while the query runs.")] = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the page to this machine while the query runs.")
+    ] = False,
 ) -> ExitCode:
     """Write a page that shows a recording: its events, windows and results, and what made each of them.
 
-    The page is one file that loads nothing from elsewhere. With --serve it follows a query that still runs, until Ctrl-C.
+    The page is one file that loads nothing from elsewhere. With --serve it follows a running query, until Ctrl-C.
     """
     keys = key or []
     if serve:

@@ -56,7 +56,7 @@ def embedded(data: Any) -> str:
 
     Example:
         >>> embedded(["</script>", "<!--"])
-        '["\\\\u003c/script\\\\u003e","\\\\u003c!--"]'
+        '["\\u003c/script\\u003e","\\u003c!--"]'
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

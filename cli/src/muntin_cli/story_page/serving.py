@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _HOST: Final = "127.0.0.1"
 
 
-class _Told:
+class _ServedStory:
     """A story and its packed data, told anew when it has gone on."""
 
     def __init__(self, tell: Callable[[], Story], version: Callable[[], Hashable]) -> None:
@@ -49,7 +49,7 @@ def served_page(tell: Callable[[], Story], version: Callable[[], Hashable]) -> I
         tell: Tells the story as it is now.
         version: Returns another value when the story has gone on; it is told again only then.
     """
-    told = _Told(tell, version)
+    told = _ServedStory(tell, version)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

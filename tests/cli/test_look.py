@@ -1,0 +1,109 @@
+"""`muntin look`: the page of a recording, of all keys or of some, as a file or served."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from muntin import tumbling
+from muntin.testing import Script
+from muntin_cli import recorded as recorded_stories
+from muntin_cli.commands import look as command
+from muntin_stats.average import Average
+from tests.cli.running import Done
+from tests.recording.recorded import recorded
+from tests.scenarios.query import Query
+from tests.scenarios.scenario import Scenario
+
+Muntin = Callable[..., Done]
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Averages of two keys, over windows of ten ticks."""
+    stream = Script().point(1, 1, 25, key="north").point(2, 7, 40, key="south").point(3, 12, 90, key="north").close()
+    query = Query(tumbling(10), (Average(),))
+    recorded(Scenario(query, stream), next(iter(query.evaluators)), tmp_path / "rides")
+    return tmp_path / "rides"
+
+
+def keys_in(page: str) -> list[str]:
+    return re.findall(r'\["(\w+)"\]', page[page.index('"keys":') : page.index('"batches":')])
+
+
+def test_a_page_is_written(muntin: Muntin, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = muntin("look", recording)
+    assert (done.code, done.output) == (0, "wrote rides.html\n")
+    assert keys_in((tmp_path / "rides.html").read_text(encoding="utf-8")) == ["north", "south"]
+
+
+def test_a_page_of_one_key_has_no_other(muntin: Muntin, recording: Path, tmp_path: Path) -> None:
+    page = tmp_path / "north.html"
+    assert muntin("look", recording, "--key", "north", "--out", page).code == 0
+    assert keys_in(page.read_text(encoding="utf-8")) == ["north"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--key", "west"], "has no row of the key 'west'"),
+        (["--out", "nowhere/page.html"], "nowhere/page.html cannot be written: No such file or directory"),
+        (["--serve", "--out", "page.html"], "--serve writes no file, and --out names page.html"),
+    ],
+)
+def test_what_cannot_be_done_is_said(muntin: Muntin, recording: Path, arguments: list[str], said: str) -> None:
+    done = muntin("look", recording, *arguments)
+    assert done.code == 2
+    assert said in done.errors
+
+
+def test_a_folder_without_a_recording_is_named(muntin: Muntin, tmp_path: Path) -> None:
+    done = muntin("look", tmp_path)
+    assert done.code == 2
+    assert f"{tmp_path} is not a recording" in done.errors
+
+
+def test_without_the_engine_it_says_what_to_install(
+    muntin: Muntin, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded_stories, "can_evaluate", lambda: False)
+    done = muntin("look", recording)
+    assert done.code == 3
+    assert "pip install 'muntin-cli[engine]'" in done.errors
+
+
+def test_a_page_is_served_until_it_is_interrupted(
+    muntin: Muntin, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages: list[str] = []
+    monkeypatch.setattr(command, "_open", lambda address, _: pages.append(urlopen(address).read().decode()))
+    monkeypatch.setattr(command, "Event", Interrupted)
+    done = muntin("look", recording, "--serve")
+    assert done.code == 0
+    assert re.match(r"rides is shown at http://127\.0\.0\.1:\d+/ until Ctrl-C", done.output)
+    assert keys_in(pages[0]) == ["north", "south"]
+
+
+class Interrupted:
+    def wait(self, seconds: float) -> bool:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [("7", "bigint", 7), ("7", "string", "7"), ("true", "boolean", True), ("null", "int", None)],
+)
+def test_a_key_is_read_by_the_type_of_its_column(text: str, kind: str, value: object) -> None:
+    assert recorded_stories._key(text, [("key", kind)]) == (value,)
+
+
+def test_a_text_that_is_no_key_is_refused() -> None:
+    with pytest.raises(recorded_stories.UsageError, match=r"'a,b,c' is no key .* it has 3 of 2 columns\n.*--key X,Y"):
+        recorded_stories._key("a,b,c", [("x", "string"), ("y", "string")])
+    with pytest.raises(recorded_stories.UsageError, match="'seven' is no int, which the key column x is"):
+        recorded_stories._key("seven", [("x", "int")])
