@@ -315,12 +315,12 @@ class Drawing {
     const { pen, ink, story, left, width } = this, isFirst = this.watermark <= this.newest;
     line(pen, 0, TOP - 0.5, width, TOP - 0.5, ink.edge);
     let taken = [width, width];
-    const flags = [["max event time", this.newest, !isFirst, [2, 3]], ["watermark", this.watermark, isFirst, []]].filter(([, at]) => Number.isFinite(at));
+    const flags = [["max event time", this.newest, !isFirst, [2, 3]], ["watermark", this.watermark, isFirst, []]].filter(([, at]) => at > -Infinity);
     for (const [, at, , dash] of flags) {
       if (this.x(at) >= left && this.x(at) <= width) line(pen, this.x(at), TOP - 21, this.x(at), TOP, ink.mark, dash.length ? 1.5 : 2, dash);
     }
     for (const [name, at, isLeft] of flags) {
-      const text = `${name} ${story.axis.spell(story.tick(at))}`, room = pen.measureText(text).width + 12;
+      const text = `${name} ${at === Infinity ? "∞" : story.axis.spell(story.tick(at))}`, room = pen.measureText(text).width + 12;
       const place = this.x(at), x = Math.max(left + 1, Math.min(width - 1, place));
       let from = isLeft ? x - room : x;
       if (from < left) from = left;
