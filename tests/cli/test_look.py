@@ -92,18 +92,3 @@ def test_a_page_is_served_until_it_is_interrupted(
 class Interrupted:
     def wait(self, seconds: float) -> bool:
         raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "value"),
-    [("7", "bigint", 7), ("7", "string", "7"), ("true", "boolean", True), ("null", "int", None)],
-)
-def test_a_key_is_read_by_the_type_of_its_column(text: str, kind: str, value: object) -> None:
-    assert recorded_stories._key(text, [("key", kind)]) == (value,)
-
-
-def test_a_text_that_is_no_key_is_refused() -> None:
-    with pytest.raises(recorded_stories.UsageError, match=r"'a,b,c' is no key .* it has 3 of 2 columns\n.*--key X,Y"):
-        recorded_stories._key("a,b,c", [("x", "string"), ("y", "string")])
-    with pytest.raises(recorded_stories.UsageError, match="'seven' is no int, which the key column x is"):
-        recorded_stories._key("seven", [("x", "int")])
