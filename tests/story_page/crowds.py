@@ -15,7 +15,8 @@ def crowd(events: int = 100_000, keys: int = 20) -> Story:
     per_batch, span = max(1, events // 50), 30 * 24 * HOUR
     rows: list[StoryRow] = []
     members: dict[tuple[int, int], list[int]] = {}
-    batches, changes = [], []
+    batches: list[StoryBatch] = []
+    changes: list[StoryChange] = []
     for number in range(events):
         batch, key = number // per_batch, draw.randrange(keys)
         start = NOON + span * number // events // MINUTE * MINUTE

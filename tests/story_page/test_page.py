@@ -7,6 +7,7 @@ import json
 import re
 from base64 import b64decode
 from http.client import HTTPConnection
+from unittest.mock import Mock
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -52,7 +53,11 @@ def test_integers_take_as_few_bytes_as_their_steps_need(numbers: list[int], widt
 
 
 def test_values_keep_what_json_would_change() -> None:
-    rows = [{"n": 2**53 + 1, "x": float("nan"), "b": True}, {"n": 10**40, "x": 0.5, "b": 1}, {"n": None}]
+    rows: list[dict[str, object]] = [
+        {"n": 2**53 + 1, "x": float("nan"), "b": True},
+        {"n": 10**40, "x": 0.5, "b": 1},
+        {"n": None},
+    ]
     found = json.loads(json.dumps(values(rows), allow_nan=False))
     assert found["n"]["words"] == [str(2**53 + 1), str(10**40), None]
     assert found["x"]["words"] == ["nan", 0.5, None]
@@ -161,8 +166,9 @@ def test_our_own_scripts_are_short_files_that_the_page_has_all() -> None:
 
 
 def test_a_served_page_is_for_this_machine_alone() -> None:
-    story, told = flights(), []
-    with served_page(lambda: told.append(1) or story, lambda: 1) as address:
+    story = flights()
+    tell = Mock(return_value=story)
+    with served_page(tell, lambda: 1) as address:
         page = urlopen(address).read().decode()
         assert "connect-src 'self'" in page
         assert 'data-live="true"' in page
@@ -180,4 +186,4 @@ def test_a_served_page_is_for_this_machine_alone() -> None:
         connection.request("GET", "/story", headers={"Host": "elsewhere.example"})
         assert connection.getresponse().status == 403
         connection.close()
-    assert len(told) == 1, "it is told again only when it has gone on"
+    assert tell.call_count == 1, "it is told again only when it has gone on"

@@ -33,7 +33,7 @@ def look(
         bool, typer.Option("--serve", help="Serve the page to this machine while the query runs.")
     ] = False,
 ) -> ExitCode:
-    """Write a page that shows a recording: its events, windows and results, and what made each of them.
+    """Write a page that shows a recording, row by row.
 
     The page is one file that loads nothing from elsewhere. With --serve it follows a running query, until Ctrl-C.
     """

@@ -33,10 +33,12 @@ def integers(values: Iterable[int | None]) -> dict[str, Any]:
         {'least': '1700000000000000', 'step': '60000000', 'width': 1, 'codes': 'AwQAAg=='}
     """
     column = list(values)
-    plain = [value for value in column if value not in _SPECIAL]
-    least = min(plain, default=0) or 0
-    step = math.gcd(*(value - least for value in plain if value is not None)) or 1
-    codes = [_SPECIAL.get(value, 0) if value in _SPECIAL else _FIRST + (value - least) // step for value in column]
+    plain = [value for value in column if value is not None and value not in _SPECIAL]
+    least = min(plain, default=0)
+    step = math.gcd(*(value - least for value in plain)) or 1
+    codes = [
+        _SPECIAL[value] if value is None or value in _SPECIAL else _FIRST + (value - least) // step for value in column
+    ]
     largest = max(codes, default=0)
     for width, kind in _WIDTHS:
         if largest < 256**width:
