@@ -36,7 +36,7 @@ class Details {
       [story.keyNames.join(" · ") || "key", story.keys[rows.key[row]]], ["time", lifetimeOfRow(story, row)],
       ["new end", newEnd === null ? "" : axis.spell(newEnd)], ["change", rows.change.at(row)],
       ["input", rows.input.at(row)], ["source", rows.source.at(row)], ["micro-batch", String(rows.batch[row])],
-      ["fate", `${FATES[fate]} ${fate}`], ["reason", fate === "counted" ? "" : rows.reason.at(row)],
+      ["fate", `${FATES[fate]} ${fate}`],
       ...rows.values.of(row).map(([name, value]) => [name, spellValue(value)]),
     ];
     const changed = (story.changesOfEvent.get(event >= 0 ? event : row) ?? []).filter(each => rows.at[each] < position);

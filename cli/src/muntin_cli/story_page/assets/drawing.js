@@ -166,7 +166,7 @@ class Drawing {
       line(pen, x1, y, whole - 4, y, ink.pale, 2.5, [3, 4]);
       dot(pen, whole - 4, y, 2.5, ink.paper, ink.pale);
     }
-    const shownEnd = state?.isGone ? Math.max(this.x(Math.min(rows.to[row], this.newest)), x0 + 10) : x1;
+    const shownEnd = state?.isGone ? Math.max(rows.to[row] === Infinity ? 0 : this.x(rows.to[row]), x0 + 24) : x1;
     drawEvent(pen, ink, x0, shownEnd, y, height, rows.to[row] - rows.from[row] <= 1, isOpen, Boolean(state?.isGone));
     if (state && state.last >= 0 && !state.isGone) line(pen, x1, y - height / 2 + 2, x1, y + height / 2 - 2, ink.event, 1.5);
     if (role) {
@@ -263,7 +263,7 @@ class Drawing {
     this.faded(app.focus ? !role : !app.filters.change[last]);
     const life = this.x(story.changes.lifeTo[number]);
     if (life > x1 + 1) line(pen, x1, y, Math.min(life, this.width + 6), y, ink.pale2, 2, [2, 3]);
-    drawResult(pen, ink, from + 1, to - 1, y, height, look, height >= 14 ? this.fitting(app.labelsOf(last), to - from - 10) : "");
+    drawResult(pen, ink, from + 1, to - 1, y, height, look, height >= 14 ? this.fitting(app.labelsOf(last), to - from - 4) : "");
     if (role) this.ring(role, x0, x1, y, height - 2);
     if (number === app.current?.result) this.ring("now", x0, x1, y, height - 2);
     this.hit("change", last, x0, x1, y, height);
@@ -320,8 +320,9 @@ class Drawing {
       if (this.x(at) >= left && this.x(at) <= width) line(pen, this.x(at), TOP - 21, this.x(at), TOP, ink.mark, dash.length ? 1.5 : 2, dash);
     }
     for (const [name, at, isLeft] of flags) {
-      const text = `${name} ${at === Infinity ? "∞" : story.axis.spell(story.tick(at))}`, room = pen.measureText(text).width + 12;
-      const place = this.x(at), x = Math.max(left + 1, Math.min(width - 1, place));
+      const place = this.x(at), said = `${name} ${at === Infinity ? "∞" : story.axis.spell(story.tick(at))}`;
+      const text = place < left ? `‹ ${said}` : place > width ? `${said} ›` : said, room = pen.measureText(text).width + 12;
+      const x = Math.max(left + 1, Math.min(width - 1, place));
       let from = isLeft ? x - room : x;
       if (from < left) from = left;
       if (from + room > width) from = width - room;
@@ -331,7 +332,7 @@ class Drawing {
       pen.fillStyle = ink.paper;
       pen.fillRect(from + 1.5, TOP - 21, room - 3, 19);
       pen.fillStyle = ink.mark;
-      pen.fillText(place < left ? `‹ ${text}` : place > width ? `${text} ›` : text, from + 5, TOP - 11);
+      pen.fillText(text, from + 5, TOP - 11);
     }
   }
 

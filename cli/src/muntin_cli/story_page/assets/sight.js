@@ -15,16 +15,20 @@ class Sight {
     canvas.addEventListener("wheel", event => this.wheel(event), { passive: false });
   }
 
-  /** Let the whole axis be that of a story, with a little room on both sides. */
+  /** Let the whole axis be that of a story, with a little room on both sides; who looks at a part of it keeps it. */
   over(story) {
+    const isPart = this.base && Math.abs(this.transform.k - 1) > 0.01;
+    this.kept = isPart ? this.range().map(at => at + Number(this.story.origin - story.origin)) : null;
     this.story = story;
     const room = story.length * 0.02;
     this.whole = [-room, story.length + room];
+    this.kept ??= this.whole;
   }
 
   /** Take the size of the picture, and keep what is in sight. */
   fit(left, width, height, content) {
-    const range = this.base ? this.range() : this.whole;
+    const range = this.kept ?? this.range();
+    this.kept = null;
     Object.assign(this, { left, width, height, content });
     this.base = d3.scaleLinear(this.whole, [left, width]);
     const closest = Math.max(1, ((this.whole[1] - this.whole[0]) / (width - left)) * 60);

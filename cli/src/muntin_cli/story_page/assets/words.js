@@ -49,14 +49,15 @@ function changeWords(story, number) {
 /** The values of a result as short texts, the fullest first. */
 function labelsOf(story, number, columns) {
   const found = columns.map(name => [name, story.changes.values.at(number, name)]).filter(([, value]) => value !== undefined);
-  if (found.length < 2) return found.map(([, value]) => shortValue(value));
+  const rough = value => (typeof value === "number" && Math.abs(value) < 1e6 ? String(Number(value.toPrecision(3))) : shortValue(value));
+  if (found.length < 2) return found.flatMap(([, value]) => [shortValue(value), rough(value)]);
   return [found.map(([name, value]) => `${name} ${shortValue(value)}`).join("  "), found.map(([, value]) => shortValue(value)).join(" · "), shortValue(found[0][1])];
 }
 
 /** What became of a row that is in no result, in a sentence. */
 function whyNothing(story, row, position) {
   const { rows, batches, axis } = story, fate = rows.fate.at(row), reason = rows.reason.at(row);
-  if (fate !== "counted") return `It caused nothing. It was ${fate}${reason ? `: ${reason}` : "."}`;
+  if (fate !== "counted") return `It caused nothing. It was ${fate}${reason ? `: ${reason}` : ""}.`;
   if (reason) return reason;
   const closes = rows.waitsFor.exact(row), batch = story.batchAt(position);
   if (closes !== null) {
