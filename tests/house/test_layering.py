@@ -179,7 +179,7 @@ LAYERS = (
         "muntin_cli",
         (*SDK, "muntin.testing", "muntin_cli", "packaging", "rich", "typer"),
         in_functions=("muntin_engine",),
-        for_types=("muntin_engine.plan", "muntin_engine.recording.story"),
+        for_types=("muntin_engine.plan", "muntin_engine.recording"),
     ),
     Layer("muntin_cli.probes", (*SDK, "pytest")),
     Layer("muntin_adapters", (*SDK, "muntin_adapters"), never=TESTING),

@@ -16,7 +16,8 @@ from muntin_engine import Recorder, Recording
 from muntin_engine.exchange.distribute import distribute
 from muntin_engine.plan import Plan
 from muntin_engine.recording.described_query import query_to_data
-from muntin_engine.recording.writer import CELLS, RecordingWriter
+from muntin_engine.recording.layout import CELLS
+from muntin_engine.recording.writer import RecordingWriter
 from tests.scenarios.known import Arrival
 from tests.scenarios.running import Run
 from tests.scenarios.scenario import Scenario

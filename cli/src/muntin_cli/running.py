@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from muntin import ClipPolicy, Module, TimestampPolicy
 from muntin.errors import MuntinError
@@ -38,22 +38,31 @@ class ScriptFile:
     modules: Mapping[str, type[Module]]
 
 
-def read_script(file: Path) -> ScriptFile:
-    """Run a file of Python and return what it defines.
+def defined_in(file: Path) -> dict[str, Any]:
+    """Run a file of Python and return what it defines, by name.
 
     As under `python`, it may import what lies beside it, then and later, and what it prints is printed.
 
     Raises:
-        UsageError: It cannot be read or run, or defines no stream.
+        UsageError: It cannot be read or run.
     """
     sys.path.insert(0, str(file.resolve().parent))
     try:
         with let_through():
-            defined = runpy.run_path(str(file))
+            return runpy.run_path(str(file))
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}\n  expected: a file of Python") from error
     except Exception as error:
         raise UsageError(f"{file} cannot be run: {type(error).__name__}: {error}") from error
+
+
+def read_script(file: Path) -> ScriptFile:
+    """Run a file of Python and return what it defines.
+
+    Raises:
+        UsageError: It cannot be read or run, or defines no stream.
+    """
+    defined = defined_in(file)
     script = _defined(file, defined, "script", Script)
     if script is None:
         raise UsageError(

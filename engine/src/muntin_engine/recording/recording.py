@@ -3,55 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final
-
-import pyarrow.parquet as pq
+from typing import Any
 
 from muntin import INFINITY
 from muntin_engine.errors import RecordingError
-from muntin_engine.exchange.recorded_rows import ROWS, STOPPED
+from muntin_engine.exchange.recorded_rows import STOPPED
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plain_plan import Known
 from muntin_engine.recording.comparing import unlike_exactly
 from muntin_engine.recording.described_query import evaluators_of, plan_of, task_of
+from muntin_engine.recording.layout import read_batches, read_runs, write_recording
 from muntin_engine.recording.recorded_batch import RecordedBatch
-from muntin_engine.recording.replay import CellsOfBuckets, Replay
+from muntin_engine.recording.replay import Replay
 from muntin_engine.recording.replayed import Replayed
+from muntin_engine.recording.shrinking import Shows, smallest
 from muntin_engine.recording.story import Story, without_earlier
-
-RUNS: Final = "runs"
-BATCHES: Final = "batches"
-FORMAT: Final = 1
-
-
-@dataclass(frozen=True)
-class RecordedRun:
-    """One start of the query.
-
-    Attributes:
-        number: Its number, from 0.
-        data: The query as data.
-        first_batch: The number of its first micro-batch.
-        cells_file: The state that it began with, unless that is what the micro-batches before have left.
-    """
-
-    number: int
-    data: Mapping[str, Any]
-    first_batch: int = 0
-    cells_file: Path | None = None
-
-    def cells(self) -> CellsOfBuckets:
-        """Return the state that it began with, by bucket and name."""
-        found: dict[int, dict[str, bytes]] = {}
-        for row in pq.read_table(self.cells_file).to_pylist():
-            found.setdefault(row["bucket"], {})[row["name"]] = row["data"]
-        return found
 
 
 class Recording:
@@ -84,8 +56,8 @@ class Recording:
         """
         self.path = Path(fspath(path))
         self._known = Known.given(modules)
-        self.runs = tuple(self._read_runs())
-        self.batches: tuple[RecordedBatch, ...] = tuple(self._read_batches())
+        self.runs = tuple(read_runs(self.path))
+        self.batches = tuple(read_batches(self.path))
         stopped = self.path / STOPPED
         self.stopped: str = json.loads(stopped.read_text())["reason"] if stopped.exists() else ""
 
@@ -148,13 +120,13 @@ class Recording:
             )
         run = self.batches[0].run if self.batches else 0
         replay, taken = Replay(self.task(run, evaluator)), []
+        states = [one for one in self.runs if one.cells_file is not None]
         for batch in self.batches:
             if batch.run != run and restarts:
                 replay.restart(self.task(batch.run, evaluator))
             run = batch.run
-            starts = (one for one in self.runs[: run + 1] if one.cells_file and one.first_batch == batch.number)
-            for start in starts:  # a run may have begun so whose first micro-batch another one repeats
-                replay.start_from(start.cells())
+            while states and states[0].first_batch <= batch.number:
+                replay.start_from(states.pop(0).cells())
             took = replay.close(batch.number, run) if batch.is_end else replay.take(batch.number, batch.parts, run)
             taken.append(took)
         return Replayed(replay.task, taken)
@@ -184,6 +156,46 @@ class Recording:
         told = f"rows from before micro-batch {self.batches[0].number} are not in the recording, nor results of them"
         return replace(story, notes=(told,), changes=without_earlier(story.changes, since))
 
+    def shrink(self, holds: Callable[[Replayed], bool] | None = None, *, differs: str | None = None) -> Recording:
+        """Return the smallest part of the recording on which something still holds: keys, micro-batches and rows.
+
+        Rows that go leave the progress as it was recorded, so no watermark moves.
+
+        Args:
+            holds: What holds of a replay, such as `lambda replayed: any(row["km"] > 100 for row in replayed.results)`.
+                None: the replay raises an exception, of the class that the whole recording raises.
+            differs: Instead of both: the results differ from those of this evaluator.
+
+        Raises:
+            RecordingError: It does not hold of the whole recording.
+
+        Cost: up to 1,000 replays, most of them of few rows.
+
+        Example:
+            >>> small = recording.shrink(lambda replayed: len(replayed.late_rows) > 0)  # doctest: +SKIP
+            >>> small.save("recordings/a-late-row")  # doctest: +SKIP
+        """
+        shows = self._shows(holds, differs)
+        if not shows(self.batches):
+            raise RecordingError("what is to hold of a part of the recording does not hold of the whole")
+        return self.with_batches(smallest(self.batches, shows))
+
+    def _shows(self, holds: Callable[[Replayed], bool] | None, differs: str | None) -> Shows:
+        if differs is not None:
+            return lambda some: _differs(self.with_batches(some), differs)
+        if holds is not None:
+            return lambda some: holds(self.with_batches(some).replay())
+        wanted = _raised(self)
+        return lambda some: wanted is not None and _raised(self.with_batches(some)) is wanted
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it into a new folder: what is left of it, where it was shrunk.
+
+        Raises:
+            RecordingError: The folder has something in it.
+        """
+        write_recording(Path(fspath(path)), self.runs, self.batches)
+
     def check_evaluators(self) -> None:
         """Raise unless all evaluators that can run the query have the same results after each micro-batch.
 
@@ -198,26 +210,16 @@ class Recording:
                     number = self.batches[place - 1].number
                     raise AssertionError("\n".join([f"{other} differs from {one} after micro-batch {number}:", *told]))
 
-    def _read_runs(self) -> Iterator[RecordedRun]:
-        files = sorted((self.path / RUNS).glob("*.json"))
-        if not files:
-            raise RecordingError(
-                f"{self.path} is not a recording: there is no {RUNS}/0000.json\n"
-                "  expected: the folder that query.write(record=...) was given"
-            )
-        for number, file in enumerate(files):
-            data = json.loads(file.read_text(encoding="utf-8"))
-            if data["format"] != FORMAT:
-                raise RecordingError(
-                    f"{file} has the format {data['format']}, and this version reads {FORMAT}\n"
-                    f"  use muntin-engine {data['query']['muntin']}, which wrote it"
-                )
-            cells = self.path / RUNS / data["cells"] if data["cells"] else None
-            yield RecordedRun(number, data["query"], data["first_batch"], cells)
 
-    def _read_batches(self) -> Iterator[RecordedBatch]:
-        for file in sorted((self.path / BATCHES).glob("*.json")):
-            data = json.loads(file.read_text(encoding="utf-8"))
-            number = data["batch"]
-            files = tuple(self.path / ROWS / f"{number:08}" / name for name in data["files"])
-            yield RecordedBatch(number, data["run"], data["metrics"], files, data["is_end"])
+def _raised(recording: Recording) -> type[Exception] | None:
+    """Return the class of the exception that a replay raises; None if it raises none."""
+    try:
+        recording.replay()
+    except Exception as error:  # a module may raise anything
+        return type(error)
+    return None
+
+
+def _differs(recording: Recording, evaluator: str) -> bool:
+    """Return True if an evaluator has other results in the end than the one that the query ran in."""
+    return bool(unlike_exactly(recording.replay(evaluator).results, recording.replay().results))

@@ -23,10 +23,10 @@ from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import METRICS, Total
 from muntin_engine.recording.comparing import frozen
+from muntin_engine.recording.layout import CellsOfBuckets
 from muntin_engine.state.cells import MemoryCells
 
 Row: TypeAlias = dict[str, Any]
-CellsOfBuckets: TypeAlias = Mapping[int, Mapping[str, bytes]]
 
 _OUTPUTS = (RESULTS, LATE_ROWS, REJECTED_ROWS, EVICTED_ROWS)
 _OUTPUT_OF = {stream: output for output, streams in STREAMS.items() for stream in streams}

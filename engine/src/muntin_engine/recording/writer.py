@@ -9,26 +9,21 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from muntin_engine.errors import RecordingError
 from muntin_engine.exchange.recorded_rows import FAILED, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 from muntin_engine.plan.plain_data import written
+from muntin_engine.recording.layout import BATCHES, RUNS, RecordedRun, write_batch, write_json, write_run
+from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.recorder import Recorder
-from muntin_engine.recording.recording import BATCHES, FORMAT, RUNS
 from muntin_engine.recording.replay import totals_of
 
 _LOG: Final = logging.getLogger("muntin.recording")
 _ARRIVED: Final = ("accepted", "late", "shed", "rejected")
-
-CELLS: Final = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
-"""The columns of the state that a run began with."""
 
 
 class RecordingWriter:
@@ -66,15 +61,9 @@ class RecordingWriter:
         elif stopped.exists():
             stopped.unlink()
             recorded = -1  # rows are missing since
-        for part in (RUNS, BATCHES, ROWS):
-            (folder / part).mkdir(parents=True, exist_ok=True)
-        name = f"{self.rows.run:04}"
-        told: dict[str, Any] = {"format": FORMAT, "run": self.rows.run, "first_batch": last + 1}
-        told["keys"] = written(self._recorder.key_tuples)
-        told["cells"] = f"{name}.cells.parquet" if last >= 0 and recorded < last and not is_full else None
-        if told["cells"]:
-            pq.write_table(cells().cast(CELLS), folder / RUNS / told["cells"])
-        write_json(folder / RUNS / f"{name}.json", {**told, "query": query})
+        run = RecordedRun(self.rows.run, query, last + 1)
+        state = cells() if last >= 0 and recorded < last and not is_full else None
+        write_run(folder, run, state, written(self._recorder.key_tuples))
 
     def _check(self, query_id: str, last: int) -> int:
         """Return the last micro-batch that is recorded; raise unless a query can go on from there."""
@@ -120,9 +109,8 @@ class RecordingWriter:
             for file in own:
                 if file.suffix == UNFINISHED:
                     file.unlink()
-            told = {"batch": batch, "run": self.rows.run, "query_id": query_id, "is_end": is_end, "metrics": totals}
-            counts = {file.name: count_rows(file) for file in files}
-            write_json(self._folder / BATCHES / f"{batch:08}.json", {**told, "files": counts})
+            told = RecordedBatch(batch, self.rows.run, totals, is_end=is_end)
+            write_batch(self._folder, told, {file.name: count_rows(file) for file in files}, query_id)
             self._bytes += sum(file.stat().st_size for file in files)
             if self._bytes >= self._recorder.bytes_limit:
                 self._stop(batch, f"it has reached {self._recorder.most_bytes} with micro-batch {batch}", is_full=True)
@@ -136,10 +124,3 @@ class RecordingWriter:
             write_json(self._folder / STOPPED, {"batch": batch, "reason": reason, "is_full": is_full})
         except OSError as error:
             _LOG.warning("the recording %s cannot say so itself: %s", self._folder, error)
-
-
-def write_json(file: Path, data: Mapping[str, Any]) -> None:
-    """Write a file of JSON beside its place and move it there, so that nobody reads half of it."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    beside.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
-    beside.replace(file)

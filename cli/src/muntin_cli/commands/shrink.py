@@ -1,0 +1,47 @@
+"""`muntin shrink`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from muntin_cli.commands.replay import Files, Recorded
+from muntin_cli.commands.reporting import reports_errors
+from muntin_cli.errors import UsageError
+from muntin_cli.exit_codes import ExitCode
+from muntin_cli.output import counted, show
+
+
+@reports_errors
+def shrink(
+    recording: Recorded,
+    out: Annotated[Path, typer.Argument(help="A new folder, for the smallest part of it.")],
+    fails: Annotated[bool, typer.Option("--fails", help="A module still raises its exception.")] = False,
+    differs: Annotated[
+        str, typer.Option(metavar="EVALUATOR", help="The results still differ from those of this evaluator.")
+    ] = "",
+    where: Annotated[
+        str, typer.Option(metavar="CONDITION", help="A result still meets a condition, such as 'km > 100'.")
+    ] = "",
+    module: Files = None,
+) -> ExitCode:
+    """Find the smallest part of a recording that still shows something: keys, micro-batches and rows."""
+    from muntin_cli.recordings import condition, opened
+
+    if [bool(fails), bool(differs), bool(where)].count(True) != 1:
+        raise UsageError(
+            "what is to be shown is not said\n  give one of --fails, --differs EVALUATOR, --where CONDITION"
+        )
+    found, meets = opened(recording, module or []), condition(where or "True")
+
+    def holds(replayed: Any) -> bool:
+        return any(meets(row) for row in replayed.results)
+
+    small = found.shrink(holds if where else None, differs=differs or None)
+    small.save(out)
+    before, after = (sum(batch.rows for batch in some.batches) for some in (found, small))
+    batches = f"{len(small.batches)} of {len(found.batches)} micro-batches"
+    show(f"{after} of {counted(before, 'row')} and {batches} show it, written to {out}")
+    return ExitCode.OK

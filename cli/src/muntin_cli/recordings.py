@@ -1,0 +1,93 @@
+"""Recordings, as the command reads and shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin import Function, Module
+from muntin.windows import WindowSpecification
+from muntin_cli.errors import UsageError
+from muntin_cli.running import defined_in
+
+if TYPE_CHECKING:
+    from muntin_engine.recording.recording import Recording
+
+_OF_A_FILE: Final = "<run_path>"
+"""What Python calls the module of a class that a file defines which is run."""
+
+
+def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recording:
+    """Return a recording, or the part of it that is of some keys.
+
+    Args:
+        path: Its folder.
+        files: Files of Python that define modules of the query.
+        keys: The keys, each as text, with commas between the columns of one.
+
+    Raises:
+        UsageError: The engine is not installed, or a file cannot be run.
+        RecordingError: There is no recording.
+    """
+    if find_spec("muntin_engine") is None:
+        raise UsageError("a recording is replayed by the engine, which is not installed\n  pip install muntin-engine")
+    from muntin_engine import Recording
+
+    given = [thing for file in files for thing in defined_in(file).values() if _is_of_queries(thing)]
+    own_first = sorted(given, key=lambda thing: getattr(thing, "__module__", "") != _OF_A_FILE)
+    recording = Recording(path, modules=own_first)
+    if not keys:
+        return recording
+    named = [tuple(key.split(",")) for key in keys]
+    return recording.with_batches(batch.of_keys(named) for batch in recording.batches)
+
+
+def _is_of_queries(thing: object) -> bool:
+    is_class = isinstance(thing, type) and issubclass(thing, Module | WindowSpecification)
+    return (is_class and hasattr(thing, "name")) or isinstance(thing, Function)
+
+
+def spelled(row: Mapping[str, Any]) -> list[str]:
+    """Return the values of a row, a stretch of time as its two ends."""
+    return list(map(_spelled, row.values()))
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, Mapping) and set(value) == {"start", "end"}:
+        return f"{_spelled(value['start'])} .. {_spelled(value['end'])}"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ").removesuffix("+00:00")
+    return "" if value is None else str(value)
+
+
+def condition(text: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Return a condition on a row of results, written in Python over its columns, such as `sum_km > 100`.
+
+    A row for which it raises an error does not meet it: a null is no number.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    try:
+        code = compile(text, "--where", "eval")
+    except SyntaxError as error:
+        raise UsageError(
+            f"--where {text!r} cannot be read: {error.msg}\n  expected: a condition on columns, as 'km > 100'"
+        ) from error
+
+    def meets(row: Mapping[str, Any]) -> bool:
+        try:
+            return bool(eval(code, {"__builtins__": {}}, dict(row)))  # it is the user's own command
+        except TypeError:
+            return False
+
+    return meets
+
+
+def changes_of(replayed: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the changes of results, each with the number of its micro-batch."""
+    for batch in replayed.batches:
+        yield from ((str(batch.number), row) for row in batch.changes)

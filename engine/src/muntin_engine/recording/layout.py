@@ -1,0 +1,125 @@
+"""The folder of a recording: a file for each start of the query, and one for each micro-batch that happened."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from muntin_engine.errors import RecordingError
+from muntin_engine.exchange.recorded_rows import ROWS, rows_file, write_part
+from muntin_engine.recording.recorded_batch import RecordedBatch
+
+RUNS: Final = "runs"
+BATCHES: Final = "batches"
+FORMAT: Final = 1
+
+CELLS: Final = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
+"""The columns of the state that a run began with."""
+
+CellsOfBuckets: TypeAlias = Mapping[int, Mapping[str, bytes]]
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """One start of the query.
+
+    Attributes:
+        number: Its number, from 0.
+        data: The query as data.
+        first_batch: The number of its first micro-batch.
+        cells_file: The state that it began with, unless that is what the micro-batches before have left.
+    """
+
+    number: int
+    data: Mapping[str, Any]
+    first_batch: int = 0
+    cells_file: Path | None = None
+
+    def cells(self) -> CellsOfBuckets:
+        """Return the state that it began with, by bucket and name."""
+        found: dict[int, dict[str, bytes]] = {}
+        for row in pq.read_table(self.cells_file).to_pylist():
+            found.setdefault(row["bucket"], {})[row["name"]] = row["data"]
+        return found
+
+
+def read_runs(folder: Path) -> Iterator[RecordedRun]:
+    """Yield the starts of the query of a recording, in order.
+
+    Raises:
+        RecordingError: The folder has none, or is of a format that this version does not read.
+    """
+    files = sorted((folder / RUNS).glob("*.json"))
+    if not files:
+        raise RecordingError(
+            f"{folder} is not a recording: there is no {RUNS}/0000.json\n"
+            "  expected: the folder that query.write(record=...) was given"
+        )
+    for number, file in enumerate(files):
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["format"] != FORMAT:
+            raise RecordingError(
+                f"{file} has the format {data['format']}, and this version reads {FORMAT}\n"
+                f"  use muntin-engine {data['query']['muntin']}, which wrote it"
+            )
+        cells = folder / RUNS / data["cells"] if data["cells"] else None
+        yield RecordedRun(number, data["query"], data["first_batch"], cells)
+
+
+def read_batches(folder: Path) -> Iterator[RecordedBatch]:
+    """Yield the micro-batches of a recording, in order; their rows are read later."""
+    for file in sorted((folder / BATCHES).glob("*.json")):
+        data = json.loads(file.read_text(encoding="utf-8"))
+        files = tuple(folder / ROWS / f"{data['batch']:08}" / name for name in data["files"])
+        yield RecordedBatch(data["batch"], data["run"], data["metrics"], files, data["is_end"])
+
+
+def write_run(folder: Path, run: RecordedRun, cells: pa.Table | None, keys: Any = None) -> None:
+    """Write a start of the query, and the state that it began with."""
+    (folder / RUNS).mkdir(parents=True, exist_ok=True)
+    name = f"{run.number:04}"
+    told: dict[str, Any] = {"format": FORMAT, "run": run.number, "first_batch": run.first_batch, "keys": keys}
+    told["cells"] = None if cells is None else f"{name}.cells.parquet"
+    if cells is not None:
+        pq.write_table(cells.cast(CELLS), folder / RUNS / told["cells"])
+    write_json(folder / RUNS / f"{name}.json", {**told, "query": run.data})
+
+
+def write_batch(folder: Path, batch: RecordedBatch, files: Mapping[str, int], query_id: str) -> None:
+    """Write that a micro-batch happened, and the files of its rows, each with how many it has."""
+    (folder / BATCHES).mkdir(parents=True, exist_ok=True)
+    told = {"batch": batch.number, "run": batch.run, "query_id": query_id, "is_end": batch.is_end}
+    write_json(folder / BATCHES / f"{batch.number:08}.json", {**told, "metrics": batch.metrics, "files": files})
+
+
+def write_recording(folder: Path, runs: Sequence[RecordedRun], batches: Sequence[RecordedBatch]) -> None:
+    """Write a recording into a new folder.
+
+    Raises:
+        RecordingError: There is something in it.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise RecordingError(f"{folder} is there already\n  name another folder, or remove this one")
+    for run in runs:
+        write_run(folder, run, None if run.cells_file is None else pq.read_table(run.cells_file))
+    for batch in batches:
+        files = {}
+        for part in batch.parts:
+            file = rows_file(folder, batch.number, batch.run, part.partition)
+            write_part(file, part)
+            files[file.name] = part.rows.num_rows
+        write_batch(folder, batch, files, "")
+
+
+def write_json(file: Path, data: Mapping[str, Any]) -> None:
+    """Write a file of JSON beside its place and move it there, so that nobody reads half of it."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    beside.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
+    beside.replace(file)
