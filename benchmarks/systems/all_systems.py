@@ -16,6 +16,7 @@ from benchmarks.systems.muntin_sliced import MuntinSliced
 from benchmarks.systems.muntin_streams import MuntinStreams
 from benchmarks.systems.muntin_whole import MuntinFunction, MuntinWhole
 from benchmarks.systems.on_cores import OnCores
+from benchmarks.systems.recorded import Recorded, Written
 from benchmarks.systems.script import Script, ScriptSystem
 from benchmarks.systems.snapshots_in_process import HopsInProcess, SnapshotsInProcess
 from benchmarks.systems.spark_sql import SparkSql
@@ -82,6 +83,8 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         SparkSql(),
         OnePass(),
         OneByOne(),
+        Written(),
+        Recorded(),
         InPandas(),
         TiltInProcess(),
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from benchmarks.bars import Measure, NoLater, Times
-from benchmarks.windows import Band, Nexmark, Tilt, Together, Views
+from benchmarks.windows import Band, Hopping, Nexmark, Tilt, Together, Views
 from benchmarks.windows.tilt import APPLICATIONS
-from benchmarks.works.names import ONE_BY_ONE, ONE_PASS, PANDAS, SQL, STREAMS, STREAMS_IN_PROCESS
+from benchmarks.works.names import ONE_BY_ONE, ONE_PASS, PANDAS, RECORDED, SQL, STREAMS, STREAMS_IN_PROCESS, WRITTEN
 from benchmarks.works.work import Work
 
 MEETINGS: Final = (
@@ -52,6 +52,17 @@ MEETINGS: Final = (
         distribution="regular",
         rows=50_000,
         batches=2,
+    ),
+    Work(
+        name="recording",
+        aggregate="average",
+        keys=10_000,
+        windows=(Hopping(60, 60),),
+        systems=(WRITTEN, RECORDED),
+        bars=(
+            Times(RECORDED, WRITTEN, Measure.END_TO_END, 0.9),
+            Times(RECORDED, WRITTEN, Measure.PROCESSOR, 0.9),
+        ),
     ),
     Work(
         name="one-pass",

@@ -102,7 +102,7 @@ def written(value: Any) -> Any:
 
 def _number(value: float) -> Any:
     if isinstance(value, TimeLength):
-        return {IS: "timedelta", "value": int(value)}
+        return {IS: "TimeLength", "value": int(value)}
     if isinstance(value, int):
         return int(value)
     return float(value) if math.isfinite(value) else {IS: "float", "value": repr(float(value))}
@@ -206,6 +206,7 @@ _KINDS: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]] =
     "frozenset": (lambda value: sorted(map(written, value), key=repr), frozenset),
     "dict": (_mapping, dict),  # one whose keys are no text
     "float": (repr, float),
+    "TimeLength": (int, TimeLength),
     "Decimal": (str, Decimal),
     "Fraction": (str, Fraction),
     "bytes": (bytes.hex, bytes.fromhex),
