@@ -34,7 +34,7 @@ def replay(
     module: Files = None,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Run a recorded query again, without Spark, and show its results by micro-batch."""
+    """Run a recorded query again, without Spark."""
     from muntin_cli.recordings import changes_of, opened, spelled
 
     found = opened(recording, module or [], key or [])

@@ -27,7 +27,10 @@ def shrink(
     ] = "",
     module: Files = None,
 ) -> ExitCode:
-    """Find the smallest part of a recording that still shows something: keys, micro-batches and rows."""
+    """Find the smallest part of a recording that fails.
+
+    Or that still has a result, or differs between two evaluators: keys go first, then micro-batches, then rows.
+    """
     from muntin_cli.recordings import condition, opened
 
     if [bool(fails), bool(differs), bool(where)].count(True) != 1:
