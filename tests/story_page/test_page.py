@@ -21,7 +21,7 @@ from muntin_cli.story_page.lanes import Stack, lanes_of
 from muntin_cli.story_page.packing import packed
 from muntin_cli.story_page.page import page_of
 from muntin_cli.story_page.serving import served_page
-from muntin_engine.recording.story import Story, StoryChange
+from muntin_engine.recording.story import Story, StoryChange, StoryRow
 from tests.story_page.crowds import crowd
 from tests.story_page.stories import flights
 
@@ -187,3 +187,13 @@ def test_a_served_page_is_for_this_machine_alone() -> None:
         assert connection.getresponse().status == 403
         connection.close()
     assert tell.call_count == 1, "it is told again only when it has gone on"
+
+
+def test_events_of_two_inputs_have_lanes_of_their_own() -> None:
+    """Both inputs have events at 0 and at 9; those of one input share a lane, as they do not overlap."""
+    rows = [
+        StoryRow(number=n, batch=0, key=("a",), change="insert", input=name, start=start, end=start + 5, event=n)
+        for n, (name, start) in enumerate([("right", 0), ("left", 0), ("right", 9), ("left", 9)])
+    ]
+    found = packed(Story(title="join", plan="", key_names=["key"], rows=rows))
+    assert unpacked(found["rows"]["lane"]) == [1, 0, 1, 0]

@@ -93,7 +93,10 @@ def _kind(row: StoryRow) -> int:
 
 
 def _event_lanes(rows: Sequence[StoryRow], kinds: Sequence[int]) -> list[int]:
-    """Return the lane of each event among those of its key; an open end counts as the one that it gets at last."""
+    """Return the lane of each event among those of its key, those of one input together.
+
+    An open end counts as the one that it gets at last.
+    """
     last: dict[int, int] = {}
     for row, kind in zip(rows, kinds, strict=True):
         if kind == EVENT:
@@ -101,14 +104,18 @@ def _event_lanes(rows: Sequence[StoryRow], kinds: Sequence[int]) -> list[int]:
         elif kind == CHANGE and row.event is not None and row.new_end is not None:
             before = last.get(row.event, row.new_end)
             last[row.event] = row.new_end if before == INFINITY else max(before, row.new_end)
-    events_of: dict[Any, list[StoryRow]] = defaultdict(list)
+    events_of: dict[Any, dict[str, list[StoryRow]]] = defaultdict(lambda: defaultdict(list))
     for row, kind in zip(rows, kinds, strict=True):
         if kind == EVENT:
-            events_of[row.key].append(row)
+            events_of[row.key][row.input].append(row)
     lanes = [0] * len(rows)
-    for events in events_of.values():
-        for row, lane in zip(events, lanes_of([(row.start or 0, last[row.number]) for row in events]), strict=True):
-            lanes[row.number] = lane
+    for inputs in events_of.values():
+        first = 0
+        for _, events in sorted(inputs.items()):
+            placed = lanes_of([(row.start or 0, last[row.number]) for row in events])
+            for row, lane in zip(events, placed, strict=True):
+                lanes[row.number] = first + lane
+            first += max(placed) + 1
     return lanes
 
 

@@ -21,7 +21,9 @@ class Bands {
   bandOf(story, key, y) {
     const content = story.bandOfKey[key];
     let at = y + (this.hasGutter ? GAP : HEAD);
-    const band = { key, y, lanes: content.lanes, others: content.others, laneHeight: laneHeight(content.lanes.length, 18, 216) };
+    const hasInputs = content.inputs.some(name => name);
+    if (this.hasGutter && hasInputs) at += HEAD - GAP;
+    const band = { key, y, lanes: content.lanes, inputs: content.inputs, others: content.others, laneHeight: laneHeight(content.lanes.length, 18, 216) };
     band.lanesTop = at;
     if (content.lanes.length) at += content.lanes.length * band.laneHeight + GAP;
     band.othersTop = at;

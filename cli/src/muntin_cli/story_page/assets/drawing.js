@@ -365,10 +365,12 @@ class Drawing {
 
   drawLaneNames(band, top, least) {
     const { pen, ink, left } = this;
-    const say = (text, y) => { if (y > least + 4 && y > TOP + 6) pen.fillText(this.clipped(text, left - 20), left - 10, y); };
+    const say = (text, y) => { if (y > least + 2 && y > TOP + 6) pen.fillText(this.clipped(text, left - 20), left - 10, y); };
     pen.textAlign = "right";
     pen.fillStyle = ink.soft;
-    if (band.lanes.length > 1) say("events", top + band.lanesTop + band.laneHeight * 1.5);
+    band.inputs.forEach((name, i) => {
+      if (name ? name !== band.inputs[i - 1] : i === 1) say(name || "events", top + band.lanesTop + (i + 0.5) * band.laneHeight);
+    });
     if (band.others.bars.length) say("other rows", top + band.othersTop + MARKS / 2);
     for (const group of band.groups) say(group.name || "results", top + group.top + group.laneHeight / 2);
     pen.textAlign = "left";

@@ -134,6 +134,7 @@ class Story {
     const { rows, changes } = this;
     const sorted = (found, from) => Int32Array.from(found ?? []).sort((a, b) => from[a] - from[b] || a - b);
     band.lanes = Array.from(band.lanes, lane => laneOf(sorted(lane, rows.from), rows.furthest));
+    band.inputs = band.lanes.map(({ bars }) => rows.input.at(bars[0]));
     band.others = laneOf(sorted(band.others, rows.from), rows.from);
     for (const [name, lanes] of band.windows) band.windows.set(name, Array.from(lanes, lane => laneOf(sorted(lane, changes.from), changes.to)));
   }
