@@ -129,3 +129,10 @@ def test_pages_cite_no_rules_of_our_own_list() -> None:
 def test_pages_say_no_machine_paths() -> None:
     for page in PAGES:
         assert not re.search(r"(?<![\w.<])/(?:home|work|tmp|root|Users|opt)/", page.read_text("utf-8")), name_of(page)
+
+
+def test_pages_start_a_session_in_one_way() -> None:
+    pages = [page for page in PAGES if page.parent.name != "decisions"]
+    shown = [block for page in pages for block in blocks(page) if block.language == "python"]
+    assert any("spark_session()" in block.text for block in shown)
+    assert [str(block) for block in shown if "local_session()" in block.text] == []
