@@ -112,7 +112,7 @@ class Feed:
         parts = [self.query.projected(given[first::tasks]) for first in range(tasks)]
         sent = [one for part in parts for batch in distribute(self.task, [part]) for one in batch.to_pylist()]
         result = Result()
-        for blob in run_bucket(self.task, 0, self.cells, collect(sent, 1)):
+        for blob in run_bucket(self.task, self.task.buckets[0], self.cells, collect(sent, 1)):
             if blob.data is None:
                 result.counts[blob.stream] += blob.rows
             elif blob.stream == "results":

@@ -72,6 +72,7 @@ class Evaluated:
         late: The number of further late rows, where rows are not kept.
         late_by: The largest distance of one of these behind the watermark; 0 if there are none.
         evicted: The second output, as tables of its schema; iterated once.
+        inputs: The progress of each input.
     """
 
     tables: Iterable[pa.Table]
@@ -83,3 +84,4 @@ class Evaluated:
     late: int = 0
     late_by: int = 0
     evicted: Iterable[pa.Table] = ()
+    inputs: InputsProgress | None = None

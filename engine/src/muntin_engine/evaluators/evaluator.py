@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
+    from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 
 
 class InMemory(Protocol):
@@ -152,6 +153,17 @@ class Evaluator(ABC):
             ModuleFailedError: A module raised an exception.
             StateMismatchError: Another query wrote the state.
         """
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield what a bucket of a checkpoint holds, part by part; its query is not at hand, and neither are modules.
+
+        Args:
+            stored: The bucket.
+
+        Raises:
+            StateError: It is damaged.
+        """
+        raise AssertionError(f"{self.name} keeps no state: {stored.identity}")
 
     @abstractmethod
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:

@@ -144,7 +144,7 @@ def _window(value: Any, identity: QueryIdentity) -> str:
         window = from_dict(value)
     except WindowError:  # its plugin is gone, or has other fields now
         return ", ".join(f"{name} {part}" for name, part in value.items())
-    places = _places(identity)
+    places = places_of(identity)
     if places is not None:
         window = window.with_lengths(lambda length: DecimalLength.of(length, places))
     is_number = places is not None or identity.get("times") == "ticks"
@@ -206,13 +206,13 @@ def _late(value: object, identity: QueryIdentity) -> str:
 
 def _length(value: Any, identity: QueryIdentity) -> str:
     """Return a length on the axis, in words where that is time."""
-    places = _places(identity)
+    places = places_of(identity)
     if places is not None:
         return str(DecimalLength.of(value, places))
     return str(value) if identity.get("times") == "ticks" else spell_ticks(value)
 
 
-def _places(identity: QueryIdentity) -> int | None:
+def places_of(identity: QueryIdentity) -> int | None:
     """Return the decimal places of times, if they are decimals."""
     found = _DECIMALS.fullmatch(str(identity.get("times")))
     return None if found is None else int(found[1])

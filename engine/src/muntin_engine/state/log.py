@@ -122,6 +122,11 @@ class StateLog:
         """The bytes of all entries."""
         return sum([segment.size for segment in self._segments])
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the cells of all entries."""
+        return [segment.cell for segment in self._segments]
+
     def read(self) -> list[StoredEntry]:
         """Return all entries."""
         return [self._read(segment) for segment in self._segments]

@@ -230,4 +230,5 @@ def process(
         outcome.rejections,
         outcome.late,
         max([0, *behind]) if outcome.late else 0,
+        inputs=found.now,
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
+    from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 
 
 class ArrayEvaluator(Evaluator):
@@ -114,6 +115,17 @@ class ArrayEvaluator(Evaluator):
         from muntin_engine.evaluators.arrays.in_memory import windows_in_memory
 
         return windows_in_memory(plan, cells, codec)
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield the partial states of each key and stretch, or rows and events one by one."""
+        from muntin_engine.evaluators.arrays.stored_stretches import rows_of_components, rows_of_lists, rows_of_states
+        from muntin_engine.evaluators.revised.stored_events import rows_of_events
+
+        identity = stored.identity
+        if identity["id"] is not None and identity["lifetimes"] != "edge":
+            return rows_of_events(stored)
+        of_held = {Held.COMPONENTS: rows_of_components, Held.STATES: rows_of_states, Held.ROWS: rows_of_lists}
+        return of_held[self.held](stored)
 
 
 class ColumnarEvaluator(ArrayEvaluator):

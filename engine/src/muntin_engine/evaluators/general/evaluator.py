@@ -11,7 +11,10 @@ from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from muntin_engine.evaluators.keyed.bucket import BeginsRun
+    from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 
 
 class GeneralEvaluator(KeyedEvaluator):
@@ -81,3 +84,12 @@ class GeneralEvaluator(KeyedEvaluator):
         from muntin_engine.evaluators.general.lives import LivesRun
 
         return GeneralRun if plan.forget_keys_after is None else LivesRun
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield the events, and what is kept of windows that are out or have a trigger."""
+        from muntin_engine.evaluators.general.key_state import KeyState
+        from muntin_engine.evaluators.general.lives import KeyLives
+        from muntin_engine.evaluators.keyed.stored_keys import query_without_modules, rows_of_keys
+
+        state_class = KeyState if stored.identity.get("forget_keys_after") is None else KeyLives
+        return rows_of_keys(stored, state_class, query_without_modules(stored.identity, stored.identity))

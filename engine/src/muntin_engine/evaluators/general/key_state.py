@@ -17,6 +17,7 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
 
 _EVENT: Final = 320
 """The memory of an event and of its marks in bytes, where its payload is a number; measured."""
@@ -102,6 +103,17 @@ class KeyState(KeyEvents):
         """Sweep over some open windows, in any order, with their members."""
         ordered = sorted(windows, key=by_window)
         return sweep(ordered, self.events.overlapping(ordered[0].start, ordered[-1].end) if ordered else [])
+
+    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+        """Yield the events, and of each window that is kept what modules and a trigger keep and what was emitted."""
+        yield from super().held_rows(states, inputs)
+        for window, entry in self.entries:
+            row = HeldRow("window", (), window.start, window.end, None, events=entry.size)
+            yield from states.rows(row, entry.states) if entry.states else (row,)
+            if entry.trigger_state is not None:
+                yield row._replace(kind="trigger", value=entry.trigger_state._asdict())
+            for _, (start, end, value) in entry.live:
+                yield HeldRow("result", (), start, end, value)
 
     def track(self) -> None:
         """Take the state for stored as it is, and track its changes from now on."""

@@ -7,7 +7,7 @@ and the later part of a split life becomes a new life.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
@@ -23,9 +23,11 @@ from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.evaluators.general.window_index import WindowEntry
 from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.evaluators.keyed.live_output import without_undone
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import KeyTimer, soonest
+from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
 
 
 class Span(NamedTuple):
@@ -128,6 +130,12 @@ class KeyLives(KeyState):
     def entries(self) -> list[tuple[Window, WindowEntry]]:
         """The windows that are kept, each with its entry."""
         return list(chain.from_iterable(life.entries for life in self.lives))
+
+    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+        """Yield the events of each life besides what a key has; its windows are those of all lives."""
+        yield from super().held_rows(states, inputs)
+        for life in self.lives:
+            yield from KeyEvents.held_rows(life, states, inputs)
 
     def event(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id, or None."""

@@ -13,9 +13,12 @@ from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from muntin_engine.evaluators.joins.matching import JoinQuery
     from muntin_engine.evaluators.keyed.bucket import BeginsRun
     from muntin_engine.exchange.task_payload import TaskPayload
+    from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 
 
 class OverlapEvaluator(Evaluator):
@@ -99,6 +102,12 @@ class JoinEvaluator(OverlapEvaluator, KeyedEvaluator):
     def query_of_task(self, task: TaskPayload) -> JoinQuery:
         """Return the same of a task, made once."""
         return task.once(_query_of)
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield the events of both inputs, and the rows that were emitted and may change."""
+        from muntin_engine.evaluators.joins.stored_join import rows_of_join
+
+        return rows_of_join(stored)
 
 
 def join_query(plan: Plan) -> JoinQuery:

@@ -54,6 +54,7 @@ class BatchResult:
         rejections: The late and rejected rows, key by key. A row that waited for others may be rejected in a later
             batch than its own.
         progress: The progress of all inputs together after the batch.
+        inputs: The progress of each input after the batch.
         watermark: The output watermark: no later output of this bucket changes anything before it.
         accepted: The number of accepted rows; one that waits for other rows of its event counts when they came.
         keys: The number of keys that the batch brought rows of.
@@ -66,6 +67,7 @@ class BatchResult:
     evicted: list[tuple[Key, Sequence[OutputChange]]] = field(default_factory=list)
     rejections: list[tuple[Key, Rejection]] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
+    inputs: InputsProgress | None = None
     watermark: int = EARLIEST
     accepted: int = 0
     keys: int = 0
@@ -117,7 +119,7 @@ class KeyedRun(ABC):
             query: The query, as the state class takes it. Its `sides` say how the events of each input come.
             start: The progress and the state of the bucket.
         """
-        self.result = BatchResult(progress=start.now.least)
+        self.result = BatchResult(progress=start.now.least, inputs=start.now)
         self.query, self.metadata = query, start.metadata
         self.codec, self._serial = start.codec, start.metadata.serial
         _, self._keys_held, self._events_held, self._windows_held = start.metadata.held

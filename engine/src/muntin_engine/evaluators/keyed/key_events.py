@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, compress
 from typing import Any, Final, Self, TypeAlias
 
@@ -15,6 +15,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, in_order, stored_event
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates, payload_of, waiting_row
 
 DECODED: Final = 10
 """The memory of a decoded state as a multiple of its records' size, roughly."""
@@ -157,6 +158,30 @@ class KeyEvents:
             nodes |= set() if event is None else {event.end}  # nothing can follow an event that has ended
             times += [node + 1 for node in nodes if watermark <= node < INFINITY]
         return times
+
+    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+        """Yield what is held, for readers of a checkpoint; the caller knows the key.
+
+        Args:
+            states: Tells what modules keep.
+            inputs: The name and the properties of each input.
+        """
+        del states
+        ((name, given),) = inputs
+        of_input = HeldRow("event", (), EARLIEST, INFINITY, None, input=name)
+        for event in self.events:
+            kind = "filtered" if event.is_filtered else "event"
+            row = of_input._replace(kind=kind, start=event.start, end=event.end, events=1)
+            yield row._replace(value=payload_of(given, event.payload), id=self.id_of(event.id))
+        for waiting in self.waiting:
+            yield waiting_row(given, waiting)._replace(input=name)
+        if self.key_watermark > EARLIEST:
+            yield of_input._replace(kind="watermark", start=self.key_watermark)
+
+    def id_of(self, id: Hashable) -> Hashable:
+        """Return the id that the input gave an event; None if it gave none."""
+        named = id[0] if self.query.names_events and isinstance(id, tuple) else None
+        return None if isinstance(named, tuple) and named[0] == "anonymous" else named
 
     @property
     def tracks(self) -> bool:

@@ -169,7 +169,7 @@ class KeyStore(Generic[StateT]):
         """
         store = cls(codec)
         alike = dict[KeyTimer, KeyTimer]()
-        for name, (timer, records) in _joined(codec, entries).items():
+        for name, (timer, records) in joined(codec, entries).items():
             if records[-1].data:
                 size = sum(len(record.data) + _HEAD for record in records)
                 store._keys[name] = StoredKey(alike.setdefault(timer, timer), records, size)
@@ -292,8 +292,8 @@ class KeyStore(Generic[StateT]):
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Merge some entries of the log into as few as possible."""
         del first_live  # an entry has keys that end at any time
-        joined = sorted(_joined(self._codec, entries).items(), key=_NAME)
-        return self._entries((name, timer, records) for name, (timer, records) in joined)
+        whole = sorted(joined(self._codec, entries).items(), key=_NAME)
+        return self._entries((name, timer, records) for name, (timer, records) in whole)
 
     def _entries(self, keys: Iterable[tuple[bytes, KeyTimer, Sequence[Record]]]) -> list[Entry]:
         """Return records as entries of a few megabytes, column by column."""
@@ -334,7 +334,7 @@ def update_keys(state: BucketState, codec: Codec, run: Callable[[KeyStore[StateT
         state.keep(store, store.memory)
 
 
-def _joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
+def joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
     """Return the timer and the live records of each key, in order: the last whole record, and those after it."""
     found: dict[bytes, tuple[KeyTimer, list[Record]]] = {}
     for entry in entries:

@@ -79,6 +79,7 @@ class KeyedEvaluator(Evaluator):
             {name: value for name, value in metrics.items() if name not in self.unreported},
             result.rejections,
             evicted=evicted_tables(task, result.evicted) if result.evicted else (),
+            inputs=result.inputs,
         )
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:

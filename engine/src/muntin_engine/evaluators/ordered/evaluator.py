@@ -13,11 +13,14 @@ from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.evaluators.keyed.bucket import BeginsRun
     from muntin_engine.exchange.task_payload import TaskPayload
+    from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 
 
 class RowsEvaluator(KeyedEvaluator):
@@ -68,6 +71,13 @@ class RowsEvaluator(KeyedEvaluator):
         from muntin_engine.evaluators.ordered.row_windows import rows_run
 
         return rows_run
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield the rows that wait, and the rows or the states in the window of each partition."""
+        from muntin_engine.evaluators.keyed.stored_keys import query_without_modules, rows_of_keys
+        from muntin_engine.evaluators.ordered.rows_state import RowsState
+
+        return rows_of_keys(stored, RowsState, query_without_modules(stored.identity, stored.identity))
 
     def _folds(self, plan: Plan) -> bool:
         """Return True if states of modules take the place of rows."""
@@ -126,6 +136,13 @@ class EventByEventEvaluator(KeyedEvaluator):
         from muntin_engine.evaluators.ordered.stream_operator import StreamRun
 
         return StreamRun
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield the events that wait, and the operator's state of each key."""
+        from muntin_engine.evaluators.keyed.stored_keys import query_without_modules, rows_of_keys
+        from muntin_engine.evaluators.ordered.stream_operator import OperatorState
+
+        return rows_of_keys(stored, OperatorState, query_without_modules(stored.identity, stored.identity))
 
 
 class StatelessEvaluator(Evaluator):

@@ -19,6 +19,7 @@ from muntin_engine.evaluators.keyed.key_events import ALWAYS, payloads_of
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
 from muntin_engine.state.bucket_state import KeyTimer
+from muntin_engine.state.stored_bucket import HeldRow, ModuleState, NamedInput, StoredStates, payload_of
 
 LATER: Final = INFINITY - 1
 """A tick so late that a state's own rows, and not the tick, say where its windows may start."""
@@ -55,7 +56,8 @@ class RowsState(DelayBuffer):
         super().__init__(query, serial)
         self._windows = cast(RowWindows, query.window)
         self._reads = [query.expressions[expression] for expression in self._windows.reads]
-        self._keeps_rows = not folds(self._windows, [binding.module for binding in query.bindings])
+        modules = [binding.module for binding in query.bindings]  # a reader of checkpoints has none
+        self._keeps_rows = not modules or not folds(self._windows, modules)
         self.rows: Any = None
         self.released = 0
         self.newest = EARLIEST
@@ -146,6 +148,19 @@ class RowsState(DelayBuffer):
         """True if the released rows are known, and make the windows what they are; not so the states of modules."""
         has_states = self.own is not None or bool(self.states)
         return self._taken is not None and self.rows is not None and not has_states and super().tracks
+
+    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+        """Yield the rows that wait, those in the window of each partition, and the states of modules."""
+        yield from super().held_rows(states, inputs)
+        ((_, given),) = inputs
+        for partition, rows in self.members.items():
+            for row in rows.values():
+                member = HeldRow("member", (), row.start, row.end, payload_of(given, row.payload), events=1)
+                yield member._replace(partition=partition)
+        whole = HeldRow("partition", (), EARLIEST, INFINITY, None)
+        for partition, some in self.states.items():
+            yield from states.rows(whole._replace(partition=partition), cast(Sequence[ModuleState], some))
+        yield from states.rows(whole._replace(kind="key"), [] if self.own is None else [self.own])
 
     def own_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
         """Return the windows as plain data, rows column by column, or the rows that were released since."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from muntin import INFINITY, Event, IntervalOperator, StreamOperator, Window
+from muntin import EARLIEST, INFINITY, Event, IntervalOperator, StreamOperator, Window
 from muntin.modules.stream_operator import too_many_wake_ups
 from muntin.query_checks import check_cause, wake_up_of
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
@@ -18,6 +18,7 @@ from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
 from muntin_engine.state.bucket_state import KeyTimer
+from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
 
 
 class OperatorCalls:
@@ -105,6 +106,14 @@ class OperatorState(DelayBuffer):
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
         return self.own is None and self.wake_up == INFINITY and super().is_empty
+
+    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+        """Yield the events that wait, the operator's state, and when it wants to be called."""
+        yield from super().held_rows(states, inputs)
+        own = HeldRow("key", (), EARLIEST, INFINITY, None)
+        yield from states.rows(own, [] if self.own is None else [self.own])
+        if self.wake_up < INFINITY:
+            yield own._replace(kind="wake-up", start=self.wake_up)
 
     def own_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
         """Return the operator's state, and when it wants to be called."""

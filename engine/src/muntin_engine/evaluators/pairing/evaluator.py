@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
+    from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 
 
 class PairEvaluator(OverlapEvaluator):
@@ -82,3 +83,9 @@ class PairEvaluator(OverlapEvaluator):
         from muntin_engine.evaluators.arrays.in_memory import pairs_in_memory
 
         return pairs_in_memory(plan, cells, codec)
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield the events of both inputs."""
+        from muntin_engine.evaluators.pairing.pair_store import rows_of_pairs
+
+        return rows_of_pairs(stored)

@@ -16,6 +16,7 @@ from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.entries import FormEntries
+from muntin_engine.evaluators.arrays.key_table import keys_in
 from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
@@ -28,6 +29,7 @@ from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, payload_of
 
 MOST_CANDIDATES: Final = 4_000_000
 """At most so many candidates are looked at in one step, unless one row alone has more."""
@@ -207,6 +209,12 @@ class PairStore(ArrayStore):
         for kept in self._sides:
             kept.renumber(places)
 
+    def kept(self) -> Iterator[tuple[int, StretchTable, list[Key]]]:
+        """Yield each side of which events are kept, these, and the key of each."""
+        for side, kept in enumerate(self._sides):
+            if len(kept):
+                yield side, kept.rows, keys_in(self._entries.keys.take(kept.rows.keys))
+
     def _by_side(self, entries: Iterable[StoredEntry]) -> list[tuple[int, StretchTable]]:
         """Return the events of entries, those of each side as one."""
         sides: list[list[StretchTable]] = [[], []]
@@ -271,3 +279,15 @@ def pair_tables(task: TaskPayload, pairs: Closed) -> Iterator[pa.Table]:
     columns.append(extents(task, windows.low, pa.array(windows.high, mask=windows.high == INFINITY)))
     columns += [sides[column.side].column(column.place) for column in join.columns]
     yield from in_pieces(pa.table(columns, schema=task.results))
+
+
+def rows_of_pairs(stored: StoredBucket) -> Iterator[HeldRow]:
+    """Yield the events that a bucket of a checkpoint holds of both inputs."""
+    entries = [part.entry._replace(schema_version=None) for part in stored.parts]
+    store = PairStore()
+    store.restore(entries, stored.cells, InputsProgress.from_data(stored.tracked))
+    for side, rows, keys in store.kept():
+        (name, given), table = stored.inputs[side], rows.parts[ROWS].table
+        columns = (keys, rows.low.tolist(), rows.high.tolist(), tuples_of(table, table.column_names))
+        for key, start, end, payload in zip(*columns, strict=True):
+            yield HeldRow("event", key, start, end, payload_of(given, payload), events=1, input=name)

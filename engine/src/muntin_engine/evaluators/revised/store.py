@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.coding import encode
 from muntin_engine.evaluators.arrays.entries import FormEntries
-from muntin_engine.evaluators.arrays.key_table import key_columns, named_keys
+from muntin_engine.evaluators.arrays.key_table import key_columns, keys_in, named_keys
 from muntin_engine.evaluators.arrays.lifting import Rows, row_parts
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed
@@ -34,12 +34,15 @@ from muntin_engine.evaluators.revised.slow_path import Admitted, WaitingRows, ad
 from muntin_engine.evaluators.revised.windows import RevisedGrid, RevisedSnapshots
 from muntin_engine.exchange import shuffle
 from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.exchange.intake import tuples_of
 from muntin_engine.exchange.value_flags import flags
 from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
+from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.stored_bucket import HeldRow, payload_of, waiting_row
 
 WAITING: Final = "waiting"
 """The name of the cell of the rows that wait for others of their event."""
@@ -205,6 +208,34 @@ class RevisedStore(ArrayStore):
         self._waiting.renumber(places)
         self._windows.ended.renumber(places)
         self._output.held = self._output.held.with_keys(places[self._output.held.keys])
+
+    def held_rows(self, given: QueryIdentity, entries: Sequence[StoredEntry], watermark: int) -> Iterator[HeldRow]:
+        """Yield what is held, once it is restored.
+
+        Args:
+            given: The properties of the input.
+            entries: The log: events that have ended lie there alone.
+            watermark: The watermark, by which these are over.
+        """
+        events, _ = self._read(entries)
+        if len(events):
+            is_present = events.high > events.parts[START].array
+            events = events.where(is_present & ~self._windows.are_over(events, self._live, watermark))
+        for (key, start, end, (id, *payload)), weight in zip(self._plain(events), events.weight.tolist(), strict=True):
+            kind = "event" if weight else "filtered"
+            yield HeldRow(kind, key, start, end, payload_of(given, payload), id=id, events=1)
+        for key, start, end, values in self._plain(self._output.held):
+            yield HeldRow("result", key, start, end, values)
+        for code, of_key in self._waiting.by_key.items():
+            (key,) = keys_in(self._keys.take(np.array([code])))
+            for row in (row for some in of_key.values() for row in some.rows):
+                yield waiting_row(given, row)._replace(key=key)
+
+    def _plain(self, some: StretchTable) -> Iterator[tuple[Key, int, int, tuple[Any, ...]]]:
+        if len(some):
+            table, keys = some.parts[ROWS].table, keys_in(self._keys.take(some.keys))
+            values = tuples_of(table, table.column_names)
+            yield from zip(keys, some.low.tolist(), some.high.tolist(), values, strict=True)
 
     def _admit(self, blobs: Sequence[bytes], before: int, now: int) -> _AdmittedBatch:
         """Change the live events as the rows of a batch say."""

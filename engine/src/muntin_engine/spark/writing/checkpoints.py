@@ -121,13 +121,13 @@ class Checkpoint:
 
     def in_order(self, queries: Mapping[str, _Q]) -> Mapping[str, _Q]:
         """Return the queries of one pass in the order that the checkpoint has them in, by which it numbers buckets."""
-        known = [] if "" in queries else self._names
+        known = [] if "" in queries else self.names
         return {name: queries[name] for name in known} if set(known) == set(queries) else queries
 
     def _check_names(self, names: Sequence[str]) -> None:
-        if list(names) != self._names:
+        if list(names) != self.names:
             alone = "one query, asked alone"
-            said = [", ".join(map(repr, some)) or alone for some in (self._names, names)]
+            said = [", ".join(map(repr, some)) or alone for some in (self.names, names)]
             raise StateMismatchError([Difference("queries of the pass", *said)], checkpoint=self._path)
 
     def check_sinks(self, sinks: Mapping[str, Sink]) -> None:
@@ -276,7 +276,7 @@ class Checkpoint:
         return [] if self._note is None else self._note["folders"]
 
     @property
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
         """The names of the queries, if they are of one pass."""
         return [] if self._note is None else self._note["names"]
 

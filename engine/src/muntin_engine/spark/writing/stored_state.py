@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -77,6 +78,40 @@ class StoredState:
                 (operator,) = self._operators(path)
                 cells = self._cells(path, operator)
             yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
+
+    @contextmanager
+    def every_cell(self) -> Iterator[tuple[DataFrame, bool]]:
+        """Lend the cells of all queries in it, and whether they can be read only as long as they are lent.
+
+        The columns are `operator`, `bucket`, `name` and `data`.
+
+        Raises:
+            StateError: They cannot be read.
+        """
+        with self._readable() as path, self._reading():
+            yield reduce(DataFrame.unionAll, self._by_operator(path)), path != self._path
+
+    def by_bucket(self) -> dict[tuple[int, int], Mapping[str, Any]]:
+        """Return the identity of the query in each bucket, by its operator and its id, in the order of the rows.
+
+        Raises:
+            StateError: It is damaged, or cannot be read.
+        """
+        found: dict[tuple[int, int], Mapping[str, Any]] = {}
+        with self._readable() as path, self._reading():
+            for cells in self._by_operator(path):
+                rows = cells.where(F.col("name") == METADATA).orderBy("bucket").collect()
+                for operator, bucket, name, data in rows:
+                    metadata = split(unseal(name, bytes(data), f"bucket {bucket} of operator {operator}"))[1]
+                    found[operator, bucket] = query_of(metadata, Codec())[0]
+        return found
+
+    def _by_operator(self, path: str) -> list[DataFrame]:
+        columns = ("key.bucket", "user_map_key.name", "user_map_value.data")
+        return [
+            self._cells(path, operator).select(F.lit(operator.id).alias("operator"), *columns)
+            for operator in self._operators(path)
+        ]
 
     def identities(self, buckets: Buckets) -> list[list[Mapping[str, object]]]:
         """Return the identities in it, for each query those of its buckets; none if there are other operators.

@@ -1,0 +1,31 @@
+"""The state of a key of a join, read without its query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from muntin import JoinKind
+from muntin_engine.evaluators.joins.join_run import JoinState
+from muntin_engine.evaluators.joins.matching import JoinQuery
+from muntin_engine.evaluators.keyed.stored_keys import query_without_modules, rows_of_keys
+from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredBucket, StoredStates
+
+
+class StoredJoin(JoinState):
+    """The state of one key."""
+
+    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+        """Yield the events of both sides, and the rows that were emitted and may change, by the ids of their events."""
+        for side, given in zip(self.sides, inputs, strict=True):
+            yield from side.held_rows(states, [given])
+        left, right = self.sides
+        for id, emitted in self.emitted.items():
+            for (other, start), (_, end) in emitted.items():
+                yield HeldRow("result", (), start, end, {"left": left.id_of(id), "right": right.id_of(other)})
+
+
+def rows_of_join(stored: StoredBucket) -> Iterator[HeldRow]:
+    """Yield what is held of each key."""
+    left, right = (query_without_modules(stored.identity, given) for _, given in stored.inputs)
+    kind = JoinKind(stored.identity["join"][0])
+    return rows_of_keys(stored, StoredJoin, JoinQuery(kind, (left, right), ()))

@@ -1,0 +1,48 @@
+"""What a checkpoint holds is read after each micro-batch of drawn streams, and compared with what is known of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from muntin_engine.state.cells import METADATA
+from tests.core.held import held
+from tests.scenarios import scenario
+from tests.scenarios.drawing import FAMILIES, drawn
+from tests.scenarios.kinds import OWN
+from tests.scenarios.running import Run
+
+OWN_KINDS = set(map(type, OWN.values()))
+READ: Counter[str] = Counter()
+"""The rows that were read, by their kinds."""
+
+OF_EVENTS = ("event", "filtered", "member")
+
+
+class Read(Run):
+    """A run whose state is read, without its query, after each micro-batch."""
+
+    def take(self, arrival: Any, more: Any = ()) -> None:
+        """Evaluate a micro-batch, and read what is held."""
+        super().take(arrival, more)
+        if any(type(window) in OWN_KINDS for window in getattr(self._query, "named", {}).values()):
+            return  # no plugin offers them, so a reader cannot find them by name
+        rows = [row for cells in self.cells.values() if METADATA in cells.cells for row in held(cells)]
+        READ.update(row.kind for row in rows)
+        if "events_held" in self.last:
+            assert sum(row.kind in OF_EVENTS for row in rows) == self.last["events_held"], rows
+        out = Counter((row.key, *row.lifetime) for row in self.output.elements())
+        results = Counter((row.key[0], row.start, row.end) for row in rows if row.kind == "result")
+        assert results <= out, results - out
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_held_is_what_is_reported_and_what_may_change_is_out(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scenario, "Run", Read)
+    READ.clear()
+    drawn(family, 1).run()
+    assert READ or type(drawn(family, 1).query).__name__ == "Query", "nothing was held"
