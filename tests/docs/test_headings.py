@@ -20,7 +20,7 @@ from muntin.schemas import spell
 from muntin.testing import laws_of
 from muntin_engine import errors as engine_errors
 from muntin_engine.core.changes import Reason
-from muntin_engine.metrics import METRICS, TIME_AXIS, Metric
+from muntin_engine.metrics import METRICS, TIME_AXIS, WAITS_FOR_ENDS, Metric
 from tests.docs.pages import DOCS, REFERENCE, ROOT, headings
 
 HOOKS = [function for function in vars(hooks).values() if hasattr(function, f"{hooks.PROJECT}_spec")]
@@ -134,7 +134,7 @@ def test_a_measure_is_in_the_table_with_its_unit_and_kind(measure: Metric) -> No
 
 def test_the_table_of_measures_has_no_others() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", sections(REFERENCE / "metrics.md")["The metrics"], re.MULTILINE)
-    assert rows == [*(measure.name for measure in METRICS), TIME_AXIS]
+    assert rows == [*(measure.name for measure in METRICS), TIME_AXIS, WAITS_FOR_ENDS]
 
 
 def test_something_was_found() -> None:

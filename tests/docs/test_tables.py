@@ -10,6 +10,8 @@ import pytest
 
 import muntin
 from muntin import rows as row_windows
+from muntin_engine.monitoring.exported import EXPORTED
+from muntin_engine.monitoring.opentelemetry import otel_name
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.combinations import COMBINATIONS
 from tests.docs.pages import DOCS, ROOT
@@ -82,3 +84,14 @@ def test_every_function_that_makes_windows_has_a_row_with_all_systems() -> None:
     assert named == functions_that_make_windows()
     assert len(named) > 10
     assert all(len(row) == len(header) and all(row) for row in body)
+
+
+def test_the_page_has_the_names_that_monitoring_systems_get() -> None:
+    """Print the table if the page lacks it, to be put there."""
+    lines = ["| Prometheus | OpenTelemetry | label | meaning |", "|---|---|---|---|"]
+    for metric in EXPORTED:
+        name = f"{metric.name}_total" if metric.is_counter else metric.name
+        label = f"`{metric.label}`" if metric.label else ""
+        lines.append(f"| `{name}` | `{otel_name(metric)}` | {label} | {metric.text} |")
+    wanted = "\n".join(lines)
+    assert wanted in (DOCS / "reference/metrics.md").read_text(encoding="utf-8"), f"it lacks this table:\n{wanted}"

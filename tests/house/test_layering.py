@@ -135,6 +135,8 @@ LAYERS = (
     ),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
+    Layer("muntin_engine.monitoring.prometheus", MONITORING, for_types=("prometheus_client",), never=TESTING),
+    Layer("muntin_engine.monitoring.opentelemetry", MONITORING, for_types=("opentelemetry",), never=TESTING),
     Layer(
         "muntin_engine.writing",
         (*SDK, "muntin_engine.errors", "muntin_engine.writing"),

@@ -18,7 +18,7 @@ from muntin import INFINITY
 from muntin_engine import RunningQuery, SetupError, monitor, queries
 from muntin_engine.monitoring import watching
 from muntin_engine.monitoring.history import Watch
-from muntin_engine.monitoring.notebook import NotebookDisplay, html_of, is_notebook
+from muntin_engine.monitoring.notebook import NotebookDisplay, html_of, is_notebook, live_html
 from muntin_engine.monitoring.terminal import TerminalDisplay, picture
 from muntin_engine.monitoring.watching import watch_on
 from tests.monitoring.queries import FakeQuery, progress, recorded
@@ -224,6 +224,13 @@ def only(*batches: Mapping[str, Any], name: str | None = None) -> RunningQuery:
     return found
 
 
+def test_a_running_query_shows_its_metrics_in_a_notebook_as_of_now() -> None:
+    shown = live_html(FakeQuery(recorded(), name="rides"))
+    assert "<table>" in shown
+    assert "rows in" in shown
+    assert "rides runs" in shown
+
+
 def test_two_unnamed_queries_of_one_session_are_told_apart() -> None:
     one, other = queries(session([progress(muntin={"accepted": 3})], [progress(muntin={"accepted": 5})]))
     assert (one.name, other.name) == ("muntin", "muntin")
@@ -249,8 +256,8 @@ def test_a_query_says_what_its_results_wait_for() -> None:
         "  rows       18.0 a second; micro-batch 4 took 500 ms",
         "  watermark  2024-05-01 07:50:00, 10 min behind the newest start",
         "  state      2.4 MB, 1,312 keys",
-        "  held back  the watermark is 10 min behind the newest start: a delay, or a source without punctuation",
-        "             the output is 30 min behind the watermark: open windows, or events whose ends may move",
+        "  held back  the watermark is 10 min behind the newest start: that is its delay, or punctuation is missing",
+        "             the output is 30 min behind the watermark: windows from 2024-05-01 07:20:00 on are open",
     ]
     assert repr(found) == str(found)
 

@@ -16,6 +16,8 @@ from muntin_cli.commands.new import new
 from muntin_cli.commands.replay import replay
 from muntin_cli.commands.run import run
 from muntin_cli.commands.shrink import shrink
+from muntin_cli.commands.state import state
+from muntin_cli.commands.watch import watch
 from muntin_cli.output import own_process
 
 _EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environment lacks something."
@@ -31,7 +33,7 @@ app = typer.Typer(
 )
 """The commands, for a program that adds some or runs them itself."""
 
-for command in (new, modules, describe, check, run, replay, shrink, look, doctor):
+for command in (new, modules, describe, check, run, replay, shrink, look, state, watch, doctor):
     app.command()(command)
 
 

@@ -27,14 +27,21 @@ if TYPE_CHECKING:
         StateMismatchError,
         WorkerEnvironmentError,
     )
-    from muntin_engine.monitoring import BatchMetrics, RunningQuery, batch_metrics, monitor, queries
+    from muntin_engine.monitoring import BatchMetrics, RunningQuery, SourceMetrics, batch_metrics, monitor, queries
+    from muntin_engine.monitoring.alerts import Alert, alert
+    from muntin_engine.monitoring.logs import JsonFormatter, log_metrics
+    from muntin_engine.monitoring.opentelemetry import opentelemetry_metrics
+    from muntin_engine.monitoring.prometheus import prometheus_metrics
+    from muntin_engine.monitoring.server import WatchServer
     from muntin_engine.recording.recorder import Recorder
     from muntin_engine.recording.recording import Recording
     from muntin_engine.shipping import ship
     from muntin_engine.spark.failures import root_cause
     from muntin_engine.spark.metrics_listener import MetricsListener
+    from muntin_engine.spark.serving import serve
     from muntin_engine.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
+    from muntin_engine.spark.writing.state_table import read_state
     from muntin_engine.writing import (
         ChangelogTable,
         ParquetFolder,
@@ -69,7 +76,14 @@ else:
             "StateMismatchError",
             "WorkerEnvironmentError",
         ),
-        "muntin_engine.monitoring": ("BatchMetrics", "RunningQuery", "batch_metrics", "monitor", "queries"),
+        "muntin_engine.monitoring": (
+            *("BatchMetrics", "RunningQuery", "SourceMetrics", "batch_metrics", "monitor", "queries"),
+        ),
+        "muntin_engine.monitoring.alerts": ("Alert", "alert"),
+        "muntin_engine.monitoring.logs": ("JsonFormatter", "log_metrics"),
+        "muntin_engine.monitoring.opentelemetry": ("opentelemetry_metrics",),
+        "muntin_engine.monitoring.prometheus": ("prometheus_metrics",),
+        "muntin_engine.monitoring.server": ("WatchServer",),
         "muntin_engine.recording.recorder": ("Recorder",),
         "muntin_engine.recording.recording": ("Recording",),
         "muntin_engine.shipping": ("ship",),
@@ -79,8 +93,10 @@ else:
         ),
         "muntin_engine.spark.failures": ("root_cause",),
         "muntin_engine.spark.metrics_listener": ("MetricsListener",),
+        "muntin_engine.spark.serving": ("serve",),
         "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.spark.session.preconditions": ("prepare_session",),
+        "muntin_engine.spark.writing.state_table": ("read_state",),
     }
     _PLACE_OF: Final = {name: place for place, names in _PLACES.items() for name in names}
 
@@ -101,11 +117,13 @@ else:
 
 
 __all__ = [
+    "Alert",
     "BatchMetrics",
     "ChangelogTable",
     "EventStream",
     "JavaNotFoundError",
     "JoinCondition",
+    "JsonFormatter",
     "MetricsListener",
     "ModuleCall",
     "ModuleNotOnWorkerError",
@@ -123,13 +141,16 @@ __all__ = [
     "ShippingError",
     "Sink",
     "SinkError",
+    "SourceMetrics",
     "SparkStartError",
     "StateError",
     "StateMismatchError",
     "StreamColumns",
+    "WatchServer",
     "WindowedStream",
     "WorkerEnvironmentError",
     "WrittenBatch",
+    "alert",
     "batch_metrics",
     "condition",
     "events",
@@ -138,13 +159,18 @@ __all__ = [
     "from_stream",
     "functions",
     "local_session",
+    "log_metrics",
     "module",
     "monitor",
     "net_changes",
     "one_pass",
+    "opentelemetry_metrics",
     "prepare_session",
+    "prometheus_metrics",
     "queries",
+    "read_state",
     "root_cause",
+    "serve",
     "ship",
     "spark_session",
     "stop_session",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from muntin import EmitPolicy
 from muntin_engine.plan import Plan
@@ -62,10 +62,14 @@ STAGES: Final = ("distribute", "lift", "intake", "evaluate", "encode")
 TIME_AXIS: Final = "time_axis"
 """The name of a constant: 1 if ticks are microseconds since the epoch, 0 if they are anything else that grows."""
 
+WAITS_FOR_ENDS: Final = "waits_for_ends"
+"""The name of a constant: 1 if windows may stay open as long as an event in them has no end."""
+
 UNREAD: Final = {"late": "unread_late", "rejected": "unread_rejected"}
 """The names of constants by side output: 1 if nothing takes its rows, else 0."""
 
 _STAGE: Final = "{}_us"
+_WATERMARK: Final = "watermark_"
 _MODULE: Final = "module_us:"
 _SKIPPED: Final = "skipped:"
 _LONG_CALLS: Final = "long_calls:"
@@ -103,6 +107,8 @@ METRICS: Final = (
 LEVELS: Final = frozenset(metric.name for metric in METRICS if metric.is_level)
 """The names of those that say how things stand."""
 
+_NAMES: Final = frozenset(metric.name for metric in METRICS)
+
 _TIMES: Final = frozenset(map(_STAGE.format, STAGES))
 
 
@@ -124,6 +130,26 @@ def module_metric(label: str) -> str:
 def module_of(metric: str) -> str | None:
     """Return the module whose time a metric is; None if it is another metric."""
     return metric.removeprefix(_MODULE) if metric.startswith(_MODULE) else None
+
+
+def watermark_metric(source: str) -> str:
+    """Return the name of the metric of the watermark of a source, or of one of several inputs."""
+    return _WATERMARK + source
+
+
+def of_sources(metrics: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return the metrics of a kind, `rows`, `late` or `watermark`, by the names of sources and inputs.
+
+    Example:
+        >>> of_sources({"rows_web": 3, "late_web": 1, "late_by": 7, "accepted": 3}, "late")
+        {'web': 1}
+    """
+    prefix = f"{kind}_"
+    return {
+        name.removeprefix(prefix): value
+        for name, value in metrics.items()
+        if name.startswith(prefix) and name not in _NAMES
+    }
 
 
 def skipped_metric(label: str) -> str:
@@ -177,11 +203,14 @@ def is_count(metric: str) -> bool:
     Example:
         >>> is_count("windows_closed"), is_count("rows_web"), is_count("newest"), is_count("module_us:km")
         (True, True, False, False)
+        >>> is_count("watermark_web"), is_count("output_watermark")
+        (False, False)
         >>> is_count("long_calls:km"), is_count("longest_call_us:km")
         (True, False)
     """
+    is_level = metric in LEVELS or metric.startswith(_WATERMARK)
     is_time = metric in _TIMES or module_of(metric) is not None or longest_call_of(metric) is not None
-    return metric not in LEVELS and not is_time
+    return not is_level and not is_time
 
 
 def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
@@ -217,6 +246,17 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     skipped = [Metric(skipped_metric(label), Unit.ROWS) for label in choosy]
     of_modules = [*skipped, *(metric for label in labels for metric in _times_of_module(label) if is_timed)]
     return [*(metric for metric in METRICS if metric.name not in absent), *of_modules]
+
+
+def waits_for_open_ends(plan: Plan) -> bool:
+    """Return True if windows may stay open as long as an event in them has no end.
+
+    Snapshots and the like end where events do; other windows wait for ends that a module may still see.
+    """
+    if plan.join is not None or plan.rows is not None:
+        return False
+    follows = any(window.waits_for_events for window in plan.windows) and not plan.input.is_point
+    return follows or plan.waits_for_ends
 
 
 def _times_of_module(label: str) -> Sequence[Metric]:

@@ -21,10 +21,10 @@ from muntin_engine.exchange.intake import Intake, take_in
 from muntin_engine.exchange.shuffle import Arrived, to_blob
 from muntin_engine.exchange.side_output import SideOutputRow, side_output_row, side_output_table
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.metrics import LEVELS, skipped_metric
+from muntin_engine.metrics import is_count, skipped_metric, watermark_metric
 from muntin_engine.plan import Input
 from muntin_engine.plan.choice import Arrivals
-from muntin_engine.progress import Observation
+from muntin_engine.progress import InputsProgress, Observation
 from muntin_engine.state.cells import Cells, CheckedCells, Origin
 from muntin_engine.workers.watchdog import overseen
 
@@ -125,7 +125,7 @@ def _evaluate(task: TaskPayload, bucket: int, checked: CheckedCells, arrived: Ar
     if not task.is_static:  # static inputs report no metrics
         metrics = {"bytes_written": checked.written, **durations.metrics(arrived.durations)}
         metrics |= _metrics(task, found, arrived)
-        yield from (OutputBlob(name, value) for name, value in metrics.items() if value or name in LEVELS)
+        yield from (OutputBlob(name, value) for name, value in metrics.items() if value or not is_count(name))
 
 
 def with_totals(found: Iterable[OutputBlob]) -> Iterator[OutputBlob]:
@@ -182,6 +182,7 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
         of_progress["late_by"] = late_by
     skipped = {skipped_metric(label): count for label, count in skipped_rows(task, arrived.skipped).items()}
     skipped["filtered"] = sum(counts[-2] for counts in arrived.skipped)
+    of_progress |= watermarks_of(task, found.inputs) if found.inputs else {}
     return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **skipped}
 
 
@@ -206,6 +207,26 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     has_rows = has_ids or task.plan.keeps_late_rows or not BY_NAME[choice.evaluator].lifts
     late = sources if has_rows else ()
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
+
+
+def names_of_watermarks(task: TaskPayload) -> tuple[str, ...]:
+    """Return the names of the watermarks of what an input waits for: each source, or input where there are several."""
+    return tuple(watermarks_of(task, InputsProgress.start(len(task.plan.inputs))))
+
+
+def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]:
+    """Return the watermarks of sources, and of inputs without sources where there are several, by their metrics."""
+    found: dict[str, int] = {}
+    for given, sent, now, tracked in zip(task.plan.inputs, task.inputs, *progress, strict=True):
+        if given.sources:
+            known = sent.tracker.watermarks(tracked)
+            found |= {
+                watermark_metric(_name(given, one)): max(known.get(one, EARLIEST), now.watermark)
+                for one in given.sources
+            }
+        elif given.name:
+            found[watermark_metric(given.name)] = now.watermark
+    return found
 
 
 def count_sources(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Final, Protocol
 
 from muntin_engine.metrics import METRICS, Unit
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
 
-MOST_KEPT: Final = 60
-"""Batches that are kept."""
+KEPT_FOR: Final = timedelta(hours=1)
+"""Batches that started so long before the last one are forgotten."""
+
+MOST_KEPT: Final = 3600
+"""Batches that are kept at most."""
 
 _SUMMED: Final = [m.name for m in METRICS if not m.is_level and m.unit is not Unit.MICROSECONDS]
 
@@ -20,7 +24,7 @@ class History:
 
     Attributes:
         query: The name under which it reports.
-        batches: The last ones, oldest first.
+        batches: Those of the last hour, oldest first.
         totals: Sums over all batches that were seen, of metrics that can be added up.
         seconds: Seconds over all batches that were seen: all of them together as `batch`, and those of each stage.
         modules: The same of each module.
@@ -40,8 +44,10 @@ class History:
         self.skipped: Counter[str] = Counter()
 
     def add(self, metrics: BatchMetrics) -> None:
-        """Add a batch."""
+        """Add a batch, and forget those of more than an hour before it."""
         self.batches.append(metrics)
+        while (first := self.batches[0].started) and metrics.started and metrics.started - first > KEPT_FOR:
+            self.batches.popleft()
         self.totals.update({name: getattr(metrics, name) for name in _SUMMED})
         self.seconds.update({"batch": metrics.seconds, **metrics.stages})
         self.modules.update(metrics.modules)

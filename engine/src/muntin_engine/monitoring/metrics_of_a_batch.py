@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from muntin import EARLIEST, INFINITY, instant
 from muntin_engine.metrics import (
@@ -14,14 +14,30 @@ from muntin_engine.metrics import (
     STAGES,
     TIME_AXIS,
     UNREAD,
+    WAITS_FOR_ENDS,
     Unit,
     long_calls_of,
     longest_call_of,
     module_of,
+    of_sources,
     shown_names,
     skipped_by,
     stage_metric,
 )
+
+
+class SourceMetrics(NamedTuple):
+    """The metrics of a source, or of one of several inputs, in a micro-batch.
+
+    Attributes:
+        rows: The insertions that came of it; 0 of an input without sources, whose rows are not counted apart.
+        late: Those that were late, where that is known by source.
+        watermark: Its watermark; None as long as it has said nothing, or in a micro-batch without rows.
+    """
+
+    rows: int = 0
+    late: int = 0
+    watermark: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +85,8 @@ class BatchMetrics:
         long_calls: The number of a module's calls that ran for longer than the watchdog allows, for those that had any.
         longest_calls: For how many seconds the longest of these was seen running.
         skipped: By module, how many new events it was not given, because it does not read a null in them.
+        sources: The metrics of each source, or of each of several inputs.
+        waits_for_ends: True if windows may stay open as long as an event in them has no end.
         unread: The side outputs, `late` and `rejected`, that nothing takes.
     """
 
@@ -106,6 +124,8 @@ class BatchMetrics:
     long_calls: Mapping[str, int] = field(default_factory=dict)
     longest_calls: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, SourceMetrics] = field(default_factory=dict)
+    waits_for_ends: bool = False
     unread: frozenset[str] = frozenset()
     query_id: str | None = None
     run_id: str | None = None
@@ -216,9 +236,21 @@ def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any])
         modules=_spent({module: value for metric, value in metrics.items() if (module := module_of(metric))}),
         long_calls={module: value for label, value in slow.items() if (module := long_calls_of(label))},
         longest_calls=_spent({module: value for label, value in slow.items() if (module := longest_call_of(label))}),
+        sources=_sources(metrics),
+        waits_for_ends=bool(metrics.get(WAITS_FOR_ENDS)),
         unread=frozenset(output for output, constant in UNREAD.items() if metrics.get(constant)),
         **{metric: value for metric, value in plain.items() if not (metric in _TIMES and value == EARLIEST)},
     )
+
+
+def _sources(metrics: Mapping[str, Any]) -> dict[str, SourceMetrics]:
+    rows, late, watermarks = (of_sources(metrics, kind) for kind in ("rows", "late", "watermark"))
+    return {
+        name: SourceMetrics(
+            int(rows.get(name) or 0), int(late.get(name) or 0), None if (at := watermarks.get(name)) == EARLIEST else at
+        )
+        for name in {**rows, **watermarks}
+    }
 
 
 def _text(value: object) -> str | None:

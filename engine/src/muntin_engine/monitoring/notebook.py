@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from muntin_engine.monitoring.board import BoardSection, board_of
-from muntin_engine.monitoring.history import Watch
+from muntin_engine.monitoring.history import Watch, Watched
 
 
 class Html:
@@ -52,6 +52,13 @@ def is_notebook() -> bool:
         return False
     shell = import_module("IPython").get_ipython()
     return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def live_html(query: Watched) -> str:
+    """Return a streaming query as HTML: the metrics of each Muntin query in it, as of now."""
+    watch = Watch(query)
+    watch.look()
+    return html_of(watch)
 
 
 def html_of(watch: Watch) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from muntin_engine.metrics import STAGES
+from muntin_engine.monitoring.alerts import Alert, exceeded
 from muntin_engine.monitoring.history import Histories, History, Watched
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
+from muntin_engine.monitoring.reasons import reasons_of
 from muntin_engine.monitoring.spelling import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
 
-_MOST: Final = 0.5
-"""The share of a micro-batch's time from which on what takes it is named."""
+_PACED: Final = 60
+"""So many micro-batches make the pace."""
 
 
-class _Identified(Watched, Protocol):
+class Identified(Watched, Protocol):
+    """A streaming query with its ids."""
+
     @property
     def id(self) -> object:
         """Spark's id of the query."""
@@ -29,12 +32,14 @@ class _Identified(Watched, Protocol):
 
 class _Active(Protocol):
     @property
-    def active(self) -> Sequence[_Identified]:
+    def active(self) -> Sequence[Identified]:
         """The queries that run."""
         ...
 
 
-class _Session(Protocol):
+class Session(Protocol):
+    """The part of a session that lists its queries."""
+
     @property
     def streams(self) -> _Active:
         """The manager of its queries."""
@@ -54,6 +59,7 @@ class RunningQuery:
         held_back_by: What the results wait for, and what takes most of the time, a sentence each; empty if nothing.
         state_bytes: The size of the state, as far as it is known.
         keys_held: The number of keys with state, where the evaluator knows it.
+        alerts: The limits that the last micro-batch exceeds, a sentence each.
     """
 
     query_id: str
@@ -64,6 +70,7 @@ class RunningQuery:
     held_back_by: tuple[str, ...] = ()
     state_bytes: int | None = None
     keys_held: int | None = None
+    alerts: tuple[str, ...] = ()
 
     @property
     def name(self) -> str | None:
@@ -88,16 +95,14 @@ class RunningQuery:
                 f"  watermark  {at}, {spell_ticks(self.lag, is_time=last.is_time)} behind the newest start",
                 f"  state      {spell_bytes(self.state_bytes)}{keys}",
             ]
-        label = "held back"
-        for reason in self.held_back_by:
-            lines.append(f"  {label:9}  {reason}")
-            label = ""
+        for label, texts in (("held back", self.held_back_by), ("alerts", self.alerts)):
+            lines += [f"  {'' if number else label:9}  {text}" for number, text in enumerate(texts)]
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
-def queries(spark: _Session) -> list[RunningQuery]:
+def queries(spark: Session, *, alerts: Iterable[Alert] = ()) -> list[RunningQuery]:
     """Return the running queries of a session, each with its pace, its state and what holds it back.
 
     A Spark query that contains several Muntin queries gives one entry for each. One that has not ended a micro-batch
@@ -105,6 +110,7 @@ def queries(spark: _Session) -> list[RunningQuery]:
 
     Args:
         spark: The session.
+        alerts: Conditions, of which each entry says which its last micro-batch exceeds.
 
     Example:
         >>> queries(spark)  # doctest: +SKIP
@@ -112,66 +118,38 @@ def queries(spark: _Session) -> list[RunningQuery]:
           rows       1,204.0 a second; micro-batch 41 took 460 ms
           watermark  2024-05-01 08:10:00, 10 min behind the newest start
           state      2.4 MB, 312 keys
-          held back  the watermark is 10 min behind the newest start: a delay, or a source without punctuation]
+          held back  the watermark is 10 min behind the newest start: that is its delay, or punctuation is missing]
     """
-    return [found for query in spark.streams.active for found in _entries(query)]
+    found, alerts = [], tuple(alerts)
+    for query in spark.streams.active:
+        progress, histories = query.recentProgress, Histories()
+        histories.take(progress)
+        found += [running(query, history, alerts) for history in histories.by_query.values()]
+        found += [] if progress else [running(query)]
+    return found
 
 
-def _entries(query: _Identified) -> Iterator[RunningQuery]:
-    progress, histories = query.recentProgress, Histories()
-    histories.take(progress)
-    reason = "no micro-batch has ended yet"
-    known = RunningQuery(query_id=str(query.id), run_id=str(query.runId), spark_name=query.name, held_back_by=(reason,))
-    if not progress:
-        yield known
-    for history in histories.by_query.values():
-        yield replace(
-            known,
-            last=history.last,
-            rows_per_second=_pace(history),
-            held_back_by=tuple(_reasons(history)),
-            state_bytes=history.latest("state_bytes"),
-            keys_held=history.latest("keys_held"),
-        )
+def running(query: Identified, history: History | None = None, alerts: Iterable[Alert] = ()) -> RunningQuery:
+    """Return the entry of a query, given its history; None before a micro-batch has ended."""
+    known = RunningQuery(query_id=str(query.id), run_id=str(query.runId), spark_name=query.name)
+    if history is None:
+        return replace(known, held_back_by=("no micro-batch has ended yet",))
+    return replace(
+        known,
+        last=history.last,
+        rows_per_second=_pace(history),
+        held_back_by=tuple(reasons_of(history)),
+        state_bytes=history.latest("state_bytes"),
+        keys_held=history.latest("keys_held"),
+        alerts=tuple(exceeded(alerts, history.last).values()),
+    )
 
 
 def _pace(history: History) -> float:
-    """Return the accepted rows per second, from the start of the first micro-batch of those kept to the last end."""
-    first, last = history.batches[0], history.last
+    """Return the accepted rows per second, from the start of the first micro-batch of some to the end of the last."""
+    some = list(history.batches)[-_PACED:]
+    first, last = some[0], some[-1]
     seconds = last.seconds
     if first.started is not None and last.started is not None:
         seconds += (last.started - first.started).total_seconds()
-    return sum(metrics.accepted for metrics in history.batches) / seconds if seconds > 0 else 0.0
-
-
-def _reasons(history: History) -> Iterator[str]:
-    last, newest, watermark = history.last, history.latest("newest"), history.latest("watermark")
-    output, is_time = history.latest("output_watermark"), last.is_time
-    if last.is_closed:
-        yield "its input has ended"
-    elif newest is None:
-        yield "no events have come"
-    elif watermark is None:
-        yield "nothing has said yet how complete the input is: a delay, or punctuation of each source"
-    elif newest > watermark:
-        lag = spell_ticks(newest - watermark, is_time=is_time)
-        yield f"the watermark is {lag} behind the newest start: a delay, or a source without punctuation"
-    if watermark is not None and output is not None and output < watermark and not last.is_closed:
-        lag = spell_ticks(watermark - output, is_time=is_time)
-        yield f"the output is {lag} behind the watermark: open windows, or events whose ends may move"
-    if slowest := _slowest(last):
-        yield slowest
-
-
-def _slowest(last: BatchMetrics) -> str | None:
-    """Return the stage that takes most of a micro-batch; None if none does, or times are not measured."""
-    spent = {f"module {label}": seconds for label, seconds in last.modules.items()}
-    spent |= {f"stage {stage}": last.stages.get(stage, 0.0) for stage in STAGES}
-    whole = f"of the {spell_seconds(last.seconds)} of the last micro-batch"
-    if not last.seconds or not last.stages:
-        return None
-    for name, seconds in spent.items():  # modules first, whose time is part of a stage's
-        if seconds / last.seconds >= _MOST:
-            return f"{name} takes {spell_seconds(seconds)} {whole}"
-    outside = last.seconds - sum(last.stages.values())
-    return f"Spark itself takes {spell_seconds(outside)} {whole}" if outside / last.seconds >= _MOST else None
+    return sum(metrics.accepted for metrics in some) / seconds if seconds > 0 else 0.0

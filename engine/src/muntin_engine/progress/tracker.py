@@ -220,6 +220,18 @@ class ProgressTracker:
         newest, horizon = max(now.newest, now.watermark), max(now.horizon, watermark)
         return Progress(watermark, horizon, newest, now.clock), tracked
 
+    def watermarks(self, tracked: Tracked) -> dict[str, int]:
+        """Return the watermark of each declared source, as it counts for the input; none where there are none.
+
+        Args:
+            tracked: The state that `advance` returned.
+        """
+        found = {}
+        for [source, *_], watermark, *_ in tracked if self.sources else ():
+            rule = self._rules.get(source)
+            found[source] = watermark if rule is None else rule.changes.watermark(watermark)
+        return found
+
     def _hear(self, state: SourceState, observed: Sequence[Observation], clock: int) -> SourceState:
         """Return the state of a source after a micro-batch; an idle source may be moved on by the clock."""
         seen, watermark, spoke = state

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -13,6 +15,10 @@ from pyspark.sql.streaming.listener import (
 )
 
 from muntin_engine.monitoring import BatchMetrics, batch_metrics
+from muntin_engine.monitoring.alerts import Alert, AlertChanges
+
+LOG: Final = logging.getLogger("muntin.alerts")
+"""The logger of alerts."""
 
 
 class MetricsListener(StreamingQueryListener):
@@ -22,9 +28,15 @@ class MetricsListener(StreamingQueryListener):
     exception in the function is logged and does not stop the query.
     """
 
-    def __init__(self, take: Callable[[BatchMetrics], None]) -> None:
-        """Listen for a function."""
-        self._take = take
+    def __init__(self, *take: Callable[[BatchMetrics], None], alerts: Iterable[Alert] = ()) -> None:
+        """Listen for some functions.
+
+        Args:
+            take: The functions.
+            alerts: Conditions that are logged by `muntin.alerts` when they begin to hold, at the level `WARNING`, and
+                when they no longer do, at `INFO`.
+        """
+        self._take, self._changes = take, AlertChanges(alerts)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """Do nothing."""
@@ -32,7 +44,10 @@ class MetricsListener(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Pass the metrics of a batch on."""
         for metrics in batch_metrics(event.progress.json).values():
-            self._take(metrics)
+            for take in self._take:
+                take(metrics)
+            for begins, text in self._changes.take(metrics):
+                LOG.log(logging.WARNING if begins else logging.INFO, text)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Do nothing."""

@@ -21,12 +21,30 @@ from pyspark.sql import types as spark_types
 from muntin import Axis, LatePolicy
 from muntin.errors import QueryError
 from muntin.schemas import Field
-from muntin_engine.exchange.bucket_task import EVICTED_ROWS, LATE, LATE_ROWS, RESULTS, STREAMS, names_of_counts
+from muntin_engine.exchange.bucket_task import (
+    EVICTED_ROWS,
+    LATE,
+    LATE_ROWS,
+    RESULTS,
+    STREAMS,
+    names_of_counts,
+    names_of_watermarks,
+)
 from muntin_engine.exchange.readers import BlobReader
 from muntin_engine.exchange.shuffle import exchange_schema
 from muntin_engine.exchange.side_output import side_output_schema
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
-from muntin_engine.metrics import TIME_AXIS, UNREAD, Metric, Total, Unit, metrics_of, reported_name
+from muntin_engine.metrics import (
+    TIME_AXIS,
+    UNREAD,
+    WAITS_FOR_ENDS,
+    Metric,
+    Total,
+    Unit,
+    metrics_of,
+    reported_name,
+    waits_for_open_ends,
+)
 from muntin_engine.plan import Plan, check_trigger, planner
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.skipped_nulls import skipped_nulls
@@ -267,9 +285,10 @@ def _counted(
     query: PlannedQuery, blobs: DataFrame, task: TaskPayload, totals: Column, taken: Collection[str]
 ) -> DataFrame:
     """Have Spark report the metrics of each micro-batch among the observed metrics of a streaming query."""
-    of_sources = (Metric(name, Unit.ROWS) for name in names_of_counts(task))
+    of_sources = [Metric(name, Unit.ROWS) for name in names_of_counts(task)]
+    of_sources += [Metric(name, Unit.TICKS, Total.LEAST, is_level=True) for name in names_of_watermarks(task)]
     metrics = [_total(metric, totals) for metric in [*metrics_of(query.plan, is_timed=query.is_timed), *of_sources]]
-    constants = {TIME_AXIS: query.plan.axis is Axis.TIME}
+    constants = {TIME_AXIS: query.plan.axis is Axis.TIME, WAITS_FOR_ENDS: waits_for_open_ends(query.plan)}
     constants |= {name: f"{kind}_rows" not in taken for kind, name in UNREAD.items()}
     constants[UNREAD[LATE]] &= any(given.late.policy is not LatePolicy.DROP for given in query.plan.inputs)
     metrics += [F.lit(int(value)).alias(name) for name, value in constants.items()]

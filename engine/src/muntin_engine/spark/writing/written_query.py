@@ -7,11 +7,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from muntin_engine.monitoring.notebook import live_html
 from muntin_engine.spark.failures import in_our_words
 
 
@@ -45,6 +47,11 @@ class WrittenQuery(StreamingQuery):
         """Return why the query has failed, as `awaitTermination` raises it; None if it has not."""
         found = super().exception()
         return found and in_our_words(found, StreamingQueryException)
+
+    def _repr_html_(self) -> str:
+        """Return the metrics of the queries in it as of now, for notebooks."""
+        running: Any = self
+        return live_html(running)
 
 
 class _Interrupted(KeyboardInterrupt):

@@ -1,0 +1,61 @@
+"""Metrics for OpenTelemetry, by its API: they go wherever the program's meter provider sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin_engine.monitoring.exported import EXPORTED, LABELS, ExportedMetric
+from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
+from muntin_engine.monitoring.needed import needed
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+
+_UNITS: Final = {"seconds": "s", "bytes": "By"}
+"""Units by the Unified Code for Units of Measure, as OpenTelemetry asks for; things that are counted are in braces."""
+
+
+def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[BatchMetrics], None]:
+    """Return a function for `MetricsListener` that hands the metrics of queries to OpenTelemetry.
+
+    Args:
+        provider: Makes the meter; by default the program's own, as `opentelemetry.metrics.set_meter_provider` set it.
+
+    Raises:
+        SetupError: `opentelemetry-api` is not installed.
+    """
+    api: Any = needed("opentelemetry.metrics", "opentelemetry_metrics()", "opentelemetry")
+    meter = api.get_meter("muntin", version("muntin-engine"), meter_provider=provider)
+
+    def make(metric: ExportedMetric) -> Any:
+        create = meter.create_counter if metric.is_counter else meter.create_gauge
+        unit = _UNITS.get(metric.unit, f"{{{metric.unit}}}")
+        return create(otel_name(metric), unit=unit, description=metric.text)
+
+    made = [(metric, make(metric)) for metric in EXPORTED]
+
+    def take(metrics: BatchMetrics) -> None:
+        common = dict(zip(LABELS, (metrics.query, metrics.query_id or ""), strict=True))
+        for metric, one in made:
+            for label, value in metric.read(metrics).items():
+                if value is not None:
+                    attributes = {**common, **({metric.label: label} if metric.label else {})}
+                    (one.add if metric.is_counter else one.set)(value, attributes)
+
+    return take
+
+
+def otel_name(metric: ExportedMetric) -> str:
+    """Return the name of a metric in OpenTelemetry, which has units of measure apart.
+
+    Example:
+        >>> [otel_name(metric) for metric in EXPORTED if metric.unit == "bytes"]
+        ['muntin.state_written', 'muntin.state']
+    """
+    name = metric.name.replace("muntin_", "muntin.", 1)
+    if metric.unit not in _UNITS:
+        return name
+    bare = name.removesuffix(f"_{metric.unit}")
+    return f"{bare}_time" if metric.is_counter and metric.unit == "seconds" else bare
