@@ -11,7 +11,7 @@ import pytest
 
 from muntin import tumbling
 from muntin.testing import Script
-from muntin_cli import recorded as recorded_stories
+from muntin_cli import recordings
 from muntin_cli.commands import look as command
 from muntin_stats.average import Average
 from tests.cli.running import Done
@@ -52,6 +52,7 @@ def test_a_page_of_one_key_has_no_other(muntin: Muntin, recording: Path, tmp_pat
     ("arguments", "said"),
     [
         (["--key", "west"], "has no row of the key 'west'"),
+        (["--key", "north", "--module", "nowhere.py"], "nowhere.py cannot be read"),
         (["--out", "nowhere/page.html"], "nowhere/page.html cannot be written: No such file or directory"),
         (["--serve", "--out", "page.html"], "--serve writes no file, and --out names page.html"),
     ],
@@ -71,7 +72,7 @@ def test_a_folder_without_a_recording_is_named(muntin: Muntin, tmp_path: Path) -
 def test_without_the_engine_it_says_what_to_install(
     muntin: Muntin, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorded_stories, "can_evaluate", lambda: False)
+    monkeypatch.setattr(recordings, "find_spec", lambda name: None)
     done = muntin("look", recording)
     assert done.code == 3
     assert "pip install 'muntin-cli[engine]'" in done.errors
@@ -92,3 +93,16 @@ def test_a_page_is_served_until_it_is_interrupted(
 class Interrupted:
     def wait(self, seconds: float) -> bool:
         raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("key", ["north", "north,seven"])
+def test_a_text_that_is_no_key_is_refused(muntin: Muntin, tmp_path: Path, key: str) -> None:
+    stream = Script().point(1, 1, 25, key=("north", 7)).close()
+    query = Query(tumbling(10), (Average(),), keys=2)
+    recorded(Scenario(query, stream), next(iter(query.evaluators)), tmp_path / "rides")
+    done = muntin("look", tmp_path / "rides", "--key", key)
+    assert done.code == 2
+    assert (
+        f"{key!r} is no key of this query\n  expected: a value of key (string), a comma and one of key1 (bigint)"
+        in done.errors
+    )

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin import Function, Module
+from muntin.errors import MuntinError
 from muntin.windows import WindowSpecification
-from muntin_cli.errors import UsageError
+from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.running import defined_in
 
 if TYPE_CHECKING:
     from muntin_engine.recording.recording import Recording
+    from muntin_engine.recording.story import Story
 
 _OF_A_FILE: Final = "<run_path>"
 """What Python calls the module of a class that a file defines which is run."""
@@ -29,11 +31,14 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
         keys: The keys, each as text, with commas between the columns of one.
 
     Raises:
-        UsageError: The engine is not installed, or a file cannot be run.
+        EnvironmentLacksError: The engine is not installed.
+        UsageError: A file cannot be run, or a text is no key of the query.
         RecordingError: There is no recording.
     """
     if find_spec("muntin_engine") is None:
-        raise UsageError("a recording is replayed by the engine, which is not installed\n  pip install muntin-engine")
+        raise EnvironmentLacksError(
+            "muntin-engine is not installed, which reads recordings\n  pip install 'muntin-cli[engine]'"
+        )
     from muntin_engine import Recording
 
     given = [thing for file in files for thing in defined_in(file).values() if _is_of_queries(thing)]
@@ -41,8 +46,32 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
     recording = Recording(path, modules=own_first)
     if not keys:
         return recording
-    named = [tuple(key.split(",")) for key in keys]
-    return recording.with_batches(batch.of_keys(named) for batch in recording.batches)
+    columns = [f"{column.name} ({column.type})" for column in recording.plan.keys]
+    named = [tuple(key.split(",")) if len(columns) > 1 else (key,) for key in keys]
+    try:
+        if all(len(key) == len(columns) for key in named):
+            return recording.with_batches([batch.of_keys(named) for batch in recording.batches])
+    except ValueError as error:
+        if isinstance(error, MuntinError):
+            raise
+    expected = ", a comma and one of ".join(columns)
+    raise UsageError(f"{' or '.join(map(repr, keys))} is no key of this query\n  expected: a value of {expected}")
+
+
+def story_of(recording: Recording, keys: Sequence[str] = ()) -> Story:
+    """Return the story of a recording.
+
+    Raises:
+        UsageError: No row has one of the keys that were asked for.
+        RecordingError: A module of it is not here.
+    """
+    story = recording.story()
+    if keys and all(row.key is None for row in story.rows):
+        raise UsageError(
+            f"{recording.path} has no row of the key {' or '.join(map(repr, keys))}\n"
+            "  without --key all of its rows are taken"
+        )
+    return story
 
 
 def _is_of_queries(thing: object) -> bool:

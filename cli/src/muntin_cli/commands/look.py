@@ -5,22 +5,25 @@ from __future__ import annotations
 import webbrowser
 from pathlib import Path
 from threading import Event
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from muntin_cli.commands.replay import Files, Recorded
 from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
-from muntin_cli.recorded import grown, story_of
 from muntin_cli.story_page.page import page_of
 from muntin_cli.story_page.serving import served_page
+
+if TYPE_CHECKING:
+    from muntin_engine.recording.story import Story
 
 
 @reports_errors
 def look(
-    recording: Annotated[Path, typer.Argument(help="The folder of a recording.")],
+    recording: Recorded,
     out: Annotated[
         Path | None, typer.Option(help="The page to write; by default the recording's name, with .html.")
     ] = None,
@@ -28,6 +31,7 @@ def look(
         list[str] | None,
         typer.Option(help="A key to show, its columns separated by commas; may be given several times."),
     ] = None,
+    module: Files = None,
     opens: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve the page to this machine while the query runs.")
@@ -37,18 +41,24 @@ def look(
 
     The page is one file that loads nothing from elsewhere. With --serve it follows a running query, until Ctrl-C.
     """
+    from muntin_cli.recordings import opened, story_of
+
     keys = key or []
+
+    def tell() -> Story:
+        return story_of(opened(recording, module or [], keys), keys)
+
     if serve:
         if out is not None:
             raise UsageError(f"--serve writes no file, and --out names {out}\n  leave one of them out")
-        story_of(recording, keys)  # what is wrong is said before the page is served
-        with served_page(lambda: story_of(recording, keys), lambda: grown(recording)) as address:
+        tell()  # what is wrong is said before the page is served
+        with served_page(tell, lambda: _grown(recording)) as address:
             show(f"{recording.name} is shown at {address} until Ctrl-C")
             _open(address, opens)
             _wait()
         return ExitCode.OK
     file = out or Path(f"{recording.resolve().name}.html")
-    page = page_of(story_of(recording, keys))
+    page = page_of(tell())
     try:
         file.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -56,6 +66,12 @@ def look(
     show(f"wrote {file}")
     _open(file.resolve().as_uri(), opens)
     return ExitCode.OK
+
+
+def _grown(folder: Path) -> tuple[int, int]:
+    """Return what differs when a recording has grown: how many files it has, and when the last one was written."""
+    written = [file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()]
+    return len(written), max(written, default=0)
 
 
 def _open(address: str, is_wanted: bool) -> None:
