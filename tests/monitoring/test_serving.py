@@ -101,6 +101,16 @@ def test_it_is_served_on_loopback_and_read_only() -> None:
         assert get(server.url, Host="elsewhere.example")[0] == 403, "a page of another site that leads here"
 
 
+def test_a_session_that_has_ended_is_an_answer_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    def ended() -> list[Any]:
+        raise RuntimeError("the session has ended")
+
+    with WatchServer(ended, lambda: None, "127.0.0.1", 0, None) as server:
+        assert get(f"{server.url}queries.json")[:2] == (503, "the session has ended\n")
+        assert "HTTP Error 503" in muntin(server.url, "--json").stderr
+    assert capsys.readouterr().err == ""
+
+
 def test_other_machines_need_a_token() -> None:
     live = LiveQueries(session())
     with pytest.raises(QueryError, match=r"host='0\.0\.0\.0' would show the queries"):

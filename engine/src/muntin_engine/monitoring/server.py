@@ -97,7 +97,10 @@ def _handler(
             if not self._is_allowed():
                 status, kind, body = HTTPStatus.FORBIDDEN, "text/plain", b"wrong token or host\n"
             elif path == DATA:
-                kind, body = "application/json", json.dumps(told(), default=str).encode()
+                try:
+                    kind, body = "application/json", json.dumps(told(), default=str).encode()
+                except Exception as error:  # the session has ended, say; the program goes on
+                    status, kind, body = HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", f"{error}\n".encode()
             elif path != "/":
                 status, kind, body = HTTPStatus.NOT_FOUND, "text/plain", b"there are / and /queries.json\n"
             self.send_response(status)
