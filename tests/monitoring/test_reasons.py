@@ -5,12 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from muntin import hopping, snapshot, tumbling
+from muntin import JoinKind, hopping, snapshot, tumbling
 from muntin.progress import BoundedDelay
+from muntin_engine.exchange.bucket_task import names_of_watermarks
 from muntin_engine.metrics import waits_for_open_ends
 from muntin_engine.monitoring import RunningQuery, queries
 from tests.core.feed import Feed, Members, Result, at, query, row
 from tests.monitoring.queries import progress
+from tests.scenarios.join import Join
 from tests.scenarios.query import Query
 
 
@@ -84,3 +86,16 @@ def test_an_open_window_of_its_own_length_is_told_as_such() -> None:
     assert reported(feed, result).held_back_by[-1] == (
         "the output is 50 ticks behind the watermark: windows from 0 on are open"
     )
+
+
+def test_of_a_join_the_input_that_is_behind_is_named() -> None:
+    plan = Join(JoinKind.INNER, ("intervals", "intervals")).plan(buckets=1)
+    task = Join(JoinKind.INNER, ("intervals", "intervals")).task(plan)
+    assert names_of_watermarks(task) == ("watermark_left", "watermark_right")
+    metrics = {"newest": 90, "watermark": 20, "watermark_left": 20, "watermark_right": 80}
+    running = SimpleNamespace(
+        id="id", runId="run", name=None, recentProgress=[progress(both={**metrics, "time_axis": 0})]
+    )
+    session: Any = SimpleNamespace(streams=SimpleNamespace(active=[running]))
+    (found,) = queries(session)
+    assert found.held_back_by == ("the watermark is 70 ticks behind the newest start: the input 'left' is at 20",)

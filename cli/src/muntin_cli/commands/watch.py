@@ -73,7 +73,8 @@ def _panel(query: dict[str, Any]) -> Panel:
             "left out", Text(", ".join(f"{totals[name]:,} {name}" for name in ("late", "rejected", "filtered")))
         )
         for name, source in query["sources"].items():
-            table.add_row(f"source {name}", Text(f"at {source['watermark']}, {source['rows']:,} rows"))
+            rows = "" if source["rows"] is None else f", {source['rows']:,} rows"
+            table.add_row(f"source {name}", Text(f"at {source['watermark']}{rows}"))
         for name, seconds in list(query["modules"].items())[:3]:
             table.add_row(f"module {name}", Text(f"{seconds:,.2f} s"))
     for place, text in enumerate(query["held_back_by"]):

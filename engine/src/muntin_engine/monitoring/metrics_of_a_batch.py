@@ -30,12 +30,12 @@ class SourceMetrics(NamedTuple):
     """The metrics of a source, or of one of several inputs, in a micro-batch.
 
     Attributes:
-        rows: The insertions that came of it; 0 of an input without sources, whose rows are not counted apart.
+        rows: The insertions that came of it; None of an input without sources, whose rows are not counted apart.
         late: Those that were late, where that is known by source.
         watermark: Its watermark; None as long as it has said nothing, or in a micro-batch without rows.
     """
 
-    rows: int = 0
+    rows: int | None = None
     late: int = 0
     watermark: int | None = None
 
@@ -247,7 +247,7 @@ def _sources(metrics: Mapping[str, Any]) -> dict[str, SourceMetrics]:
     rows, late, watermarks = (of_sources(metrics, kind) for kind in ("rows", "late", "watermark"))
     return {
         name: SourceMetrics(
-            int(rows.get(name) or 0), int(late.get(name) or 0), None if (at := watermarks.get(name)) == EARLIEST else at
+            rows.get(name), int(late.get(name) or 0), None if (at := watermarks.get(name)) == EARLIEST else at
         )
         for name in {**rows, **watermarks}
     }

@@ -54,20 +54,25 @@ def _sources(history: History) -> dict[str, SourceMetrics]:
 
 def _holder(history: History, watermark: int) -> str:
     """Say what holds the watermark back: sources by their names, each with since when it is silent."""
-    sources, is_time = _sources(history), history.last.is_time
+    sources = _sources(history)
     behind = [name for name, source in sources.items() if source.watermark is None or source.watermark <= watermark]
     if not behind or (len(behind) == len(sources) > 1):
         return "that is its delay, or punctuation is missing"
-    told = []
-    for name in behind:
-        at = sources[name].watermark
-        said = "has said nothing" if at is None else f"is at {spell_tick(at, is_time=is_time)}"
-        spoke = [batch for batch in history.batches if name in batch.sources and batch.sources[name].rows]
-        silent = sum(1 for batch in history.batches if not spoke or batch.batch > spoke[-1].batch)
-        since = f", and silent since micro-batch {spoke[-1].batch}{_at(spoke[-1])}" if spoke and silent else ""
-        never = f", and silent for at least {spell_count(silent)} micro-batches" if not spoke and silent else ""
-        told.append(f"the source {name!r} {said}{since}{never}")
-    return "; ".join(told)
+    return "; ".join(_behind(history, name, sources[name].watermark) for name in behind)
+
+
+def _behind(history: History, name: str, watermark: int | None) -> str:
+    """Say how far a source, or one of several inputs, is; of a source also since when it is silent."""
+    said = "has said nothing" if watermark is None else f"is at {spell_tick(watermark, is_time=history.last.is_time)}"
+    known = [batch for batch in history.batches if name in batch.sources]
+    if all(batch.sources[name].rows is None for batch in known):
+        return f"the input {name!r} {said}"
+    spoke = [batch for batch in known if batch.sources[name].rows]
+    silent = sum(1 for batch in history.batches if not spoke or batch.batch > spoke[-1].batch)
+    if not silent:
+        return f"the source {name!r} {said}"
+    since = f"since micro-batch {spoke[-1].batch}{_at(spoke[-1])}" if spoke else f"for at least {silent} micro-batches"
+    return f"the source {name!r} {said}, and silent {since}"
 
 
 def _at(batch: BatchMetrics) -> str:
