@@ -74,6 +74,20 @@ def test_a_click_in_the_picture_selects_a_result_and_a_row(open_page: Open) -> N
     assert "Select a result" in page.inner_text("#details")
 
 
+def test_the_bar_at_the_right_edge_scrolls_from_key_to_key(open_page: Open) -> None:
+    page = open_page(crowd(3000, 200))
+    box = page.locator("#picture").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 6, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 6, box["y"] + box["height"])
+    page.mouse.up()
+    assert page.evaluate("muntin.sight.y") == page.evaluate("muntin.sight.overflow") > 0
+    page.mouse.wheel(0, -300)
+    settle(page)
+    assert page.evaluate("muntin.sight.overflow - muntin.sight.y") == 300
+
+
 def test_what_has_not_come_is_not_there(open_page: Open) -> None:
     story = flights()
     page = open_page(story)

@@ -31,6 +31,7 @@ SEARCHES: Final = {
     "databricks serverless": "deploy/run-on-a-cluster.html#databricks-emr-and-dataproc",
     "daylight saving": "how-to/time-zones-and-other-axes.html",
     "dead letter queue": "how-to/late-and-bad-rows.html",
+    "debugger": "how-to/test-a-streaming-job.html#look-at-a-recording",
     "dedupe": "how-to/filter-and-deduplicate.html#deduplicate",
     "delta lake": "how-to/write-results.html#delta-lake-iceberg-and-object-stores",
     "drain": "how-to/write-results.html#the-last-windows",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _ASSETS: Final = Path(__file__).parent / "assets"
 _SCRIPTS: Final = (
-    *("ticks", "data", "story", "filters", "bands", "marks", "drawing", "sight"),
+    *("ticks", "data", "story", "filters", "bands", "marks", "crowd", "drawing", "sight"),
     *("overview", "words", "details", "tables", "stepping", "keyboard", "main"),
 )
 """Our own scripts, in the order in which they are put together."""

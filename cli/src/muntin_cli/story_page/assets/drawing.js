@@ -1,29 +1,6 @@
 // One frame of the picture: only what is in sight is drawn, and bars too close to tell apart become one with a count.
 
-const TOP = 44, CELL = 40;
-
-/** Bars that are narrower than their marks, gathered while they would lie on each other. */
-class Crowd {
-  constructor(one, many) {
-    Object.assign(this, { one, many, count: 0 });
-  }
-
-  add(x0, x1, number) {
-    if (this.count && x0 < this.x1 + 1 && Math.floor(x0 / CELL) === this.cell) {
-      this.count++;
-      this.x1 = Math.max(this.x1, x1);
-      return;
-    }
-    this.flush();
-    Object.assign(this, { x0, x1, number, count: 1, cell: Math.floor(x0 / CELL) });
-  }
-
-  flush() {
-    if (this.count === 1) this.one(this.number, this.x0, this.x1);
-    else if (this.count) this.many(this.x0, Math.min(this.x1, (this.cell + 1) * CELL), this.count);
-    this.count = 0;
-  }
-}
+const TOP = 44;
 
 class Drawing {
   constructor(canvas) {
@@ -70,6 +47,7 @@ class Drawing {
     pen.restore();
     this.drawNames(bands);
     this.drawFlags();
+    if (app.sight.overflow) this.drawBar(app.sight.bar());
     this.frames++;
   }
 
@@ -361,6 +339,16 @@ class Drawing {
       if (left) this.drawLaneNames(band, top, y + 10);
     }
     pen.restore();
+  }
+
+  drawBar([top, length]) {
+    const { pen, ink, width } = this;
+    pen.beginPath();
+    pen.roundRect(width - 9, TOP + top + 2, 6, length - 4, 3);
+    pen.fillStyle = ink.soft;
+    pen.globalAlpha = 0.45;
+    pen.fill();
+    pen.globalAlpha = 1;
   }
 
   drawLaneNames(band, top, least) {

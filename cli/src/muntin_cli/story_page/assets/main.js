@@ -179,6 +179,7 @@ class App {
   }
 
   clicked(x, y) {
+    if (this.sight.isOnBar({ offsetX: x })) return;
     const hit = this.drawing.at(x, y);
     if (hit?.kind === "crowd") {
       const at = px => this.drawing.low + (px - this.drawing.left) / this.drawing.scale, [low, high] = [at(hit.x0), at(hit.x1)];

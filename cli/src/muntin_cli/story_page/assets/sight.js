@@ -1,5 +1,6 @@
 // The part of the story in sight: zoomed and moved along the axis by D3, and scrolled from band to band.
 
+const BAR = 14;
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
 
 class Sight {
@@ -9,10 +10,35 @@ class Sight {
     this.transform = d3.zoomIdentity;
     this.y = 0;
     this.zoom = d3.zoom()
-      .filter(event => (event.type === "wheel" ? event.ctrlKey || event.metaKey || !this.overflow : !event.button))
+      .filter(event => (event.type === "wheel" ? event.ctrlKey || event.metaKey || !this.overflow : !event.button && !this.isOnBar(event)))
       .on("zoom", event => this.moved(event));
     this.canvas.call(this.zoom);
     canvas.addEventListener("wheel", event => this.wheel(event), { passive: false });
+    this.scrollByBar(canvas);
+  }
+
+  isOnBar(event) { return this.overflow > 0 && event.offsetX > this.width - BAR; }
+
+  /** Where the bar at the right edge is, and how long: it shows which of the bands are in sight. */
+  bar() {
+    const length = Math.max(24, (this.height * this.height) / this.content);
+    return [(this.y / this.overflow) * (this.height - length), length];
+  }
+
+  scrollByBar(canvas) {
+    let grip = null;
+    canvas.addEventListener("pointerdown", event => {
+      if (!this.isOnBar(event)) return;
+      const [top, length] = this.bar(), at = event.offsetY - TOP;
+      grip = at >= top && at <= top + length ? at - top : length / 2;
+      canvas.setPointerCapture(event.pointerId);
+      drag(event);
+    });
+    const drag = event => {
+      if (grip !== null) this.scrollTo(((event.offsetY - TOP - grip) / (this.height - this.bar()[1])) * this.overflow);
+    };
+    canvas.addEventListener("pointermove", drag);
+    canvas.addEventListener("pointerup", () => { grip = null; });
   }
 
   /** Let the whole axis be that of a story, with a little room on both sides; who looks at a part of it keeps it. */
