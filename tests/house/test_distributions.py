@@ -19,7 +19,7 @@ OURS = distributions()
 (VERSION,) = {each.project["version"] for each in OURS.values()}
 ALONE = {"muntin-stats", "muntin-patterns"}
 """Plugins that run with a range of SDKs, as those of others do."""
-SAME = ("authors", "license", "requires-python", "urls")
+SAME = ("authors", "requires-python", "urls")
 """What the metadata of all distributions say alike."""
 SAYS_INSTALL = re.compile(r"pip (?:install|wheel)\b([^`\n]*)")
 NAMED = re.compile(r"(?<![\w/-])(?P<what>muntin[a-z-]*|\./[a-z-]+(?:/[a-z-]+)?)(?:\[(?P<extras>[a-z,]+)\])?(?![/\w])")
@@ -84,6 +84,12 @@ def test_muntin_brings_all_others_and_its_extra_all_brings_all_other_extras() ->
 def brought(distribution: Distribution, extra: str) -> set[tuple[str, str]]:
     """Return the extras that an extra brings, each with the name of its distribution."""
     return {(requirement.name, inner) for requirement in distribution.extras[extra] for inner in requirement.extras}
+
+
+def test_all_distributions_are_apaches_and_one_holds_what_others_wrote() -> None:
+    licenses = {name: each.project["license"] for name, each in OURS.items()}
+    assert licenses.pop("muntin-cli") == "Apache-2.0 AND ISC AND BSD-3-Clause", "D3's licences lie beside it"
+    assert set(licenses.values()) == {"Apache-2.0"}
 
 
 @pytest.mark.parametrize("field", SAME)
