@@ -239,8 +239,8 @@ class Run:
 
     def _run(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> set[tuple[Hashable, tuple[int, int]]]:
         """Evaluate a micro-batch of a bucket; return the keys and windows of which something was emitted."""
-        promised, changed, gone = self.promised[bucket], set(), Counter[Row]()
-        inserted: Counter[Row] = Counter()
+        promised, changed = self.promised[bucket], set()
+        lost, gained = Counter[Row](), Counter[Row]()
         for blob in run_bucket(self.task, bucket, self.cells[bucket], collect(rows, len(self.task.inputs))):
             if blob.stream == "output_watermark":
                 assert blob.rows >= promised, f"the output watermark goes back from {promised} to {blob.rows}"
@@ -249,10 +249,11 @@ class Run:
                 for given in from_blob(blob.data or b"").to_pylist():
                     row, kind = self._result(given), given.get("change") or "insert"
                     self.told.append(given)
-                    self._apply(given, row, kind, promised)
+                    now = self._apply(given, row, kind, promised)
                     changed.add((row.key, row.window))
-                    inserted[row] += kind == "insert"
-                    gone[row] += kind == "retract"
+                    lost.update([] if kind == "insert" else [row])
+                    gained.update([] if kind == "retract" else [now])
+                    self.inserted.update([row] if kind == "insert" else [])
             elif blob.stream == "evicted":
                 self.evicted.update(map(self._result, from_blob(blob.data or b"").to_pylist()))
             else:
@@ -260,8 +261,7 @@ class Run:
                 self.last[blob.stream] += blob.rows
                 for told in from_blob(blob.data).to_pylist() if blob.data is not None else ():
                     self._refuse(blob.stream, told)
-        self.inserted += inserted
-        assert not inserted & gone, f"retracted and inserted again: {inserted & gone}"
+        assert not lost & gained, f"lost and gained again: {lost & gained}"
         return changed
 
     def _refuse(self, stream: str, told: Mapping[str, Any]) -> None:
@@ -271,27 +271,28 @@ class Run:
         assert late_by is None or (late_by > 0 and told["reason"] == "late"), f"{told} is not late"
         self.refused[stream, told["reason"], late_by, told["row"]] += 1
 
-    def _apply(self, given: Mapping[str, Any], row: Row, kind: str, promised: int) -> None:
-        """Take a change of the output into what is live."""
+    def _apply(self, given: Mapping[str, Any], row: Row, kind: str, promised: int) -> Row:
+        """Take a change of the output into what is live; return what the row is then."""
         (start, end), new_end = row.lifetime, given.get("new_end")
         new_end = INFINITY if new_end is None else new_end
         sync_time = min(end, new_end) if kind == "revise" else start
         assert sync_time >= promised, f"{given} lies before the output watermark {promised}"
         if "event_id" not in given:
             self._bag[row] += 1
-            return
+            return row
         name = row.key, given["event_id"]
         if kind == "insert":
             assert name not in self._used, f"the id of {given} is used twice"
             self._used.add(name)
             self._live[name] = row
-            return
+            return row
         assert self._live.get(name) == row, f"{given} changes {self._live.get(name)}"
         del self._live[name]
         if kind == "revise":
             assert start < new_end, f"{given} is empty"
             window = row.window if "window" in given else (start, new_end)
-            self._live[name] = row._replace(window=window, lifetime=(start, new_end))
+            row = self._live[name] = row._replace(window=window, lifetime=(start, new_end))
+        return row
 
     def _result(self, given: Mapping[str, Any]) -> Row:
         named = {"key", "key1", "window", "lifetime", "change", "event_id", "new_end", "partition", "ends_window"}

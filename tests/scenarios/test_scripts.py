@@ -146,6 +146,28 @@ def test_an_event_that_takes_the_place_of_another_leaves_their_equal_pairs() -> 
     Scenario(query, (left, right), AS_IT_IS).check()
 
 
+def test_equal_parts_that_trade_their_ends_stay() -> None:
+    """
+       0    5    9
+    1  [----)~~~~)    lasts longer from the second batch on
+    2  [----~~~~~)    and this one less long
+    """
+    left = Script().insert(1, 0, 5, 4).insert(2, 0, 9, 4).batch().revise(1, 9).revise(2, 5).batch().close()
+    query = Join(JoinKind.LEFT, ("named", "points"), is_eager=True)
+    Scenario(query, (left, Script().batch().batch().close()), AS_IT_IS).check()
+
+
+def test_a_part_that_comes_to_equal_one_that_goes_takes_its_place() -> None:
+    """
+       0    5    9
+    1  [----)~~~~)    lasts longer from the second batch on
+    2  [---------)    is retracted in it
+    """
+    left = Script().insert(1, 0, 5, 4).insert(2, 0, 9, 4).batch().revise(1, 9).retract(2).batch().close()
+    query = Join(JoinKind.LEFT, ("named", "points"), is_eager=True)
+    Scenario(query, (left, Script().batch().batch().close()), AS_IT_IS).check()
+
+
 def test_a_window_that_a_sample_reaches_stays_when_one_without_an_end_comes() -> None:
     """
            1                        27  29

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.bucket import KeyedRun, Start, Work
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
-from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, without_undone
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, revise_rows
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import Due, KeyTimer
 
@@ -87,15 +87,6 @@ class JoinState:
         if self._changed is not None:
             self._changed.add(left)
 
-    def keep_ids(self, stays: Mapping[int, int]) -> None:
-        """Give emitted rows, by their ids, the ids of the equal rows that stay in the output instead of them.
-
-        Cost: linear in the emitted rows of the key.
-        """
-        for left, emitted in list(self.emitted.items()):
-            if any(serial in stays for serial, _ in emitted.values()):
-                self.put(left, {name: (stays.get(serial, serial), end) for name, (serial, end) in emitted.items()})
-
     def track(self) -> None:
         """Take the state for stored as it is, and track its changes from now on."""
         for side in self.sides:
@@ -147,6 +138,9 @@ class JoinEmission:
         self._soonest = [INFINITY, INFINITY]
         self._held_from = INFINITY
         self._looks_at_all = query.waits
+        self._gone: list[LiveRow] = []
+        self._missing: list[tuple[Hashable, Name, OutputRow]] = []
+        self._changed: dict[Hashable, Emitted] = {}
 
     def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
         """Take the net changes of both sides in, and return the changes of the output."""
@@ -163,20 +157,21 @@ class JoinEmission:
             changed = [event for event in chain(*self._touched[RIGHT].values()) if event is not None]
             for _, others in neighbours(changed, left):
                 dirty |= {other.id: other for other in others}
-        output: list[OutputChange] = []
         for before, after in self._touched[LEFT].values():
             if before is not None and (after is None or not after.is_member):
-                output += self._replace(before, ())
+                self._compare(before, ())
         for event, nearby in neighbours(dirty.values(), right):
             others = self._query.met(event, nearby)
             found = self._matches(event, others)
             if self._query.waits:
                 found = [match for match in found if not self._waits(event, match, others)]
-            output += self._replace(event, found)
-        rest, stays = without_undone(output)
-        if stays:
-            self._state.keep_ids(stays)
-        return rest
+            self._compare(event, found)
+        ids, output = revise_rows(self._gone, [row for *_, row in self._missing], self._state.next_serial)
+        for (id, name, row), serial in zip(self._missing, ids, strict=True):
+            self._changed[id][name] = serial, row.end
+        for id, rows in self._changed.items():
+            self._state.put(id, rows)
+        return output
 
     def _emit_at_once(self, nets: Sequence[NetChanges]) -> Iterator[OutputChange]:
         """Yield the pairs that have a new event: none is emitted twice, and none changes."""
@@ -259,34 +254,26 @@ class JoinEmission:
             state.forgot(gone)
         return gone
 
-    def _replace(self, left: StoredEvent, found: Iterable[Match]) -> list[OutputChange]:
-        """Return the changes that make the rows of a left event those that are found."""
-        state, query = self._state, self._query
-        old = state.emitted.get(left.id, {})
+    def _compare(self, left: StoredEvent, found: Iterable[Match]) -> None:
+        """Note which rows of a left event are live and not found, which ones the other way round, and which stay."""
+        old, value = self._state.emitted.get(left.id, {}), self._query.value
         before = self._before(LEFT, left.id, left)
-        wanted = {(None if match.right is None else match.right.id, match.start): match for match in found}
+        wanted: dict[Name, OutputRow] = {
+            (right and right.id, start): OutputRow(start, end, value(left, right)) for right, start, end in found
+        }
         kept: Emitted = {}
-        output: list[OutputChange] = []
         for name, (serial, end) in old.items():
-            (other, start), match = name, wanted.get(name)
+            other, start = name
             right = None if other is None else self._before(RIGHT, other)
-            window, out = Window(start, end), LiveRow(serial, OutputRow(start, end, query.value(before, right)))
-            payloads = left.payload, match and match.right and match.right.payload
-            if match is None or payloads != (before.payload, right and right.payload):
-                output.append(out.change(OutputKind.RETRACT, window))
-                continue
-            del wanted[name]
-            kept[name] = serial, match.end
-            if match.end != end:
-                output.append(out.change(OutputKind.REVISE, window, match.end))
-        for name, (right, start, end) in wanted.items():
-            serial = state.next_serial()
-            kept[name] = serial, end
-            out = LiveRow(serial, OutputRow(start, end, query.value(left, right)))
-            output.append(out.change(OutputKind.INSERT, Window(start, end)))
-        if kept != old:
-            state.put(left.id, kept)
-        return output
+            row = OutputRow(start, end, value(before, right))
+            if wanted.get(name) == row:
+                kept[name] = serial, end
+                del wanted[name]
+            else:
+                self._gone.append(LiveRow(serial, row))
+        self._missing += [(left.id, name, row) for name, row in wanted.items()]
+        if wanted or len(kept) < len(old):
+            self._changed[left.id] = kept
 
     def _before(self, side: int, id: Hashable, default: StoredEvent | None = None) -> StoredEvent:
         """Return an event as it was before the batch; as it is now if it was not there."""

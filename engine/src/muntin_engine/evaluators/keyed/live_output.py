@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from muntin import Window
@@ -16,6 +16,11 @@ class OutputRow(NamedTuple):
     start: int
     end: int
     value: Any
+
+    @property
+    def lifetime(self) -> Window:
+        """Its lifetime, as the window of a row that has no other."""
+        return Window(self.start, self.end)
 
 
 class LiveRow(NamedTuple):
@@ -71,6 +76,33 @@ def replace_rows_from(
     return left + added, changes + [out.change(OutputKind.INSERT, window) for out in added]
 
 
+def revise_rows(
+    live: Sequence[LiveRow], rows: Sequence[OutputRow], next_id: Callable[[], int]
+) -> tuple[list[int], list[OutputChange]]:
+    """Replace live rows that have no window; return the id of each new row, and the output changes.
+
+    A row that is live already keeps its id and causes no change. One that differs in its end alone is revised. Other
+    live rows are retracted, and other new ones inserted.
+    """
+    found: list[LiveRow | None] = [None] * len(rows)
+    output: list[OutputChange] = []
+    for identity in (_identity, _beginning) if live else ():
+        alike: dict[Hashable, list[LiveRow]] = {}
+        for out in live:
+            alike.setdefault(identity(out.row), []).append(out)
+        for place, row in enumerate(rows):
+            if found[place] is None and (same := alike.get(identity(row))):
+                found[place] = out = same.pop()
+                if out.row.end != row.end:
+                    output.append(out.change(OutputKind.REVISE, out.row.lifetime, row.end))
+        live = [out for rest in alike.values() for out in rest]
+    output += [out.change(OutputKind.RETRACT, out.row.lifetime) for out in live]
+    ids = [next_id() if out is None else out.id for out in found]
+    new = (LiveRow(id, row) for id, row, out in zip(ids, rows, found, strict=True) if out is None)
+    output += [out.change(OutputKind.INSERT, out.row.lifetime) for out in new]
+    return ids, output
+
+
 def without_undone(output: Iterable[OutputChange]) -> tuple[list[OutputChange], dict[int, int]]:
     """Leave out the pairs of a retraction and an insertion of equal rows, whichever parts of a key they come from.
 
@@ -113,3 +145,7 @@ def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[Liv
 
 def _identity(row: OutputRow) -> Hashable:
     return row.start, row.end, freeze(row.value)
+
+
+def _beginning(row: OutputRow) -> Hashable:
+    return row.start, freeze(row.value)
