@@ -24,7 +24,7 @@ from muntin_engine.evaluators.general.window_index import WindowEntry
 from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
-from muntin_engine.evaluators.keyed.live_output import without_undone
+from muntin_engine.evaluators.keyed.live_output import netted
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import KeyTimer, soonest
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
@@ -365,7 +365,7 @@ class LivesRun(GeneralRun):
                 state.lives = [other for other in state.lives if other is not life]
                 self.result.keys_forgotten += 1
         self.closing.close(state, now.watermark)
-        rest, stays = without_undone(output)
+        rest, stays = netted(output)
         if stays:
             state.keep_ids((change for change in output if change.id in stays), stays)
         return rest

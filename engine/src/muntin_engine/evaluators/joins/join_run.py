@@ -22,7 +22,7 @@ from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.bucket import KeyedRun, Start, Work
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
-from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, revise_rows
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, netted
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import Due, KeyTimer
 
@@ -138,8 +138,6 @@ class JoinEmission:
         self._soonest = [INFINITY, INFINITY]
         self._held_from = INFINITY
         self._looks_at_all = query.waits
-        self._gone: list[LiveRow] = []
-        self._missing: list[tuple[Hashable, Name, OutputRow]] = []
         self._changed: dict[Hashable, Emitted] = {}
 
     def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
@@ -157,21 +155,20 @@ class JoinEmission:
             changed = [event for event in chain(*self._touched[RIGHT].values()) if event is not None]
             for _, others in neighbours(changed, left):
                 dirty |= {other.id: other for other in others}
+        output: list[OutputChange] = []
         for before, after in self._touched[LEFT].values():
             if before is not None and (after is None or not after.is_member):
-                self._compare(before, ())
+                output += self._replace(before, ())
         for event, nearby in neighbours(dirty.values(), right):
             others = self._query.met(event, nearby)
             found = self._matches(event, others)
             if self._query.waits:
                 found = [match for match in found if not self._waits(event, match, others)]
-            self._compare(event, found)
-        ids, output = revise_rows(self._gone, [row for *_, row in self._missing], self._state.next_serial)
-        for (id, name, row), serial in zip(self._missing, ids, strict=True):
-            self._changed[id][name] = serial, row.end
+            output += self._replace(event, found)
+        rest, stays = netted(output, revises=True)
         for id, rows in self._changed.items():
-            self._state.put(id, rows)
-        return output
+            self._state.put(id, {name: (stays.get(serial, serial), end) for name, (serial, end) in rows.items()})
+        return rest
 
     def _emit_at_once(self, nets: Sequence[NetChanges]) -> Iterator[OutputChange]:
         """Yield the pairs that have a new event: none is emitted twice, and none changes."""
@@ -254,26 +251,28 @@ class JoinEmission:
             state.forgot(gone)
         return gone
 
-    def _compare(self, left: StoredEvent, found: Iterable[Match]) -> None:
-        """Note which rows of a left event are live and not found, which ones the other way round, and which stay."""
+    def _replace(self, left: StoredEvent, found: Iterable[Match]) -> Iterator[OutputChange]:
+        """Yield retractions of the rows of a left event that are not found, and insertions of those that are new."""
         old, value = self._state.emitted.get(left.id, {}), self._query.value
         before = self._before(LEFT, left.id, left)
         wanted: dict[Name, OutputRow] = {
             (right and right.id, start): OutputRow(start, end, value(left, right)) for right, start, end in found
         }
-        kept: Emitted = {}
+        rows: Emitted = {}
         for name, (serial, end) in old.items():
             other, start = name
             right = None if other is None else self._before(RIGHT, other)
             row = OutputRow(start, end, value(before, right))
             if wanted.get(name) == row:
-                kept[name] = serial, end
+                rows[name] = serial, end
                 del wanted[name]
             else:
-                self._gone.append(LiveRow(serial, row))
-        self._missing += [(left.id, name, row) for name, row in wanted.items()]
-        if wanted or len(kept) < len(old):
-            self._changed[left.id] = kept
+                yield LiveRow(serial, row).change(OutputKind.RETRACT, Window(start, end))
+        for name, row in wanted.items():
+            rows[name] = serial, end = self._state.next_serial(), row.end
+            yield LiveRow(serial, row).change(OutputKind.INSERT, Window(row.start, end))
+        if rows != old:
+            self._changed[left.id] = rows
 
     def _before(self, side: int, id: Hashable, default: StoredEvent | None = None) -> StoredEvent:
         """Return an event as it was before the batch; as it is now if it was not there."""

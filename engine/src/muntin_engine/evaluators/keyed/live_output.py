@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
 from muntin import Window
@@ -16,11 +16,6 @@ class OutputRow(NamedTuple):
     start: int
     end: int
     value: Any
-
-    @property
-    def lifetime(self) -> Window:
-        """Its lifetime, as the window of a row that has no other."""
-        return Window(self.start, self.end)
 
 
 class LiveRow(NamedTuple):
@@ -76,55 +71,39 @@ def replace_rows_from(
     return left + added, changes + [out.change(OutputKind.INSERT, window) for out in added]
 
 
-def revise_rows(
-    live: Sequence[LiveRow], rows: Sequence[OutputRow], next_id: Callable[[], int]
-) -> tuple[list[int], list[OutputChange]]:
-    """Replace live rows that have no window; return the id of each new row, and the output changes.
+def netted(changes: list[OutputChange], *, revises: bool = False) -> tuple[list[OutputChange], dict[int, int]]:
+    """Net the changes of a micro-batch, whichever parts of a key they come from: rows that are there throughout stay.
 
-    A row that is live already keeps its id and causes no change. One that differs in its end alone is revised. Other
-    live rows are retracted, and other new ones inserted.
-    """
-    found: list[LiveRow | None] = [None] * len(rows)
-    output: list[OutputChange] = []
-    for identity in (_identity, _beginning) if live else ():
-        alike: dict[Hashable, list[LiveRow]] = {}
-        for out in live:
-            alike.setdefault(identity(out.row), []).append(out)
-        for place, row in enumerate(rows):
-            if found[place] is None and (same := alike.get(identity(row))):
-                found[place] = out = same.pop()
-                if out.row.end != row.end:
-                    output.append(out.change(OutputKind.REVISE, out.row.lifetime, row.end))
-        live = [out for rest in alike.values() for out in rest]
-    output += [out.change(OutputKind.RETRACT, out.row.lifetime) for out in live]
-    ids = [next_id() if out is None else out.id for out in found]
-    new = (LiveRow(id, row) for id, row, out in zip(ids, rows, found, strict=True) if out is None)
-    output += [out.change(OutputKind.INSERT, out.row.lifetime) for out in new]
-    return ids, output
-
-
-def without_undone(output: Iterable[OutputChange]) -> tuple[list[OutputChange], dict[int, int]]:
-    """Leave out the pairs of a retraction and an insertion of equal rows, whichever parts of a key they come from.
+    Args:
+        changes: Insertions and retractions.
+        revises: True to revise a row that goes to the end of one that comes, where they differ in their ends alone.
 
     Returns:
-        The other changes; and by the id of each insertion that is left out, the id of the row that stays instead.
+        The other changes; and by the id of each insertion that is left out, the id of the row that is live instead.
     """
-    changes = list(output)
-    gone: dict[Hashable, list[OutputChange]] = {}
-    for change in changes:
-        if change.kind is OutputKind.RETRACT:
-            gone.setdefault(_content(change), []).append(change)
-    stays: dict[int, int] = {}
-    for change in changes if gone else ():
-        if change.kind is OutputKind.INSERT and (same := gone.get(_content(change))):
-            stays[change.id] = same.pop().id
-    undone = {*stays, *stays.values()}
-    return [change for change in changes if change.id not in undone], stays
+    revisions, stays = list[OutputChange](), dict[int, int]()
+    for content in (_content, _beginning) if revises else (_content,):
+        gone: dict[Hashable, list[OutputChange]] = {}
+        for change in changes:
+            if change.kind is OutputKind.RETRACT:
+                gone.setdefault(content(change), []).append(change)
+        for change in changes if gone else ():
+            if change.kind is OutputKind.INSERT and (alike := gone.get(content(change))):
+                old = alike.pop()
+                stays[change.id] = old.id
+                if old.end != change.end:
+                    revisions.append(old._replace(kind=OutputKind.REVISE, new_end=change.end))
+        undone = {*stays, *stays.values()}
+        changes = [change for change in changes if change.id not in undone]
+    return changes + revisions, stays
 
 
 def _content(change: OutputChange) -> Hashable:
-    row = OutputRow(change.start, change.end, change.value)
-    return change.window, _identity(row), change.timing, change.firing
+    return change.window, change.end, *_beginning(change)
+
+
+def _beginning(change: OutputChange) -> tuple[Hashable, ...]:
+    return change.start, freeze(change.value), change.timing, change.firing
 
 
 def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
@@ -145,7 +124,3 @@ def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[Liv
 
 def _identity(row: OutputRow) -> Hashable:
     return row.start, row.end, freeze(row.value)
-
-
-def _beginning(row: OutputRow) -> Hashable:
-    return row.start, freeze(row.value)
