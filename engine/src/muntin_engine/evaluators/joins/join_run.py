@@ -142,16 +142,17 @@ class JoinEmission:
 
     def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
         """Take the net changes of both sides in, and return the changes of the output."""
+        self._touched = [{**net.touched, **{new.id: (None, new) for new in net.inserted}} for net in nets]
+        news = [[after for _, after in some.values() if after is not None] for some in self._touched]
         if self._query.emits_at_once:
-            return list(self._emit_at_once(nets))
+            return list(self._emit_at_once(nets, news))
         for net in nets:
             net.apply()
-        self._touched = [{**net.touched, **{new.id: (None, new) for new in net.inserted}} for net in nets]
         left, right = (side.events for side in self._state.sides)
         if self._looks_at_all:
             dirty = {event.id: event for event in left}
         else:
-            dirty = {after.id: after for _, after in self._touched[LEFT].values() if after is not None}
+            dirty = {new.id: new for new in news[LEFT]}
             changed = [event for event in chain(*self._touched[RIGHT].values()) if event is not None]
             for _, others in neighbours(changed, left):
                 dirty |= {other.id: other for other in others}
@@ -170,9 +171,9 @@ class JoinEmission:
             self._state.put(id, {name: (stays.get(serial, serial), end) for name, (serial, end) in rows.items()})
         return rest
 
-    def _emit_at_once(self, nets: Sequence[NetChanges]) -> Iterator[OutputChange]:
+    def _emit_at_once(self, nets: Sequence[NetChanges], news: Sequence[list[StoredEvent]]) -> Iterator[OutputChange]:
         """Yield the pairs that have a new event: none is emitted twice, and none changes."""
-        value, news = self._query.value, [_new(net) for net in nets]
+        value = self._query.value
         lefts = self._state.sides[LEFT].events
         pairs = [(left, right) for right, others in neighbours(news[RIGHT], lefts) for left in others]
         for net in nets:
@@ -372,7 +373,3 @@ class JoinRun(KeyedRun):
         """Return the least watermark of both inputs, or the first start of a row that waits."""
         least = self.result.progress.watermark
         return least if least in (EARLIEST, INFINITY) else min(least, earliest)
-
-
-def _new(net: NetChanges) -> list[StoredEvent]:
-    return [*net.inserted, *(after for _, after in net.touched.values() if after is not None)]
