@@ -227,6 +227,14 @@ def joined_eagerly(random: Random) -> Scenario:
     return _meeting(random, join)
 
 
+def joined_narrowly(random: Random) -> Scenario:
+    """Draw eager joins of a few times and two payloads: many rows are equal, and some trade their places."""
+    kinds: tuple[Lifetimes, ...] = ("named", "named", "intervals", "points")
+    sides = (random.choice(kinds), random.choice(kinds))
+    join = Join(random.choice(list(JoinKind)), sides, is_eager=True, on=random.choice(CONDITIONS))
+    return _meeting(random, join, is_narrow=True)
+
+
 def paired(random: Random) -> Scenario:
     """Draw joins of pairs whose ends stay, which are final as soon as both are there."""
     kinds: tuple[Lifetimes, ...] = ("intervals", "intervals", "points")
@@ -245,7 +253,7 @@ def forgetting(random: Random) -> Scenario:
     return as_it_comes(random, query, in_one_order(random, query))
 
 
-def _meeting(random: Random, join: Join) -> Scenario:
+def _meeting(random: Random, join: Join, *, is_narrow: bool = False) -> Scenario:
     """Draw the streams of a join, in disorder; some sides are unions, or have other lifetimes."""
     united = [0 if side == "samples" else random.choice((0, 0, 0, 1, 2)) for side in join.lifetimes]
     keep = ("intervals", "points")
@@ -255,7 +263,9 @@ def _meeting(random: Random, join: Join) -> Scenario:
     streams = []
     for side, name in join.places:
         seed, own = random.randrange(10**9), join.sides[side]
-        stream = until_closed(shuffle(stream_of(random, own), seed, early_revisions=random.random() < 0.5))
+        stream = until_closed(
+            shuffle(stream_of(random, own, is_narrow=is_narrow), seed, early_revisions=random.random() < 0.5)
+        )
         stream = renumbered(stream, "abc".index(name), max(1, join.united[side]))
         streams.append(split(stream, seed, cuts=random.choice((0.1, 0.4)), restarts=0))
     return as_it_comes(random, join, *streams)

@@ -45,21 +45,25 @@ def stream_of(
     is_moved: bool = False,
     most: int = 9,
     is_in_order: bool = False,
+    is_narrow: bool = False,
 ) -> Script:
-    """Draw a legal stream of the events that a query has: mostly a short one, now and then one hot key with many."""
+    """Draw a legal stream of the events that a query has: mostly a short one, now and then one hot key with many.
+
+    In a narrow one many events start together, and there are two payloads.
+    """
     is_hot, numbers = random.random() < 0.06, count(1)
 
     def payload(drawn: Random) -> object:
         if has_ties:  # their order tells them apart
             return next(numbers) * 7 % 1_009
-        return None if drawn.random() < nulls else drawn.randint(-9, most)
+        return None if drawn.random() < nulls else drawn.randint(0, 1) if is_narrow else drawn.randint(-9, most)
 
     again = 0.3 if query.has_ids and not nulls and not is_in_order else 0.0  # a null payload is that of any event
     stream = random_stream(
         random.randrange(10**9),
         keys=("hot",) if is_hot else random.choice((("a", "b", None), ("a",), tuple("abcdefgh"))),
         events=random.randint(60, 200) if is_hot else random.randint(1, 18),
-        starts=range(-20, -12 if has_ties else random.choice((-10, 20, 45))),
+        starts=range(-20, -14 if is_narrow else -12 if has_ties else random.choice((-10, 20, 45))),
         payload=payload,
         disorder=random.randrange(25),
         again=again,

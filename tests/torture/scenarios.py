@@ -27,7 +27,7 @@ def of(*families: str) -> Trial:
 scenarios = of(*FAMILIES)
 streams = of("cutting", "by_key", "paced", "corrected", "adjusted", "shedding", "forgetting")
 early = of("early")
-joins = of("joined", "joined_eagerly", "paired")
+joins = of("joined", "joined_eagerly", "joined_narrowly", "paired")
 lifetimes = of("united")
 hostile = of("hostile")
 operators = of("following")
