@@ -188,7 +188,7 @@ class JoinEmission:
 
     def _waits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> bool:
         """True if a row is not final; its watermark is remembered then, and its start."""
-        awaited = self._awaited(left, match, rights)
+        awaited = self._finality.awaits(left, match, rights)
         for side, tick in awaited:
             self._soonest[side] = min(self._soonest[side], tick)
             self._held_from = min(self._held_from, match.start)
@@ -197,10 +197,6 @@ class JoinEmission:
     def _matches(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
         """Return the rows of a left event, given those of its `neighbours` that it meets."""
         return matches(self._query.kind, left, rights)
-
-    def _awaited(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[tuple[int, int]]:
-        """Return the sides that a row waits for, each with the watermark it has to reach; see `Finality.awaits`."""
-        return self._finality.awaits(left, match, rights, is_covered=self._query.kind is JoinKind.SEMI)
 
     def forget(self) -> None:
         """Drop the events that no later row of the output needs.
@@ -301,20 +297,6 @@ class ClipEmission(JoinEmission):
         starts = (right.start for right in rights if right.start > left.start)
         self._clipped_at[left.id] = clipped_at = min(starts, default=INFINITY)
         return [Match(None, left.start, min(left.end, clipped_at))]
-
-    def _awaited(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[tuple[int, int]]:
-        finality, end, watermark = self._finality, match.end, self._watermarks[RIGHT]
-        if not finality.lasts(LEFT, left, end):
-            return [(LEFT, end)]
-        if left.start + 1 < end and watermark < end:
-            return [(RIGHT, end)]
-        clips = self._query.sides[RIGHT]
-        stays = not clips.event_ends_move or clips.is_edge or watermark > end
-        is_clipped = any(right.start == end for right in rights)
-        if (is_clipped and stays) or (end == left.end and finality.is_fixed(LEFT, left)):
-            return []
-        awaited = [(LEFT, end + 1)] if end == left.end else []
-        return awaited + ([(RIGHT, end + 1)] if watermark <= end else [])
 
     def _forget_lefts(self) -> list[StoredEvent]:
         left, gone = self._state.sides[LEFT], super()._forget_lefts()

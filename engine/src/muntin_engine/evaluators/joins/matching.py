@@ -133,6 +133,7 @@ class Finality:
     """
 
     def __init__(self, query: JoinQuery, watermarks: Watermarks) -> None:
+        self._kind = query.kind
         self._moves = tuple(side.event_ends_move for side in query.sides)
         self._is_edge = tuple(side.is_edge for side in query.sides)
         self.watermarks = watermarks
@@ -165,16 +166,13 @@ class Finality:
                 parts.append((right.start, min(least, right.end)))
         return union(parts)
 
-    def awaits(
-        self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent], *, is_covered: bool
-    ) -> list[tuple[int, int]]:
+    def awaits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[tuple[int, int]]:
         """Return the sides that a row of a left event waits for, each with the watermark that it has to reach.
 
         Args:
             left: The left event.
             match: The row.
             rights: Those of its `neighbours` that it meets.
-            is_covered: True if a part of the left event is one that right events cover.
 
         Returns:
             Nothing if the row is final. What it waits for may be but the first of several steps.
@@ -183,7 +181,7 @@ class Finality:
         if not self.lasts(LEFT, left, end):
             return [(LEFT, end)]
         if right is None:
-            return self._part_awaits(left, start, end, rights, is_covered=is_covered)
+            return self._part_awaits(left, start, end, rights)
         if not self.lasts(RIGHT, right, end):
             return [(RIGHT, end)]
         ending = [(side, event) for side, event in ((LEFT, left), (RIGHT, right)) if event.end == end]
@@ -192,22 +190,24 @@ class Finality:
         return [(side, end + 1) for side, _ in ending]
 
     def _part_awaits(
-        self, left: StoredEvent, start: int, end: int, rights: Sequence[StoredEvent], *, is_covered: bool
+        self, left: StoredEvent, start: int, end: int, rights: Sequence[StoredEvent]
     ) -> list[tuple[int, int]]:
         """Return the same for a part of a left event: it may go on past its end, or what is in it may change."""
-        watermark, known = self.watermarks[RIGHT], self.covered(rights)
-        if is_covered:
-            sure_to = next((until for since, until in known if since <= start < until), start)
+        watermark = self.watermarks[RIGHT]
+        if self._kind is JoinKind.SEMI:
+            sure_to = next((until for since, until in self.covered(rights) if since <= start < until), start)
             if sure_to < end:
                 return [(RIGHT, max(sure_to, watermark) + 1)]
             if left.start < start and watermark < start:
                 return [(RIGHT, start)]
-            goes_on = any(right.start <= end < right.end for right in rights)
-            is_over = not goes_on and watermark > end
+            is_over = watermark > end and not any(right.start <= end < right.end for right in rights)
+        elif watermark < end and not (self._kind is JoinKind.CLIP and left.start + 1 == end):  # nothing clips its start
+            return [(RIGHT, end)]
+        elif self._kind is JoinKind.CLIP:
+            starts_stay = not self._moves[RIGHT] or self._is_edge[RIGHT] or watermark > end
+            is_over = starts_stay and any(right.start == end for right in rights)
         else:
-            if watermark < end:
-                return [(RIGHT, end)]
-            is_over = any(since <= end < until for since, until in known)
+            is_over = any(since <= end < until for since, until in self.covered(rights))
         if is_over or (end == left.end and self.is_fixed(LEFT, left)):
             return []
         awaited = [(LEFT, end + 1)] if end == left.end else []
