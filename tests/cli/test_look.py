@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 from urllib.request import urlopen
@@ -78,16 +81,35 @@ def test_without_the_engine_it_says_what_to_install(
     assert "pip install 'muntin-cli[engine]'" in done.errors
 
 
-def test_a_page_is_served_until_it_is_interrupted(
+def test_a_page_is_served_and_follows_the_recording_until_it_is_interrupted(
     muntin: Muntin, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It grows by a copy of its last micro-batch, under the next number."""
     pages: list[str] = []
-    monkeypatch.setattr(command, "_open", lambda address, _: pages.append(urlopen(address).read().decode()))
+    batches: list[int] = []
+
+    def visit(address: str, _: bool) -> None:
+        pages.append(urlopen(address).read().decode())
+        batches.append(batches_in(address))
+        *_, last = sorted((recording / "batches").iterdir())
+        name = f"{int(last.stem) + 1:0{len(last.stem)}}"
+        shutil.copytree(recording / "rows" / last.stem, recording / "rows" / name)
+        told = json.loads(last.read_text()) | {"batch": int(name)}
+        last.with_stem(name).write_text(json.dumps(told))
+        batches.append(batches_in(address))
+
+    monkeypatch.setattr(command, "_open", visit)
     monkeypatch.setattr(command, "Event", Interrupted)
     done = muntin("look", recording, "--serve")
     assert done.code == 0
     assert re.match(r"rides is shown at http://127\.0\.0\.1:\d+/ until Ctrl-C", done.output)
     assert keys_in(pages[0]) == ["north", "south"]
+    assert batches[1] == batches[0] + 1
+
+
+def batches_in(address: str) -> int:
+    with urlopen(f"{address}story") as story:
+        return len(b64decode(json.load(story)["batches"]["run"]["codes"]))
 
 
 class Interrupted:

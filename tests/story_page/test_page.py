@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin.axis import EARLIEST, INFINITY
+from muntin.errors import MuntinError
 from muntin_cli.story_page.columns import integers, lists, values, words
 from muntin_cli.story_page.lanes import Stack, lanes_of
 from muntin_cli.story_page.packing import packed
@@ -187,6 +188,16 @@ def test_a_served_page_is_for_this_machine_alone() -> None:
         assert connection.getresponse().status == 403
         connection.close()
     assert tell.call_count == 1, "it is told again only when it has gone on"
+
+
+def test_a_recording_that_cannot_be_read_now_is_said_and_asked_for_again() -> None:
+    tell = Mock(side_effect=[MuntinError("a file is half written"), flights()])
+    with served_page(tell, lambda: 1) as address:
+        with pytest.raises(HTTPError, match="503") as refused:
+            urlopen(address)
+        assert refused.value.read() == b"a file is half written"
+        refused.value.close()
+        assert b"Flights" in urlopen(address).read()
 
 
 def test_events_of_two_inputs_have_lanes_of_their_own() -> None:

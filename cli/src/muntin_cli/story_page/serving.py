@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
+from muntin.errors import MuntinError
 from muntin_cli.story_page.packing import packed
 from muntin_cli.story_page.page import page_of
 
@@ -56,17 +57,26 @@ def served_page(tell: Callable[[], Story], version: Callable[[], Hashable]) -> I
             port = self.server.server_port  # type: ignore[attr-defined]  # it is a ThreadingHTTPServer
             if self.headers.get("Host") not in (f"{_HOST}:{port}", f"localhost:{port}"):
                 self.send_error(HTTPStatus.FORBIDDEN, "This page is for this machine alone")
-            elif self.path == "/":
-                self._answer(page_of(told.now()[0], live=True).encode(), "text/html; charset=utf-8")
-            elif self.path == "/story":
-                self._answer(told.now()[1], "application/json")
-            else:
+            elif self.path not in ("/", "/story"):
                 self.send_error(HTTPStatus.NOT_FOUND)
+            else:
+                self._tell()
 
-        def _answer(self, body: bytes, kind: str) -> None:
+        def _tell(self) -> None:
+            try:
+                story, data = told.now()
+            except (MuntinError, OSError) as error:
+                self._answer(str(error).encode(), "text/plain; charset=utf-8", HTTPStatus.SERVICE_UNAVAILABLE)
+                return
+            if self.path == "/":
+                self._answer(page_of(story, live=True).encode(), "text/html; charset=utf-8")
+            else:
+                self._answer(data, "application/json")
+
+        def _answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
             version = f'"{sha256(body).hexdigest()[:32]}"'
             is_known = self.headers.get("If-None-Match") == version
-            self.send_response(HTTPStatus.NOT_MODIFIED if is_known else HTTPStatus.OK)
+            self.send_response(HTTPStatus.NOT_MODIFIED if is_known else status)
             self.send_header("ETag", version)
             self.send_header("Cache-Control", "no-store")
             if not is_known:

@@ -331,7 +331,7 @@ if (document.documentElement.dataset.live === "true") {
         version = answer.headers.get("ETag");
         app.goOn(await answer.json());
       }
-      byId("live").textContent = "live";
+      byId("live").textContent = answer.status === 503 ? (await answer.text()).split("\n")[0] : "live";
     } catch {
       byId("live").textContent = "the server has stopped";
     }

@@ -74,7 +74,8 @@ function positionWords(story, position) {
   const { batches } = story, moment = story.moments[position - 1];
   const what = moment >= 0 ? `row ${moment}` : `${story.changes.change.at(~moment)} of result ${story.changes.result[~moment]}`;
   const run = batches.run[batch] ? `, run ${batches.run[batch] + 1}` : "";
-  return `Micro-batch ${batches.number[batch]}${run} · ${what}`;
+  const now = story.batchAt(position), held = now < 0 ? null : batches.heldBy.at(now);
+  return `Micro-batch ${batches.number[batch]}${run} · ${what}${held ? ` · watermark held back by ${held}` : ""}`;
 }
 
 /** Make an element, with text and elements in it; text is never read as HTML. */
