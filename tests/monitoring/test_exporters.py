@@ -31,7 +31,7 @@ from tests.monitoring.queries import progress
 
 EIGHT = 1_714_550_400_000_000
 MINUTE = 60_000_000
-BATCHES = [
+BATCHES: list[dict[str, Any]] = [
     {"accepted": 90, "late": 10, "late_by": MINUTE, "state_bytes": 500, "bytes_written": 500, "rows_north": 100,
      "late_north": 10, "newest": EIGHT, "watermark": EIGHT - MINUTE, "watermark_north": EIGHT - MINUTE,
      "evaluate_us": 250_000, "module_us:longest": 125_000},

@@ -70,7 +70,8 @@ def test_state_is_read_while_the_query_runs_and_as_text(spark: SparkSession, tmp
         with serve(spark) as server, urlopen(f"{server.url}queries.json") as answer:
             served = [query for query in json.loads(answer.read()) if query["run_id"] == str(running.runId)]
         assert running.isActive
-        assert "<td" in running._repr_html_()  # type: ignore[operator]  # what write() returns shows itself
+        shows_itself: Any = running
+        assert "<td" in shows_itself._repr_html_()
     finally:
         running.stop()
     ((of_a_b,), reasons) = ([query["sources"] for query in served], served[0]["held_back_by"])
