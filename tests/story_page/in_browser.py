@@ -43,6 +43,8 @@ def test_from_a_wrong_number_to_the_row_that_made_it_and_back(open_page: Open) -
         int(item.get_attribute("data-row") or -1) for item in page.query_selector_all("[data-role=members] .item")
     ]
     assert listed == list(wrong.members)
+    page.select_option("[data-role=members] select", label="largest delay first")
+    assert "4711" in page.inner_text("[data-role=members] li >> nth=0")
     picture(page, "recording-light")
     page.click("[data-role=members] .item:has-text('4711')")
     row = next(row for row in story.rows if row.values.get("delay") == WRONG)

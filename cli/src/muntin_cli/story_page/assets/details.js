@@ -70,7 +70,7 @@ class Details {
       ...(history.length > 1 ? [this.list("How it changed", history, each => this.changeButton(each, each === number ? "shown here" : "", each === number))] : []),
       ...["members", "bounds", "trigger"].map(role => {
         const found = Array.from(changes[role].at(number));
-        return found.length || role === "members" ? this.list(this.titleOf(role, found.length), found, row => this.rowButton(row), role) : null;
+        return found.length || role === "members" ? this.rowList(this.titleOf(role, found.length), found, role) : null;
       }).filter(each => each !== null),
     ];
   }
@@ -78,6 +78,21 @@ class Details {
   titleOf(role, count) {
     const rows = `${count.toLocaleString("en")} row${count === 1 ? "" : "s"}`;
     return { members: `Made of ${rows}`, bounds: `${rows} set its boundaries`, trigger: `Brought about by ${rows}` }[role];
+  }
+
+  /** A list of rows, which a reader may sort by a column of numbers, so that one unlike the others comes first. */
+  rowList(title, found, role) {
+    const { values } = this.app.story.rows, section = this.list(title, found, row => this.rowButton(row), role);
+    const columns = values.names.filter(name => found.some(row => typeof values.at(row, name) === "number"));
+    if (found.length < 3 || !columns.length) return section;
+    const orders = columns.flatMap(name => [[`largest ${name} first`, name, -1], [`smallest ${name} first`, name, 1]]);
+    const choice = make("select", { "aria-label": "Order of the rows", onchange: () => {
+      const [, name, way] = orders[choice.value] ?? [], at = row => Number(values.at(row, name) ?? NaN);
+      const sorted = name === undefined ? found : [...found].sort((a, b) => way * (at(a) - at(b)) || a - b);
+      section.lastChild.replaceWith(this.list(title, sorted, row => this.rowButton(row), role).lastChild);
+    } }, make("option", { value: -1 }, "as they came"), orders.map(([text], i) => make("option", { value: i }, text)));
+    section.firstChild.append(choice);
+    return section;
   }
 
   list(title, items, make_item, role = "") {
