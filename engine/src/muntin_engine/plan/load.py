@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from muntin.axis import Duration, clock_ticks
 from muntin.errors import QueryError
@@ -74,7 +75,9 @@ def loads_of(
     parts = (keys, rows_per_second, lifetime, payload_bytes)
     if all(part is None for part in parts):
         return {}
-    each = {name: [part.get(name) if isinstance(part, Mapping) else part for part in parts] for name in queries}
+    each: dict[str, list[Any]] = {
+        name: [part.get(name) if isinstance(part, Mapping) else part for part in parts] for name in queries
+    }
     return {name: load_of(keys, rows, every, lasts, size) for name, (keys, rows, lasts, size) in each.items()}
 
 
