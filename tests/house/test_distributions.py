@@ -23,7 +23,7 @@ SAME = ("authors", "requires-python", "urls")
 """What the metadata of all distributions say alike."""
 SAYS_INSTALL = re.compile(r"pip (?:install|wheel)\b([^`\n]*)")
 NAMED = re.compile(r"(?<![\w/-])(?P<what>muntin[a-z-]*|\./[a-z-]+(?:/[a-z-]+)?)(?:\[(?P<extras>[a-z,]+)\])?(?![/\w])")
-OF_OTHERS = {"muntin-weather"}
+OF_OTHERS = {"muntin-tides", "muntin-weather"}
 """Plugins that pages take as examples."""
 TEXTS = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "requirements.txt", "Makefile")),
