@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.util import handle_worker_exception
 
 from muntin import Aggregate, Axis, ClipPolicy, ColumnarAggregate, Component, IncrementalAggregate, Window
 from muntin.errors import ModuleFailedError
@@ -192,3 +194,26 @@ def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> Non
         )
     assert traces[ended["sliced"][0]].death_message.endswith("died while or after test.dying_parts 1.2.3 ran")
     assert last_death([tmp_path]) == traces[ended["sliced"][0]].death_message
+
+
+def test_spark_tells_the_module_s_own_traceback_also_where_it_simplifies_tracebacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def raised_in_the_module() -> None:
+        raise ZeroDivisionError("seven is not liked here")
+
+    monkeypatch.setenv("SPARK_SIMPLIFIED_TRACEBACK", "1")
+    told = io.BytesIO()
+    try:
+        with overseen(WorkerSettings(), Axis.TICKS):
+            try:
+                raised_in_the_module()
+            except ZeroDivisionError as error:
+                raise ModuleFailedError(
+                    "show.picky", "1.0.0", ("a",), Window(0, 10), "compute_result", error
+                ) from error
+    except ModuleFailedError as error:
+        handle_worker_exception(error, told)
+    text = told.getvalue().decode("utf-8", "replace")
+    assert "in raised_in_the_module" in text
+    assert text.index("in raised_in_the_module") < text.index("show.picky 1.0.0 failed in compute_result")
