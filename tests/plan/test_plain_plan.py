@@ -128,6 +128,10 @@ def test_a_module_that_is_not_here_is_said_and_nothing_is_imported() -> None:
         Known.given([7])
 
 
+def test_a_class_of_a_script_is_the_one_that_is_given_under_its_name() -> None:
+    assert read({"is": "__main__:Guarded", "delay": 3}, Known.given([Guarded]).classes) == Guarded(3)
+
+
 def test_no_data_name_code_that_is_no_plain_value() -> None:
     for name in ("subprocess:Popen", "builtins:eval", "muntin.catalog:installed", "Nothing"):
         with pytest.raises(QueryError, match=r"names .*, which is not here"):

@@ -13,13 +13,21 @@ import pytest
 from muntin import tumbling
 from muntin.errors import QueryError
 from muntin.testing import Script
+from muntin.windows.specification import Unwindowed
 from muntin_engine import Recorder, Recording, RecordingError
 from muntin_engine.exchange.recorded_rows import RecordedRows, read_part
+from muntin_engine.exchange.shuffle import from_blob
+from muntin_engine.exchange.stateless_task import run_task
+from muntin_engine.recording.described_query import query_to_data
+from muntin_engine.recording.layout import CELLS
+from muntin_engine.recording.writer import RecordingWriter
 from muntin_stats import Sum
 from tests.recording.recorded import RecordedRun, arrivals, recorded
+from tests.scenarios.modules import Signs
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
+from tests.spark_units.tasks import TICKS, rows, task_of
 
 STREAM = Script()
 for number in range(12):
@@ -109,6 +117,24 @@ def test_values_of_every_type_come_back_from_a_file(tmp_path: Path) -> None:
     assert part.rows.schema.equals(batch.schema)
     assert str(part.rows.to_pylist()) == str(batch.to_pylist())  # NaN is not itself
     assert (part.partition, part.told.signals) == (3, ("alarm",))
+
+
+def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> None:
+    schema = pa.schema([("key", pa.string()), ("lifetime", TICKS), ("value", pa.int64())])
+    task = task_of(Signs(), evaluator="stateless", is_point=True, plan={"window": Unwindowed()}, results=schema)
+    writer = RecordingWriter(Recorder(tmp_path / "r"))
+    writer.begin(query_to_data(task.plan, task), "", -1, CELLS.empty_table)
+    emitted = []
+    for number, values in enumerate([[3, -5, 0], [8]]):
+        batches = [rows(start=list(range(len(values))), i0=values)]
+        found = list(run_task(task, batches, writer.rows.of_task(number, 0)))
+        emitted.append([from_blob(blob.data).to_pylist() for blob in found if blob.data is not None])
+        writer.commit(number, "id", [(blob.stream, blob.rows) for blob in found])
+    recording = Recording(tmp_path / "r", modules=[Signs])
+    assert [[batch.changes] for batch in recording.replay().batches] == emitted
+    assert recording.evaluators == ("stateless",)  # others wait for a watermark
+    with pytest.raises(RecordingError, match="is of the stateless evaluator, so event_by_event cannot go on"):
+        recording.replay("event_by_event")
 
 
 @pytest.mark.parametrize(

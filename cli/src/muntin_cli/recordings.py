@@ -8,8 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from muntin import Function, Module
+from muntin import Function, Module, ResultRefinement
 from muntin.errors import MuntinError
+from muntin.progress import ProgressPolicy
+from muntin.triggers import Trigger
 from muntin.windows import WindowSpecification
 from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.running import defined_in
@@ -75,8 +77,11 @@ def story_of(recording: Recording, keys: Sequence[str] = ()) -> Story:
 
 
 def _is_of_queries(thing: object) -> bool:
-    is_class = isinstance(thing, type) and issubclass(thing, Module | WindowSpecification)
-    return (is_class and hasattr(thing, "name")) or isinstance(thing, Function)
+    """Return True of a class of modules, windows, triggers, refinements or policies, and of a function."""
+    if not isinstance(thing, type):
+        return isinstance(thing, Function)
+    kinds = Module | WindowSpecification | Trigger | ResultRefinement | ProgressPolicy
+    return issubclass(thing, kinds) and not getattr(thing, "__abstractmethods__", ()) and thing is not Module
 
 
 def spelled(row: Mapping[str, Any]) -> list[str]:

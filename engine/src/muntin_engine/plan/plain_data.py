@@ -159,7 +159,7 @@ def read(data: Any, given: Mapping[str, type] = {}) -> Any:  # it is only read
 
     Args:
         data: The data.
-        given: Classes that may not be imported yet, by their paths.
+        given: Classes that may not be imported yet, by their paths, or by their names behind a colon.
 
     Raises:
         QueryError: It names a class that is not there, or is not what this version writes.
@@ -191,10 +191,10 @@ def read(data: Any, given: Mapping[str, type] = {}) -> Any:  # it is only read
 
 
 def _class_named(name: str, given: Mapping[str, type]) -> type:
-    found: Any = given.get(name) or (imported(name) if ":" in name else _OWN.get(name))
+    module, _, cls = name.partition(":")
+    found: Any = given.get(name) or given.get(f":{cls}") or (imported(name) if cls else _OWN.get(name))
     if isinstance(found, type) and (issubclass(found, Enum | tuple) or is_dataclass(found)):
         return found
-    module, _, cls = name.partition(":")
     how = f"import it before: from {module} import {cls}" if cls else "use the Muntin that wrote it"
     raise QueryError(f"the data names {name}, which is not here\n  {how}")
 

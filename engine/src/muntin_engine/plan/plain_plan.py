@@ -57,7 +57,8 @@ class Known:
         modules: Modules that were given, by name: classes, or modules themselves, which are then used as they are. The
             second use of a name in a query gets the second one of them, if there are two.
         functions: Functions that were given, by name.
-        classes: Other classes that were given, by their paths.
+        classes: Other classes that were given, by their paths, and by their names behind a colon: a script that ran is
+            of another module than one that was imported.
         differences: What is not of the version that was written, in words; filled while a plan is read.
     """
 
@@ -79,7 +80,7 @@ class Known:
             elif isinstance(thing, Function):
                 functions[thing.name] = [thing]
             elif isinstance(thing, type):
-                classes[path_of(thing)] = thing
+                classes |= {path_of(thing): thing, f":{thing.__qualname__}": thing}
             else:
                 raise QueryError(
                     f"{thing!r:.80} is not what a query is made of\n  expected: a module or its class, a function "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from muntin.errors import MuntinError
 from muntin_engine.errors import RecordingError
-from muntin_engine.evaluators.registry import EVALUATORS
+from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
@@ -81,13 +82,15 @@ def task_of(data: Mapping[str, Any], plan: Plan) -> TaskPayload:
 
 
 def evaluators_of(data: Mapping[str, Any], known: Known) -> list[str]:
-    """Return the names of the evaluators that can run a query, the cheapest first."""
-    found = []
+    """Return the names of the evaluators that can replay a query, the cheapest first.
+
+    A query without state emits at once what others emit behind a watermark, so these are not asked.
+    """
+    found, keeps_state = [], BY_NAME[data["plan"]["evaluator"]].keeps_state
     for evaluator in EVALUATORS:
-        try:
-            found.append(plan_of(data, known, evaluator.name).choice.evaluator)
-        except RecordingError:
-            continue
+        with suppress(RecordingError):
+            if evaluator.keeps_state is keeps_state:
+                found.append(plan_of(data, known, evaluator.name).choice.evaluator)
     return found
 
 

@@ -84,8 +84,8 @@ class Recording:
 
         here = version("muntin-engine")
         of_muntin = {run.data["muntin"] for run in self.runs} - {here}
-        plans = [plan_of(run.data, self._known) for run in self.runs]
-        del plans  # reading them finds the modules
+        for run in self.runs:
+            plan_of(run.data, self._known)  # which finds the modules
         told = [f"muntin-engine was {there}, and is {here} here" for there in sorted(of_muntin)]
         return (*told, *dict.fromkeys(self._known.differences))
 
@@ -113,10 +113,14 @@ class Recording:
 
         Cost: that of the query, in one thread.
         """
-        if evaluator is not None and evaluator not in self.evaluators and len(self.evaluators) == 1:
+        if evaluator is not None and evaluator not in self.evaluators:
+            plan_of(self.runs[0].data, self._known, evaluator)  # which says why it cannot run the query
+            only = self.plan.choice.evaluator
+            has_state = any(run.cells_file is not None for run in self.runs)
+            why = f"begins with a state of the {only} evaluator" if has_state else f"is of the {only} evaluator"
             raise RecordingError(
-                f"the recording begins with a state of the {self.evaluators[0]} evaluator, so {evaluator} cannot go on"
-                "\n  leave evaluator= out; or record the query from its first micro-batch on"
+                f"the recording {why}, so {evaluator} cannot go on\n"
+                "  leave evaluator= out; or record the query from its first micro-batch on"
             )
         run = self.batches[0].run if self.batches else 0
         replay, taken = Replay(self.task(run, evaluator)), []
