@@ -140,6 +140,16 @@ def test_a_row_says_why_it_caused_nothing(open_page: Open) -> None:
     assert "held back by gates" in why
 
 
+def test_a_number_is_found_by_all_of_its_digits(open_page: Open) -> None:
+    story = crowd(2000, 2)
+    page = open_page(story)
+    number = next(text for change in story.changes if len(text := str(change.values["mean"])) > 15)
+    page.fill("#find", number)
+    assert counts(page)[0] == "1"
+    page.press("#find", "Enter")
+    assert number in page.inner_text("#details .values")
+
+
 def test_filters_leave_out_keys_times_and_columns(open_page: Open) -> None:
     story = flights()
     page = open_page(story)

@@ -37,7 +37,7 @@ class Details {
       ["new end", newEnd === null ? "" : axis.spell(newEnd)], ["change", rows.change.at(row)],
       ["input", rows.input.at(row)], ["source", rows.source.at(row)], ["micro-batch", String(rows.batch[row])],
       ["fate", `${FATES[fate]} ${fate}`],
-      ...rows.values.of(row).map(([name, value]) => [name, spellValue(value)]),
+      ...rows.values.of(row).map(([name, value]) => [name, fullValue(value)]),
     ];
     const changed = (story.changesOfEvent.get(event >= 0 ? event : row) ?? []).filter(each => rows.at[each] < position);
     return [
@@ -63,7 +63,7 @@ class Details {
       ["early", changes.isEarly[number] ? `yes, firing ${changes.firing[number]}` : ""],
       ["micro-batch", String(changes.batch[number])],
     ];
-    const values = changes.values.of(number).map(([name, value]) => [name, spellValue(value)]);
+    const values = changes.values.of(number).map(([name, value]) => [name, fullValue(value)]);
     return [
       this.head(`Result ${result}`, `${CHANGES[changes.change.at(number)] ?? ""} ${changes.change.at(number)} in micro-batch ${changes.batch[number]}`),
       make("div", { class: "values" }, this.facts(values)), this.facts(facts),

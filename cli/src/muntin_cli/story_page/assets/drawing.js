@@ -130,13 +130,17 @@ class Drawing {
     }
     faint.flush();
     crowd.flush();
-    for (const [row, x0, x1, isOpen, state, role] of kept) this.drawLasting(row, x0, x1, y, height, isOpen, state, role);
+    let until = Infinity;
+    for (const [row, x0, x1, isOpen, state, role] of kept.reverse()) {
+      this.drawLasting(row, x0, x1, y, height, isOpen, state, role, until);
+      if (role) until = x0;
+    }
     this.faded(focus);
     label(this.width);
     this.faded(false);
   }
 
-  drawLasting(row, x0, x1, y, height, isOpen, state, role) {
+  drawLasting(row, x0, x1, y, height, isOpen, state, role, until) {
     const { pen, ink, app } = this, { rows } = this.story;
     this.faded(app.focus ? !role : !app.filters.row[row]);
     const whole = state && state.last >= 0 && rows.to[row] !== Infinity ? this.x(Math.max(rows.to[row], state.end)) : x1;
@@ -149,7 +153,8 @@ class Drawing {
     if (state && state.last >= 0 && !state.isGone) line(pen, x1, y - height / 2 + 2, x1, y + height / 2 - 2, ink.event, 1.5);
     if (role) {
       this.ring(role, x0, Math.max(shownEnd, x0 + 10), y, height);
-      if (app.focus.rows.size <= 60 && height >= 13) this.writeNote(app.noteOf(row), Math.max(shownEnd, x0 + 10) + 7, y, ink.ink);
+      const note = app.noteOf(row), from = Math.max(shownEnd, x0 + 10) + 7;
+      if (height >= 13 && from + pen.measureText(note).width < until) this.writeNote(note, from, y, ink.ink);
     }
     if (row === app.current?.row) this.ring("now", x0, Math.max(shownEnd, x0 + 10), y, height);
     this.hit("row", row, x0, Math.max(x1, whole, shownEnd), y, height);
@@ -304,7 +309,7 @@ class Drawing {
       let from = isLeft ? x - room : x;
       if (from < left) from = left;
       if (from + room > width) from = width - room;
-      if (from < taken[1] && from + room > taken[0]) from = isLeft ? taken[0] - room : taken[1];
+      if (from < taken[1] && from + room > taken[0]) from = isLeft || taken[1] + room > width ? taken[0] - room : taken[1];
       if (from < left || from + room > width) continue;
       taken = [from, from + room];
       pen.fillStyle = ink.paper;

@@ -10,6 +10,9 @@ function spellValue(value) {
   return Number.isFinite(value) && Math.abs(value) < 1e15 ? String(Number(value.toPrecision(9))) : String(value);
 }
 
+/** A value as a reader may look for it: with the digits that tables leave out. */
+const fullValue = value => (value === null ? "null" : String(value));
+
 function shortValue(value) {
   const text = typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(5))) : spellValue(value);
   return text.length > 24 ? `${text.slice(0, 23)}…` : text;
@@ -33,14 +36,14 @@ function lifetimeOfChange(story, number) {
 
 function rowWords(story, row) {
   const { rows } = story;
-  const values = rows.values.of(row).flatMap(([name, value]) => [name, spellValue(value)]);
+  const values = rows.values.of(row).flatMap(([name, value]) => [name, ...new Set([spellValue(value), fullValue(value)])]);
   return [`row ${row}`, `batch ${rows.batch[row]}`, story.keys[rows.key[row]], rows.change.at(row), rows.fate.at(row),
     rows.input.at(row), rows.source.at(row) ?? "", lifetimeOfRow(story, row), ...values, rows.reason.at(row)];
 }
 
 function changeWords(story, number) {
   const { changes } = story;
-  const values = changes.values.of(number).flatMap(([name, value]) => [name, spellValue(value)]);
+  const values = changes.values.of(number).flatMap(([name, value]) => [name, ...new Set([spellValue(value), fullValue(value)])]);
   return [`result ${changes.result[number]}`, `batch ${changes.batch[number]}`, story.keys[changes.key[number]],
     changes.change.at(number), changes.isEarly[number] ? "early" : "", changes.windowName.at(number),
     extentOfChange(story, number), ...values];
