@@ -114,7 +114,8 @@ def test_toml_blocks_can_be_read() -> None:
 
 def test_shell_blocks_use_programs_that_the_reader_has_and_targets_that_the_makefile_has() -> None:
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    commands = [(block, shlex.split(line, comments=True)) for block in of("shell") for line in block.lines]
+    whole = [(block, line) for block in of("shell") for line in block.text.replace("\\\n", "").splitlines()]
+    commands = [(block, shlex.split(line, comments=True)) for block, line in whole]
     commands = [(block, words) for block, words in commands if words]
     assert any(words[0] == "make" for _, words in commands)
     for block, words in commands:
@@ -122,3 +123,12 @@ def test_shell_blocks_use_programs_that_the_reader_has_and_targets_that_the_make
         assert Path(program).name in PROGRAMS, f"{block}: {program}"
         assert program != "make" or set(arguments) <= set(targets), f"{block}: {arguments}"
         assert program != "pip" or arguments[0] in ("install", "wheel"), f"{block}: {arguments}"
+
+
+def test_a_cluster_gets_what_the_packages_need() -> None:
+    page = (ROOT / "docs/deploy/run-on-a-cluster.md").read_text(encoding="utf-8")
+    for folder in ("sdk", "engine", "plugins/muntin-stats"):
+        project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        for requirement in project["dependencies"]:
+            if not requirement.startswith(("muntin", "pyspark")):
+                assert page.count(f"'{requirement}'") >= 2, f"{folder} needs {requirement}"
