@@ -22,7 +22,7 @@ from muntin_engine.evaluators.keyed.admission import NetChanges, Versions
 from muntin_engine.evaluators.keyed.bucket import KeyedRun, Start, Work
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
-from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, netted
+from muntin_engine.evaluators.keyed.live_output import netted
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import Due, KeyTimer
 
@@ -183,8 +183,8 @@ class JoinEmission:
         for left, right in pairs:
             start, end = max(left.start, right.start), min(left.end, right.end)
             if start < end and self._query.met(left, [right]):
-                out = LiveRow(self._state.next_serial(), OutputRow(start, end, value(left, right)))
-                yield out.change(OutputKind.INSERT, Window(start, end))
+                serial, row = self._state.next_serial(), value(left, right)
+                yield OutputChange(OutputKind.INSERT, serial, Window(start, end), start, end, row)
 
     def _waits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> bool:
         """True if a row is not final; its watermark is remembered then, and its start."""
@@ -252,22 +252,22 @@ class JoinEmission:
         """Yield retractions of the rows of a left event that are not found, and insertions of those that are new."""
         old, value = self._state.emitted.get(left.id, {}), self._query.value
         before = self._before(LEFT, left.id, left)
-        wanted: dict[Name, OutputRow] = {
-            (right and right.id, start): OutputRow(start, end, value(left, right)) for right, start, end in found
-        }
+        wanted: dict[Name, Match] = {(match.right and match.right.id, match.start): match for match in found}
         rows: Emitted = {}
         for name, (serial, end) in old.items():
-            other, start = name
+            (other, start), match = name, wanted.get(name)
             right = None if other is None else self._before(RIGHT, other)
-            row = OutputRow(start, end, value(before, right))
-            if wanted.get(name) == row:
+            payload = match and (match.right or left).payload
+            if match and match.end == end and left.payload is before.payload and payload is (right or before).payload:
                 rows[name] = serial, end
                 del wanted[name]
             else:
-                yield LiveRow(serial, row).change(OutputKind.RETRACT, Window(start, end))
-        for name, row in wanted.items():
-            rows[name] = serial, end = self._state.next_serial(), row.end
-            yield LiveRow(serial, row).change(OutputKind.INSERT, Window(row.start, end))
+                gone = value(before, right)
+                yield OutputChange(OutputKind.RETRACT, serial, Window(start, end), start, end, gone)
+        for name, (right, start, end) in wanted.items():
+            serial = self._state.next_serial()
+            rows[name] = serial, end
+            yield OutputChange(OutputKind.INSERT, serial, Window(start, end), start, end, value(left, right))
         if rows != old:
             self._changed[left.id] = rows
 

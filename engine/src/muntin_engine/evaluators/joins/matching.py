@@ -59,7 +59,7 @@ class JoinQuery(MakesOnce):
     def value(self, left: StoredEvent, right: StoredEvent | None) -> tuple[Any, ...]:
         """Return the columns of a row; those of the right side are null where it has no right event."""
         given = (left.payload, None if right is None else right.payload)
-        return tuple(None if (own := given[side]) is None else own[place] for side, place in self.columns)
+        return tuple([None if (own := given[side]) is None else own[place] for side, place in self.columns])
 
 
 class Match(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
 from muntin import Window
@@ -81,29 +82,33 @@ def netted(changes: list[OutputChange], *, revises: bool = False) -> tuple[list[
     Returns:
         The other changes; and by the id of each insertion that is left out, the id of the row that is live instead.
     """
-    revisions, stays = list[OutputChange](), dict[int, int]()
-    for content in (_content, _beginning) if revises else (_content,):
-        gone: dict[Hashable, list[OutputChange]] = {}
-        for change in changes:
-            if change.kind is OutputKind.RETRACT:
-                gone.setdefault(content(change), []).append(change)
-        for change in changes if gone else ():
-            if change.kind is OutputKind.INSERT and (alike := gone.get(content(change))):
-                old = alike.pop()
-                stays[change.id] = old.id
-                if old.end != change.end:
-                    revisions.append(old._replace(kind=OutputKind.REVISE, new_end=change.end))
-        undone = {*stays, *stays.values()}
-        changes = [change for change in changes if change.id not in undone]
-    return changes + revisions, stays
-
-
-def _content(change: OutputChange) -> Hashable:
-    return change.window, change.end, *_beginning(change)
-
-
-def _beginning(change: OutputChange) -> tuple[Hashable, ...]:
-    return change.start, freeze(change.value), change.timing, change.firing
+    if all(change.kind is OutputKind.INSERT for change in changes):
+        return changes, {}
+    gone: dict[Hashable, dict[int, list[OutputChange]]] = {}
+    came: list[tuple[Hashable, OutputChange]] = []
+    for change in changes:
+        row: Hashable = (change.start, freeze(change.value), change.timing, change.firing, revises or change.window)
+        if change.kind is OutputKind.RETRACT:
+            gone.setdefault(row, {}).setdefault(change.end, []).append(change)
+        else:
+            came.append((row, change))
+    stays: dict[int, int] = {}
+    new: list[tuple[Hashable, OutputChange]] = []
+    for row, change in came:
+        if (ends := gone.get(row)) and (same := ends.get(change.end)):
+            stays[change.id] = same.pop().id
+        else:
+            new.append((row, change))
+    left = {row: list(chain(*ends.values())) for row, ends in gone.items()}
+    output: list[OutputChange] = []
+    for row, change in new:
+        if revises and (alike := left.get(row)):
+            old = alike.pop()
+            stays[change.id] = old.id
+            output.append(old._replace(kind=OutputKind.REVISE, new_end=change.end))
+        else:
+            output.append(change)
+    return [*chain(*left.values()), *output], stays
 
 
 def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
