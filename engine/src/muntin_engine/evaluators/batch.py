@@ -32,13 +32,13 @@ class BucketBatch:
     """The part of a micro-batch that a bucket gets.
 
     Attributes:
-        changes: The good rows by key, of all inputs, unless they were lifted.
+        changes: The good rows by key, of all inputs, unless they were lifted; iterated once.
         evaluator_blobs: Blobs of partial states, if rows are lifted.
         reports: The report on each input.
         signals: The names of the external events that it brings.
     """
 
-    changes: Sequence[tuple[Key, Sequence[InputChange]]]
+    changes: Iterable[tuple[Key, Sequence[InputChange]]]
     evaluator_blobs: Sequence[bytes]
     reports: Sequence[InputReport]
     signals: frozenset[str] = frozenset()

@@ -34,12 +34,12 @@ class Intake:
     """The rows of one bucket in one micro-batch.
 
     Attributes:
-        changes: The good rows, by key.
+        changes: The good rows, by key; iterated once, after which nothing here holds them.
         rejected: The rows with a problem of their own.
         key_watermarks: Watermarks of single keys, for each input.
     """
 
-    changes: list[tuple[Key, list[InputChange]]] = field(default_factory=list)
+    changes: Iterable[tuple[Key, Sequence[InputChange]]] = ()
     rejected: list[SideOutputRow] = field(default_factory=list)
     key_watermarks: list[list[tuple[Key, int]]] = field(default_factory=list)
 
@@ -67,7 +67,7 @@ def take_in(task: TaskPayload, *blobs: Iterable[bytes]) -> Intake:
                 keys.setdefault(name, key)
                 changes.setdefault(name, []).extend(some)
         intake.key_watermarks.append(key_watermarks)
-    intake.changes = list(zip(keys.values(), changes.values(), strict=True))
+    intake.changes = zip(keys.values(), changes.values(), strict=True)
     return intake
 
 

@@ -18,7 +18,7 @@ from muntin_engine.state.log import StateLog, StoredEntry
 
 Store = TypeVar("Store")
 
-LAYOUT: Final = 28
+LAYOUT: Final = 29
 """Version of the layout of the state in a checkpoint."""
 
 

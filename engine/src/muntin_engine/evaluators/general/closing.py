@@ -219,14 +219,18 @@ class FinalEmission(Emission):
         """Return the rows of the windows that close; none was emitted that could change."""
         if not (steps := self._closing.steps(state, before, now)):
             return []
-        output: list[OutputChange] = []
-        stamp, serial = self._results.stamper.rows, state.serial
+        output = self.rows(key, steps, state.serial)
+        state.serial += len(output)
+        return output
+
+    def rows(self, key: object, steps: Iterable[SweptWindow], serial: int) -> list[OutputChange]:
+        """Return the rows of the windows of a sweep, with numbers after the last serial number."""
+        output, stamp = list[OutputChange](), self._results.stamper.rows
         for (window, *_), values in self._results.values(key, steps):
             self.windows_closed += 1
             for row in stamp(key, window, values):
                 serial += 1
                 output.append(OutputChange(OutputKind.INSERT, serial, window, *row))
-        state.serial = serial
         return output
 
 

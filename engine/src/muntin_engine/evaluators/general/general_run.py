@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, OutputContract, TimestampPolicy, Window
-from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
+from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, OutputContract, TimestampPolicy, Window
+from muntin_engine.core.changes import Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import Closing, Emission, FinalEmission
 from muntin_engine.evaluators.general.fast_assigners import GridAssigner, new_assigner
-from muntin_engine.evaluators.general.key_state import KeyState, waiting_rows
+from muntin_engine.evaluators.general.key_state import KeyState, columns_of, waiting_rows
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.bucket import OneInputRun, Start, Work
-from muntin_engine.evaluators.keyed.computation import WindowResults
-from muntin_engine.evaluators.keyed.event_index import by_start
-from muntin_engine.evaluators.keyed.key_store import KeyStore
+from muntin_engine.evaluators.keyed.computation import WindowResults, sweep
+from muntin_engine.evaluators.keyed.event_index import by_start, by_until, stored_event
+from muntin_engine.evaluators.keyed.key_store import MOST_RECORDS, KeyStore
 from muntin_engine.state.bucket_state import Due, KeyTimer
 
 MOST_ROWS: Final = 16
-"""A key that a batch brings more rows of is evaluated: its state is soon large, and then decoded anyway."""
+"""A key that a batch brings more rows of gets its indexes: its state is soon large, and then decoded anyway."""
 
 
-def takes_waiting_rows(query: EvaluatorQuery) -> bool:
-    """Return True if rows may wait in records.
+def plain_grid(query: EvaluatorQuery) -> GridAssigner | None:
+    """Return the grid if keys of a few rows need no indexes; None if all do.
 
     Only insertions come, for final output of windows of a grid without gaps, and none is filtered or shed.
     """
     others, new = (query.keeps, query.most_held, query.forget_keys_after), query.once(new_assigner)
     is_plain = query.emit is EmitPolicy.FINAL and not query.event_ends_move and others == (None, None, None)
-    return is_plain and isinstance(new, GridAssigner) and not new.has_gaps
+    return new.copy() if is_plain and isinstance(new, GridAssigner) and not new.has_gaps else None
 
 
 class GeneralRun(OneInputRun):
@@ -52,17 +51,16 @@ class GeneralRun(OneInputRun):
         super().__init__(query, start)
         results, now, new = query.once(WindowResults), self.now, query.once(new_assigner)
         self.closing = query.once(Closing)
-        self.emission: Emission
-        if query.emit is EmitPolicy.FINAL:
-            self.emission = FinalEmission(self.closing, results)
-        elif isinstance(query.emit, EmitPolicy):
-            self.emission = query.once(SpeculativeEmission)
-        else:
+        self._final = FinalEmission(self.closing, results)
+        self.emission: Emission = self._final
+        if isinstance(query.emit, EarlyEmission):
             self.emission = TriggeredEmission(query, self.closing, results, query.emit, start.signals)
+        elif query.emit is not EmitPolicy.FINAL:
+            self.emission = query.once(SpeculativeEmission)
         self.is_signalled = self.emission.is_signalled
         self._affected = query.once(AffectedWindows) if self.emission.follows_windows else None
         self._extent, self._future_keys = results.extent, new
-        self._appends = query.once(takes_waiting_rows)
+        self._grid = None if start.patterns else query.once(plain_grid)
         self._is_at_end = query.timestamps is TimestampPolicy.POINT_AT_END
         max_event_time = now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
@@ -82,7 +80,7 @@ class GeneralRun(OneInputRun):
         first = min(assigner.start_after(now.watermark), earliest)
         return first if self._extent is None else query.window.extent_start(first)
 
-    def run(self, store: KeyStore[KeyState], work: Mapping[bytes, Work]) -> None:
+    def run(self, store: KeyStore[KeyState], work: dict[bytes, Work]) -> None:
         """Process the keys that have rows or a timer that is due."""
         super().run(store, work)
         self.result.windows_closed += self.emission.windows_closed
@@ -92,36 +90,70 @@ class GeneralRun(OneInputRun):
         return self.closing.timer(state, self.key_now)
 
     def process_key(self, store: KeyStore[KeyState], name: bytes, work: Work) -> list[OutputChange]:
-        """Evaluate a key, unless its rows may wait, and say where each window begins for those who read results."""
-        if self._appends and work.rows and not work.watermarks and self._append(store, name, work.rows):
-            return []
-        output = super().process_key(store, name, work)
+        """Evaluate a key, and say where each window begins for those who read results."""
+        output = None if self._grid is None or work.watermarks else self._process_rows(store, name, work, self._grid)
+        if output is None:
+            output = super().process_key(store, name, work)
         if output and (extent := self._extent) is not None:
             output = [change._replace(window=extent(change.window)) for change in output]
         return output
 
-    def _append(self, store: KeyStore[KeyState], name: bytes, rows: Sequence[InputChange]) -> bool:
-        """Append a few rows of a key to its records, which are not read; return False if a window may close.
+    def _process_rows(
+        self, store: KeyStore[KeyState], name: bytes, work: Work, grid: GridAssigner
+    ) -> list[OutputChange] | None:
+        """Evaluate a key of a few rows without its indexes; return None, with nothing done, if that takes them.
 
-        An insertion that no other row can be about matters to nothing before a window of a grid closes. So the rows of
-        most batches are not evaluated, and a key of few events is read when a window of it closes.
+        An insertion that no other row can be about matters to nothing before a window of a grid closes, and a window
+        is computed from its members alone. So the rows of most batches are appended to the records of their key as
+        they came, and the records are read when a window closes.
         """
-        known, limit = store.find(name), self.now.watermark
-        if len(rows) > MOST_ROWS or self._patterns is not None or (known is not None and not known.takes_rows(limit)):
-            return False
-        least, width = self._intake.before.watermark, len(rows[0][3])
-        for id, start, end, payload, new_end, *_ in rows:
-            is_plain = id is None and new_end is None and end is not None and least <= start < end
-            if not is_plain or len(payload) != width:
-                return False
-        first, end = self._future_keys.first_open(min(map(by_start, rows)))
-        if end <= limit:
-            return False
-        timer = KeyTimer(end, INFINITY, end if self._is_at_end else first)
-        self.hold(known is None, len(rows))
-        self._intake.accepted += len(rows)
-        store.append(name, timer, len(rows), self.codec.pack(waiting_rows(self.metadata.serial, rows)))
-        return True
+        known, rows, limit, grid.frontier = store.find(name), work.rows, self.now.watermark, EARLIEST
+        if len(rows) > MOST_ROWS or not (rows if known is None else known.has_few_rows):
+            return None
+        if rows:
+            least, width = self._intake.before.watermark, len(rows[0][3])
+            for id, start, end, payload, new_end, *_ in rows:
+                is_plain = id is None and new_end is None and end is not None and least <= start < end
+                if not is_plain or len(payload) != width:
+                    return None
+            self._intake.accepted += len(rows)
+        if known is None or (known.timer.closing > limit and len(known.records) < MOST_RECORDS):
+            if not rows:
+                return []
+            timer = self._timer(grid.first_open(min(map(by_start, rows))))
+            if timer.closing > limit:
+                self.hold(known is None, len(rows))
+                store.append(name, timer, len(rows), self.codec.pack(waiting_rows(self._serial, [], rows)))
+                return []
+        return self._close(store, name, work, grid)
+
+    def _close(self, store: KeyStore[KeyState], name: bytes, work: Work, grid: GridAssigner) -> list[OutputChange]:
+        """Emit the windows of a key that close, computed from columns, and keep the rows that later ones need."""
+        known, now, rows = store.find(name), self.now, work.rows
+        records = [] if known is None else [self.codec.unpack(record.data) for record in known.records]
+        if rows:
+            records.append(waiting_rows(self._serial, [], rows))
+        serial, grid.frontier, starts, ends, payloads = columns_of(records)
+        columns = range(len(starts)), starts, ends, payloads, *grid.memberships(starts, ends)
+        events = sorted(map(stored_event, zip(*columns, strict=True)), key=by_until)
+        steps = sweep(grid.ending(events, EARLIEST, now.watermark, now.horizon), events)
+        output = self._final.rows(work.key, steps, serial)
+        serial += len(output)
+        grid.close(now.watermark)
+        kept = [event for event in events if event.until > grid.frontier]
+        self.hold(bool(kept) - (known is not None), len(kept) + len(rows) - len(events))
+        store.remove(name)
+        if kept:
+            timer = self._timer(grid.first_open(min(map(by_start, kept))))
+            store.append(name, timer, len(kept), self.codec.pack(waiting_rows(serial, grid.to_data(), kept)))
+        else:
+            self.metadata.serial = max(self.metadata.serial, serial)
+        return output
+
+    def _timer(self, first: tuple[int, int]) -> KeyTimer:
+        """Return the timer of a key by its first open window, as `Closing.timer` does for any key."""
+        start, end = first
+        return KeyTimer(end, INFINITY, end if self._is_at_end else start)
 
     def evaluate(
         self, key: Key, state: KeyState, net: NetChanges, before: Progress, now: Progress

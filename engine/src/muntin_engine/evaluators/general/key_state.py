@@ -14,7 +14,7 @@ from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assign
 from muntin_engine.evaluators.general.window_index import TriggerState, WindowEntry, WindowIndex, by_window
 from muntin_engine.evaluators.keyed.computation import SweptWindow, sweep
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
-from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
+from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents, payloads_of
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
@@ -159,19 +159,35 @@ class KeyState(KeyEvents):
         return state
 
 
-_WAITING_PARTS: Final = 4
-"""The number of parts of a record of waiting rows; other records have more."""
+_WAITING_PARTS: Final = 6
+"""The number of parts of a record of waiting rows; other records have fewer."""
 
 
-def waiting_rows(serial: int, rows: Sequence[InputChange]) -> list[object]:
+def waiting_rows(serial: int, assigner: list[object], rows: Iterable[InputChange | StoredEvent]) -> list[object]:
     """Return insertions without ids as the data of a record, which needs nothing of the state that it is appended to.
 
     Args:
         serial: The largest serial number that may be in use already, by this key or another.
-        rows: The insertions.
+        assigner: What the assigner of their windows stores, if it has closed some; the record then is appended to none.
+        rows: The insertions, or their events.
     """
     _, starts, ends, payloads, *_ = zip(*rows, strict=True)
-    return [serial, list(starts), list(ends), list(chain.from_iterable(payloads))]
+    return [serial, assigner, list(starts), list(ends), len(payloads[0]), list(chain.from_iterable(payloads))]
+
+
+def columns_of(stored: Sequence[list[Any]]) -> tuple[int, int, list[int], list[int], list[tuple[Any, ...]]]:
+    """Return the serial number and the frontier of a key of few rows, and their starts, ends and payloads."""
+    serial, frontier, starts, ends, payloads = 0, EARLIEST, list[int](), list[int](), list[tuple[Any, ...]]()
+    for record in stored:
+        if len(record) == _WAITING_PARTS:
+            last, closed, some, until, width, values = record
+        else:
+            _, _, _, closed, (last, _, _, _, some, until, width, values, _, _) = record
+        serial, frontier = max(serial, last), max([frontier, *closed])
+        starts += some
+        ends += until
+        payloads += payloads_of(values, width, len(some))
+    return serial, frontier, starts, ends, payloads
 
 
 def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list[Any]]:
@@ -184,10 +200,10 @@ def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list
         if len(record) != _WAITING_PARTS:
             found.append(record)
             continue
-        serial, starts, ends, values = record
+        serial, closed, starts, ends, width, values = record
         if not found:
-            events = [serial, [[]], [], [], [], [], len(values) // len(starts), [], [], EARLIEST]
-            found.append([[], [], schema_version, [EARLIEST], events])
+            events = [serial, [[]], [], [], [], [], width, [], [], EARLIEST]
+            found.append([[], [], schema_version, closed or [EARLIEST], events])
         events = found[-1][-1]
         serial = max(serial, events[0])
         events[0] = serial + len(starts)

@@ -154,12 +154,12 @@ class KeyedRun(ABC):
         """Writes what modules keep."""
         return StateSerializer(self.query.sides[0], self.codec, self.metadata.schema_versions)
 
-    def run(self, store: KeyStore[Any], work: Mapping[bytes, Work]) -> None:
-        """Process the keys that have rows or a timer that is due."""
+    def run(self, store: KeyStore[Any], work: dict[bytes, Work]) -> None:
+        """Process the keys that have rows or a timer that is due; rows are let go with their key, to save memory."""
         self.result.keys = len(work)
         due = store.take_due(self.due_at, is_signalled=self.is_signalled)
         for name in sorted({*work, *due, *self._keys_ahead(store)}):
-            of_key = work.get(name) or Work(tuple(self.codec.unpack(name)))
+            of_key = work.pop(name, None) or Work(tuple(self.codec.unpack(name)))
             if output := self.process_key(store, name, of_key):
                 self.result.output.append((of_key.key, output))
         self.metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
@@ -193,9 +193,9 @@ class KeyedRun(ABC):
             raise named from error
         return output
 
-    def hold(self, is_new: bool, events: int) -> None:
-        """Count further events of a key that is held, and the key if it is new."""
-        self._keys_held += is_new
+    def hold(self, keys: int, events: int) -> None:
+        """Count further keys and events that are held; negative numbers count those that no longer are."""
+        self._keys_held += keys
         self._events_held += events
 
     def _keys_ahead(self, store: KeyStore[Any]) -> list[bytes]:

@@ -109,10 +109,10 @@ class StoredKey(Generic[StateT]):
     state: StateT | None = None
     decoded: int = 0
 
-    def takes_rows(self, watermark: int) -> bool:
-        """True if rows may be appended as they came: it is small, keeps events alone, and closes nothing now."""
-        is_small = self.size < LARGE and len(self.records) < MOST_RECORDS
-        return is_small and bool(self.records[0].events) and self.timer.closing > watermark
+    @property
+    def has_few_rows(self) -> bool:
+        """True if it is small and keeps events alone, so that rows may be appended as they came."""
+        return self.size < LARGE and bool(self.records[0].events)
 
     def appendable(self, events: int) -> int:
         """Return the bytes of changes that may still be appended, until the state is written whole again.
@@ -211,7 +211,7 @@ class KeyStore(Generic[StateT]):
         return self._keys.get(name)
 
     def append(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> None:
-        """Append a record of rows to a key that `takes_rows`, or begin a key with them.
+        """Append a record of rows to a key that `has_few_rows`, or begin a key with them.
 
         Args:
             name: The key, encoded.
