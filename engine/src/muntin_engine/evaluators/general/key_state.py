@@ -191,27 +191,16 @@ def columns_of(stored: Sequence[list[Any]]) -> tuple[int, int, list[int], list[i
 
 
 def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list[Any]]:
-    """Return records in the form of `to_data`: waiting rows join the record before, and get serial numbers.
+    """Return records in the form of `to_data`: rows that waited, and the events before them, as one record.
 
-    The numbers are the same whenever the records are read.
+    Its events get serial numbers, which are the same whenever the records are read.
     """
-    found: list[list[Any]] = []
-    for record in stored:
-        if len(record) != _WAITING_PARTS:
-            found.append(record)
-            continue
-        serial, closed, starts, ends, width, values = record
-        if not found:
-            events = [serial, [[]], [], [], [], [], width, [], [], EARLIEST]
-            found.append([[], [], schema_version, closed or [EARLIEST], events])
-        events = found[-1][-1]
-        serial = max(serial, events[0])
-        events[0] = serial + len(starts)
-        events[2] += range(serial + 1, events[0] + 1)
-        events[4] += starts
-        events[5] += ends
-        events[7] += values
-    return found
+    count = 1 + max(place for place, record in enumerate(stored) if len(record) == _WAITING_PARTS)
+    serial, frontier, starts, ends, payloads = columns_of(stored[:count])
+    last = serial + len(starts)
+    values = list(chain.from_iterable(payloads))
+    events = [last, [[]], [*range(serial + 1, last + 1)], [], starts, ends, len(payloads[0]), values, [], EARLIEST]
+    return [[[], [], schema_version, [frontier], events], *stored[count:]]
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:
