@@ -175,7 +175,7 @@ class App {
       high = Math.max(high, Math.min(rows.from[row] + 1, story.length));
       heights.push(bands.middleOfRow(story, row));
     }
-    sight.reach(low, Math.max(high, low), heights);
+    sight.reach(low, Math.max(high, low), heights, withCauses);
   }
 
   clicked(x, y) {

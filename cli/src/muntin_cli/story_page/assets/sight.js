@@ -102,11 +102,11 @@ class Sight {
 
   pan(share) { this.canvas.interrupt().call(this.zoom.translateBy, (-share * (this.width - this.left)) / this.transform.k, 0); }
 
-  /** Bring a stretch of the axis and some heights into sight, and leave what is in sight as it is. */
-  reach(low, high, heights) {
-    const [from, to] = this.range(), size = to - from, room = (high - low) * 0.15 + size * 0.02;
-    if (low < from || high > to || high - low < size / 400) {
-      const wanted = Math.max(high - low + 2 * room, Math.min(size, (high - low || 1) * 12));
+  /** Bring a stretch of the axis and some heights into sight, close enough to read; what is in sight already is left as it is. */
+  reach(low, high, heights, isClose = false) {
+    const [from, to] = this.range(), size = to - from, room = (high - low) * 0.15 + (isClose ? 0 : size * 0.02);
+    if (low < from || high > to || high - low < size / (isClose ? 15 : 400)) {
+      const wanted = Math.max(high - low + 2 * room, Math.min(size, (high - low || 1) * (isClose ? 5 : 12)));
       const middle = (low + high) / 2;
       this.show(middle - wanted / 2, middle + wanted / 2);
     }
