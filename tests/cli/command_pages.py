@@ -41,8 +41,8 @@ class Shown:
 def commands_on(page: Path) -> list[tuple[Block, list[str]]]:
     """Return the calls of the command on a page, each with its block."""
     shell = [block for block in blocks(page) if block.language == "shell"]
-    lines = [(block, shlex.split(line, comments=True)) for block in shell for line in block.lines]
-    return [(block, words) for block, words in lines if words[:1] == ["muntin"]]
+    lines = [(block, line) for block in shell for line in block.lines if line.split()[:1] == ["muntin"]]
+    return [(block, shlex.split(line, comments=True)) for block, line in lines]
 
 
 PAGES_WITH_COMMANDS: Final = [page for page in PAGES if commands_on(page)]
