@@ -81,7 +81,11 @@ def begin(recordings: Sequence[RecordingWriter | None], queries: Sequence[Planne
 
     Raises:
         RecordingError: A folder has the recording of another query, or of a later time than the checkpoint.
+        StateError: The checkpoint does not say which query it is of.
     """
+    if all(recording is None for recording in recordings):
+        return
+    known.check_metadata()
     last = known.last_commit
     query_id = known.query_id if last >= 0 else ""
     for place, (recording, query) in enumerate(zip(recordings, queries, strict=True)):
