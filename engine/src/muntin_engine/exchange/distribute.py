@@ -128,14 +128,18 @@ class Distribution:
         task, count = self._task, len(self._task.buckets)
         to_one = {"durations": self._durations.pack(), "skipped": self._skipped}
         first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
-        observations = (pack_observations(some) if some else None for some in self._observed)
-        sides = list(zip(self._progress, observations, map(pack_patterns, self._patterns), strict=True))
+        sides = self._told()
         if self._recorded is not None:
             self._recorded.finish(sides, self._signals)
         for side, (seen, observed, patterns) in enumerate(sides):
             told = {"signals": sorted(self._signals), "observed": observed, "patterns": patterns}
             to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
             yield exchanged(task, list(task.buckets), {**to_all, **({} if side else first)}, seen, side)
+
+    def _told(self) -> list[tuple[Progress, bytes | None, bytes | None]]:
+        """Return what the rows so far say of each input: progress, observations of sources, patterns of keys."""
+        observations = (pack_observations(some) if some else None for some in self._observed)
+        return list(zip(self._progress, observations, map(pack_patterns, self._patterns), strict=True))
 
     def _send(self) -> Iterator[pa.RecordBatch]:
         batch, self._waiting = pa.concat_batches(self._waiting), []
@@ -153,7 +157,12 @@ class Distribution:
                     self._signals |= signals_in(part)
             with stages["lift" if lifts else "distribute"]:
                 send = partial(_lifted, evaluator=self._evaluator) if lifts else _blobs
-                sent = list(send(self._task, rows, side))
+                try:
+                    sent = list(send(self._task, rows, side))
+                except ModuleFailedError:
+                    if self._recorded is not None:  # the rows that led there are what one looks for
+                        self._recorded.finish(self._told(), self._signals)
+                    raise
             yield from sent
 
 

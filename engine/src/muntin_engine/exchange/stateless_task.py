@@ -61,6 +61,8 @@ def run_task(
                     results = evaluator.follow(task, rows)
                 except ModuleFailedError as error:
                     error.say_window(task.plan.words.spell_interval)
+                    if recorded is not None:
+                        recorded.finish([(seen, None, None)], ())
                     raise
             with durations.stages["encode"]:
                 blobs = [OutputBlob(RESULTS, results.num_rows, to_blob(results))] if results.num_rows else []

@@ -81,6 +81,22 @@ def read_batches(folder: Path) -> Iterator[RecordedBatch]:
         yield RecordedBatch(data["batch"], data["run"], data["metrics"], files, data["is_end"])
 
 
+def read_unfinished(folder: Path, batches: Sequence[RecordedBatch], run: int) -> RecordedBatch | None:
+    """Return the micro-batch after some, of which rows came and which was not committed: one that failed, say.
+
+    Args:
+        folder: The recording.
+        batches: Those that were committed.
+        run: The number of the last start of the query.
+    """
+    number = batches[-1].number + 1 if batches else None
+    started = sorted(int(place.name) for place in (folder / ROWS).glob("[0-9]*"))
+    if number is None and started:
+        number = started[-1]
+    files = () if number is None else tuple(sorted((folder / ROWS / f"{number:08}").glob(f"{run:04}-*.parquet")))
+    return RecordedBatch(number or 0, run, {}, files) if files else None
+
+
 def write_run(folder: Path, run: RecordedRun, cells: pa.Table | None, keys: Any = None) -> None:
     """Write a start of the query, and the state that it began with."""
     (folder / RUNS).mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from muntin_engine.plan import Plan
 from muntin_engine.plan.plain_plan import Known
 from muntin_engine.recording.comparing import unlike_exactly
 from muntin_engine.recording.described_query import evaluators_of, plan_of, task_of
-from muntin_engine.recording.layout import read_batches, read_runs, write_recording
+from muntin_engine.recording.layout import read_batches, read_runs, read_unfinished, write_recording
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.replay import Replay
 from muntin_engine.recording.replayed import Replayed
@@ -33,6 +33,8 @@ class Recording:
         path: Its folder.
         runs: The starts of the query, in order.
         batches: Its micro-batches, in order; each that was committed is there once.
+        unfinished: The micro-batch after these that was not committed, as far as its rows came: one in which a module
+            raised an exception, say. None if there is none.
         stopped: Why it goes no further, in words; empty if nothing stopped it.
 
     Cost: rows are read when they are wanted, and kept from then on.
@@ -58,6 +60,7 @@ class Recording:
         self._known = Known.given(modules)
         self.runs = tuple(read_runs(self.path))
         self.batches = tuple(read_batches(self.path))
+        self.unfinished = read_unfinished(self.path, self.batches, self.runs[-1].number)
         stopped = self.path / STOPPED
         self.stopped: str = json.loads(stopped.read_text())["reason"] if stopped.exists() else ""
 
@@ -97,11 +100,13 @@ class Recording:
     def with_batches(self, batches: Iterable[RecordedBatch]) -> Recording:
         """Return the same query with other micro-batches; nothing is written."""
         found = object.__new__(Recording)
-        vars(found).update({**vars(self), "batches": tuple(batches)})
+        vars(found).update({**vars(self), "batches": tuple(batches), "unfinished": None})
         return found
 
     def replay(self, evaluator: str | None = None, *, restarts: bool = True) -> Replayed:
         """Run the query again, in this process and without Spark.
+
+        A micro-batch that was not committed is run last: it raises what it raised, and has no results.
 
         Args:
             evaluator: How windows are computed, as for `window`; None for the way in which the query ran.
@@ -133,6 +138,10 @@ class Recording:
                 replay.start_from(states.pop(0).cells())
             took = replay.close(batch.number, run) if batch.is_end else replay.take(batch.number, batch.parts, run)
             taken.append(took)
+        if (last := self.unfinished) is not None:
+            if last.run != run and restarts:
+                replay.restart(self.task(last.run, evaluator))
+            replay.take(last.number, last.parts, last.run)  # what it raises counts, and no result of it
         return Replayed(replay.task, taken)
 
     def story(self, keys: Sequence[Any] | None = None) -> Story:
@@ -179,10 +188,12 @@ class Recording:
             >>> small = recording.shrink(lambda replayed: len(replayed.late_rows) > 0)  # doctest: +SKIP
             >>> small.save("recordings/a-late-row")  # doctest: +SKIP
         """
-        shows = self._shows(holds, differs)
-        if not shows(self.batches):
+        shows, last = self._shows(holds, differs), self.unfinished
+        raises = holds is None and differs is None
+        whole = (*self.batches, last) if raises and last is not None else self.batches
+        if not shows(whole):
             raise RecordingError("what is to hold of a part of the recording does not hold of the whole")
-        return self.with_batches(smallest(self.batches, shows))
+        return self.with_batches(smallest(whole, shows))
 
     def _shows(self, holds: Callable[[Replayed], bool] | None, differs: str | None) -> Shows:
         if differs is not None:
