@@ -100,6 +100,7 @@ SEARCHES: Final = {
     "process function": "how-to/write-an-operator.html#over-a-stream-without-windows",
     "processing time": "how-to/early-results.html#by-the-clock",
     "prometheus": "how-to/watch-a-query.html#send-the-metrics-to-a-metrics-system",
+    "publish module name parameter entry point": "tutorials/publish-a-plugin.html",
     "query died": "how-to/troubleshoot.html",
     "real-time mode": "compatibility.html#known-limits",
     "recording": "how-to/test-a-streaming-job.html#record-what-comes-to-a-query",
