@@ -129,8 +129,8 @@ class StoredBucket:
 
     def state(self, place: int, version: SchemaVersion, state: Any) -> tuple[Any, int | None]:
         """Return a module's state, and the number of its rows where that is kept beside it."""
-        is_counted = "counted" in version.modules[place][3:]
-        return (state[1], int(state[0])) if is_counted and state is not None else (state, None)
+        has_count = "counted" in version.modules[place][3:]
+        return (state[1], int(state[0])) if has_count and state is not None else (state, None)
 
 
 class ModuleState(NamedTuple):
