@@ -57,8 +57,8 @@ EXECUTOR: Final = "700 MB + RocksDB's limit + "
 """What each formula for the memory of an executor begins with."""
 
 FORMULAS: Final = {
-    "deploy/size-a-query.md": "cores * (300 MB + rows * 300 bytes + decoded state)",
-    "deploy/before-you-deploy.md": "cores * (300 MB + rows * 300 bytes + decoded state)",
+    "deploy/size-a-query.md": "cores * 600 MB",
+    "deploy/before-you-deploy.md": "cores * 600 MB",
     "deploy/run-on-a-cluster.md": "600 MB for each core",
     "how-to/troubleshoot.md": "600 MB for each core",
 }

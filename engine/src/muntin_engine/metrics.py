@@ -208,9 +208,18 @@ def is_count(metric: str) -> bool:
         >>> is_count("long_calls:km"), is_count("longest_call_us:km")
         (True, False)
     """
-    is_level = metric in LEVELS or metric.startswith(_WATERMARK)
     is_time = metric in _TIMES or module_of(metric) is not None or longest_call_of(metric) is not None
-    return not is_level and not is_time
+    return not is_level(metric) and not is_time
+
+
+def is_level(metric: str) -> bool:
+    """True for what is so after a micro-batch, and is reported where it is 0 too.
+
+    Example:
+        >>> is_level("watermark_web"), is_level("evaluate_us"), is_level("accepted")
+        (True, False, False)
+    """
+    return metric in LEVELS or metric.startswith(_WATERMARK)
 
 
 def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:

@@ -73,8 +73,8 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         _end(trace)
         raise
     except BaseException as error:  # the trace goes on: where the descriptors are closed, the process dies of it
-        os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it leaves out causes: the module's own traceback
         taken = shared.restore()
+        os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it leaves out causes: the module's own traceback
         if taken and not isinstance(error, MuntinError):
             raise _breaks(taken, axis) from error
         if not isinstance(error, MuntinError) and (last := _last_call(axis)):
