@@ -70,7 +70,7 @@ FAR = "from tests.spark.modules import Members\nclass Far(Members):\n    name, v
     [
         (None, "muntin_far_away"),
         ("# empty", "muntin_far_away"),
-        (FAR.replace("1.0.0", "1.1.0"), r"it has far\.far 1\.1\.0, and the query runs far\.far 1\.0\.0"),
+        (FAR.replace("1.0.0", "1.10.0"), r"it has far\.far 1\.10\.0, and the query runs far\.far 1\.0\.0"),
     ],
 )
 def test_a_module_whose_package_is_elsewhere_or_another_is_one_clear_error(
