@@ -137,8 +137,7 @@ def test_a_bucket_has_the_bytes_that_the_formulas_say(name: str) -> None:
         module = Variance()
         objects = objects_in(module.add_events(module.create_state(), [103.7, 88.25, 91.125]))
         held = replace(held, values=ValueBytes(objects / sizes.memory.stretch.per_byte))
-    # closing keys of events take a fifth less since their rows are let go: to be fitted again
-    assert filled.memory == pytest.approx(memory_bytes(sizes, held), rel=0.25)
+    assert filled.memory == pytest.approx(memory_bytes(sizes, held), rel=FIFTH)
 
 
 GROWING: Final = {
@@ -160,8 +159,7 @@ def test_a_log_that_is_merged_grows_and_shrinks_as_the_formulas_say(name: str) -
     expected = [logged_bytes(sizes, held, count) for count in range(1, shape.batches + 1)]
     assert filled.state == pytest.approx(expected, rel=FIFTH)
     assert max(filled.state) == pytest.approx(most_state_bytes(sizes, held), rel=FIFTH)
-    # closing keys of events take a fifth less since their rows are let go: to be fitted again
-    assert filled.memory == pytest.approx(memory_bytes(sizes, held), rel=0.25)
+    assert filled.memory == pytest.approx(memory_bytes(sizes, held), rel=FIFTH)
 
 
 REWRITTEN: Final = {
