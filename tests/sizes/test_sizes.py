@@ -204,8 +204,7 @@ def test_a_bucket_whose_windows_close_has_the_bytes_that_explain_says(name: str)
     held, filled = demand_of(plan, load, sizes).held, fill(shape)
     most = max(filled.state[shape.batches // 2 :])
     assert (1 - FIFTH) * state_bytes(sizes, held) <= most <= (1 + FIFTH) * most_state_bytes(sizes, held)
-    # closing keys of events take a fifth less since their rows are let go: to be fitted again
-    assert filled.memory == pytest.approx(memory_bytes(sizes, held), rel=0.25)
+    assert filled.memory == pytest.approx(memory_bytes(sizes, held), rel=FIFTH)
 
 
 @pytest.mark.parametrize("name", ["slices of hopping windows", "snapshots", "ids", "rows", "events of text", "pairs"])

@@ -115,7 +115,7 @@ SIZES: Final[Mapping[str, Sizes]] = MappingProxyType(
             StateBytes(Bytes(42, per_byte=1), row=_packed(18)),
             StateBytes(Bytes(335, per_byte=1), row=_packed(21)),
             StateBytes(Bytes(335, per_byte=1), row=_decoded(253)),
-            record=110,
+            record=80,
         ),
         "general, events with ids": Sizes(
             "the events of open windows",
