@@ -39,6 +39,7 @@ SEARCHES: Final = {
     "dropDuplicatesWithinWatermark": "how-to/filter-and-deduplicate.html#deduplicate",
     "early results": "how-to/early-results.html",
     "emr bootstrap": "deploy/run-on-a-cluster.html#on-emr",
+    "event time": "how-to/say-how-complete-the-input-is.html",
     "everything is late": "how-to/troubleshoot.html#everything-is-late",
     "evictor": "how-to/row-windows.html#when-rows-leave-and-when-a-window-is-computed",
     "exactly once": "how-to/write-results.html#exactly-once",
