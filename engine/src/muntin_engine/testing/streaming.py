@@ -28,6 +28,7 @@ from muntin import LatePolicy
 from muntin.errors import QueryError
 from muntin_engine.api.planned_query import Projection
 from muntin_engine.api.query import Query
+from muntin_engine.recording.comparing import unlike
 from muntin_engine.spark.other_streams import with_marks
 from muntin_engine.spark.session.local import local_session, stop_session
 from muntin_engine.spark.session.worker_settings import KEPT
@@ -260,23 +261,9 @@ def assert_rows(found: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[s
     Raises:
         AssertionError: Some are missing, or there are others; it lists both.
     """
-    wanted, others = list(expected), list(found)
-    columns = list(dict.fromkeys(name for row in wanted for name in row))
-    missing = []
-    for row in wanted:
-        place = next((at for at, other in enumerate(others) if _is_like(other, row)), None)
-        if place is None:
-            missing.append(row)
-        else:
-            others.pop(place)
-    shown = [{name: row[name] for name in columns if name in row} or dict(row) for row in others]
-    told = [*(f"  missing     {dict(row)}" for row in missing), *(f"  unexpected  {row}" for row in shown)]
+    told = unlike(found, expected)
     if told:
         raise AssertionError("\n".join(["the rows differ", *told]))
-
-
-def _is_like(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(name in row and row[name] == value for name, value in wanted.items())
 
 
 def _of_one(build: Callable[..., Query]) -> Callable[..., Query]:
