@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from muntin_engine.core.frozen_values import freeze
+
 
 def unlike(found: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return in words which rows are missing, and which are there and not expected; nothing if they are alike.
@@ -37,19 +39,10 @@ def unlike_exactly(found: Iterable[Mapping[str, Any]], expected: Iterable[Mappin
     Cost: one look-up per row.
     """
     rows = {"missing    ": [*expected], "unexpected ": [*found]}
-    there, wanted = (Counter(map(frozen, some)) for some in reversed(rows.values()))
-    named = {frozen(row): row for some in rows.values() for row in some}
+    there, wanted = (Counter(map(freeze, some)) for some in reversed(rows.values()))
+    named = {freeze(row): row for some in rows.values() for row in some}
     surplus = {"missing    ": wanted - there, "unexpected ": there - wanted}
     return [f"  {kind} {named[name]}" for kind, names in surplus.items() for name in names.elements()]
-
-
-def frozen(value: Any) -> Any:
-    """Return a value that equals itself and can be counted: a row, a list or NaN as what can be."""
-    if isinstance(value, Mapping):
-        return tuple((name, frozen(part)) for name, part in value.items())
-    if isinstance(value, list | tuple):
-        return tuple(map(frozen, value))
-    return "NaN" if isinstance(value, float) and value != value else value  # noqa: PLR0124
 
 
 def _is_like(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

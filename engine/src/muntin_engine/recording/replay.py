@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.exchange.bucket_task import (
     EVICTED_ROWS,
@@ -22,7 +23,6 @@ from muntin_engine.exchange.shuffle import PROGRESS, SIDE, collect, from_blob
 from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import METRICS, Total
-from muntin_engine.recording.comparing import frozen
 from muntin_engine.recording.layout import CellsOfBuckets
 from muntin_engine.state.cells import MemoryCells
 
@@ -164,7 +164,7 @@ class LiveTable:
                 self._others.append(given)
                 continue
             row = {name: value for name, value in given.items() if name not in ("change", "event_id", "new_end")}
-            name = (*(frozen(given[key]) for key in self._keys), given["event_id"])
+            name = (*(freeze(given[key]) for key in self._keys), given["event_id"])
             if given["change"] == "insert":
                 self._named[name] = row
                 continue

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from muntin_engine.core.frozen_values import freeze
 from muntin_engine.exchange.recorded_rows import RecordedPart
-from muntin_engine.recording.comparing import frozen
 from muntin_engine.recording.recorded_batch import RecordedBatch
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class _Tries:
 def _keys(rows: pa.Table) -> list[Any]:
     """Return the key of each row."""
     names = [name for name in rows.column_names if name.startswith("k") and name[1:].isdigit()]
-    return [frozen(key) for key in zip(*(rows.column(name).to_pylist() for name in names), strict=True)]
+    return [freeze(key) for key in zip(*(rows.column(name).to_pylist() for name in names), strict=True)]
 
 
 def _of_keys(batches: Sequence[RecordedBatch], keys: Collection[Any]) -> list[RecordedBatch]:
