@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from tests.scenarios.scenario import Scenario
 
 TOLD = [family for family in FAMILIES if family not in ("upgraded", "hostile")]
 SEEDS = 2
+JOINS = [("joined", 29), ("joined_eagerly", 15), ("joined_eagerly", 26), ("joined_narrowly", 19)]
+"""Joins whose filters hide the numbers of changes, and of which a change comes before its event."""
 
 
-@pytest.mark.parametrize("family", TOLD)
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize(("family", "seed"), [*product(TOLD, range(SEEDS)), *JOINS])
 def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: str, seed: int, tmp_path: Path) -> None:
     scenario = drawn(family, seed)
     assert isinstance(scenario, Scenario)
@@ -36,6 +38,7 @@ def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: 
     )
     assert got == wanted
     assert all(change.members for change in story.changes)
+    assert [row.number for row in story.rows] == list(range(len(story.rows)))
     fates = Counter(str(row.fate) for row in story.rows)
     assert {name: fates[name] for name in ("late", "rejected", "filtered", "shed")} == {
         name: run.counts[name] for name in ("late", "rejected", "filtered", "shed")

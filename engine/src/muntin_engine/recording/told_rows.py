@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin import INFINITY
+from muntin import EARLIEST, INFINITY
 from muntin.windows import Stretches, WindowKind
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.exchange.intake import tuples_of
 from muntin_engine.exchange.recorded_rows import RecordedPart
-from muntin_engine.exchange.shuffle import by_side, shared_name
+from muntin_engine.exchange.shuffle import SIDE, by_side, shared_name
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.exchange.times import as_ticks
 from muntin_engine.plan import Plan
@@ -37,6 +38,8 @@ class ToldRows:
         self.all: list[StoryRow] = []
         self._task = task
         self._inserted: dict[Hashable, int] = {}
+        self._waiting: dict[Hashable, list[int]] = defaultdict(list)
+        self._early: dict[int, list[int]] = defaultdict(list)
         self._unnumbered: dict[Hashable, list[int]] = defaultdict(list)
         self._changed: dict[int, list[int]] = defaultdict(list)
         self._events: dict[int, tuple[int, int]] = {}
@@ -48,9 +51,16 @@ class ToldRows:
         for part in batch.parts:
             numbered = []
             for some in part.batches():
-                numbered.append(self._numbered(some, len(self.all)))
-                sides = by_side(self._task, numbered[-1])
-                found = [row for given, own in sides for row in self._rows(given, own, batch.number)]
+                first, is_alone = len(self.all), len(self._task.inputs) == 1
+                numbered.append(self._numbered(some, first))
+                sides = np.zeros(len(some), np.int32) if is_alone else some.column(SIDE).to_numpy()
+                found = [
+                    row
+                    for given, own in by_side(self._task, numbered[-1])
+                    for row in self._rows(
+                        given, own, batch.number, (first + np.flatnonzero(sides == given.side)).tolist()
+                    )
+                ]
                 self.all += sorted(found, key=lambda row: row.number)
             if numbered:
                 parts.append(part._replace(rows=pa.Table.from_batches(numbered)))
@@ -72,23 +82,29 @@ class ToldRows:
 
     def count(self, first: int, lifetimes: Mapping[int, InputChange]) -> None:
         """Take the rows from one on, whose fates are known, into the events, with lifetimes as the query sees them."""
-        for row in self.all[first:]:
-            if row.fate is not Fate.COUNTED or row.event is None:
-                continue
-            if row.event != row.number:
-                self._changed[row.event].append(row.number)
-            seen, before = lifetimes.get(row.number), self._events.pop(row.event, None)
-            if seen is None:
-                seen = InputChange(None, row.start or 0, row.end, (), row.new_end)
-            start = seen.start if before is None else before[0]
-            end = seen.end if seen.new_end is None else seen.new_end
-            own = self._of_key[freeze(row.key)]
-            for tick in before or ():
-                own[tick].discard(row.event)
-            if end is None or end > start:
-                self._events[row.event] = start, INFINITY if end is None else end
-                for tick in self._events[row.event]:
-                    own[tick].add(row.event)
+        for number in range(first, len(self.all)):
+            self._count(self.all[number], lifetimes)
+            for early in self._early.pop(number, ()):  # rows that changed the event before it came
+                self.all[early] = replace(self.all[early], event=number)
+                self._count(self.all[early], lifetimes)
+
+    def _count(self, row: StoryRow, lifetimes: Mapping[int, InputChange]) -> None:
+        if row.fate is not Fate.COUNTED or row.event is None:
+            return
+        if row.event != row.number:
+            self._changed[row.event].append(row.number)
+        seen, before = lifetimes.get(row.number), self._events.pop(row.event, None)
+        if seen is None:
+            seen = InputChange(None, row.start or 0, row.end, (), row.new_end)
+        start = seen.start if before is None else before[0]
+        end = seen.end if seen.new_end is None else seen.new_end
+        own = self._of_key[freeze(row.key)]
+        for tick in before or ():
+            own[tick].discard(row.event)
+        if end is None or end > start:
+            self._events[row.event] = start, INFINITY if end is None else end
+            for tick in self._events[row.event]:
+                own[tick].add(row.event)
 
     def wait(self, plan: Plan, told: Collection[int], watermark: int) -> None:
         """Say of the rows that are in no result which watermark the first of their windows waits for.
@@ -140,7 +156,7 @@ class ToldRows:
             end: Its end.
             is_clipped: True if the event ends where another one begins, however long that lasts.
         """
-        own, (first, last) = self._of_key[freeze(key)], self._events[whole]
+        own, (first, last) = self._of_key[freeze(key)], self._events.get(whole, (EARLIEST, INFINITY))
         before = (
             {number for number in own.get(start, ()) if self._events[number][1] == start} if start > first else set()
         )
@@ -164,66 +180,61 @@ class ToldRows:
             batch = batch.append_column(name, own)
         return batch
 
-    def _rows(self, given: InputTask, part: pa.RecordBatch, batch: int) -> Iterator[StoryRow]:
-        """Yield the rows of one input."""
+    def _rows(self, given: InputTask, part: pa.RecordBatch, batch: int, numbers: Sequence[int]) -> Iterator[StoryRow]:
+        """Yield the rows of one input, which have these numbers."""
         columns, names = given.given.columns, part.schema.names
-        place = len(columns.payload) - 1
-        count = len(part)
+        place, table, lifetimes = len(columns.payload) - 1, pa.table(part), given.given.given_lifetimes
 
-        def values(name: str) -> list[Any]:
-            return part.column(name).to_pylist() if name in names else [None] * count
+        def values(name: str, otherwise: Any = None) -> list[Any]:
+            return part.column(name).to_pylist() if name in names else [otherwise] * len(part)
 
         def ticks(name: str) -> list[int | None]:
-            return as_ticks(part.column(name)).to_pylist() if name in names else [None] * count
+            return as_ticks(part.column(name)).to_pylist() if name in names else [None] * len(part)
 
-        keys = tuples_of(pa.table(part), given.key_names)
-        payloads = tuples_of(pa.table(part), given.payload_names[:place])
-        numbers = values(f"i{place}")
-        changes = [change or "insert" for change in values("change")] if "change" in names else ["insert"] * count
-        is_kept = values("kept") if "kept" in names else [True] * count
-        read = [column.name for column in columns.payload[:place]]
-        seen = zip(*map(ticks, ("start", "end", "new_end")), values("id"), values("source"), strict=True)
-        first = len(self.all)
-        for at, (start, told_end, new_end, id, source) in enumerate(seen):
-            end = told_end
-            change, key = changes[at], keys[at] if changes[at] in _OF_A_KEY else None
-            number = first + at if numbers[at] is None else numbers[at]
-            if change == "insert":
-                if given.given.given_lifetimes == "point":
-                    end = None if start is None else start + 1
-                elif end is None and given.given.given_lifetimes != "edge":
-                    end = INFINITY
+        read, why = [column.name for column in columns.payload[:place]], _filter_of(given)
+        seen = zip(
+            *(numbers, tuples_of(table, given.key_names), tuples_of(table, given.payload_names[:place])),
+            *(values("change", "insert"), values("id"), values("source"), values("kept", True), values(f"i{place}")),
+            *map(ticks, ("start", "end", "new_end")),
+            strict=True,
+        )
+        for number, key, payload, said, id, source, is_kept, shown, start, end, new_end in seen:
+            change = said or "insert"
             row = StoryRow(
                 number=number,
                 batch=batch,
-                key=key,
+                key=key if change in _OF_A_KEY else None,
                 change=change,
                 input=given.given.name,
                 source=source,
                 start=start,
                 end=end,
                 new_end=start if change == "retract" else new_end,
-                values=dict(zip(read, payloads[at], strict=True)) if change == "insert" else {},
-                fate=Fate.COUNTED if is_kept[at] or change != "insert" else Fate.FILTERED,
-                reason="" if is_kept[at] or change != "insert" else _filter_of(given),
             )
-            yield replace(row, event=self._event(given.side, row, id, numbers[at] is None))
+            if change == "insert":
+                until = INFINITY if end is None and lifetimes != "edge" else end
+                if lifetimes == "point":
+                    until = None if start is None else start + 1
+                fate, reason = (Fate.COUNTED, "") if is_kept else (Fate.FILTERED, why)
+                row = replace(row, end=until, values=dict(zip(read, payload, strict=True)), fate=fate, reason=reason)
+            if shown is None:
+                hidden = InputChange(id, start or 0, row.end, (), row.new_end, source, given.side)
+                self._unnumbered[_named(row.key or (), hidden)].append(number)
+            yield replace(row, event=self._event(given.side, row, id))
 
-    def _event(self, side: int, row: StoryRow, id: Any, is_unnumbered: bool) -> int | None:
+    def _event(self, side: int, row: StoryRow, id: Any) -> int | None:
         """Return the number of the row that brought the event of a row."""
         if row.change not in ("insert", "revise", "retract"):
             return None
-        event: int | None = row.number
-        if id is not None:
-            name = side, freeze(row.key), freeze(id), row.start
-            if row.change == "insert":
-                self._inserted[name] = row.number
-            else:
-                event = self._inserted.get(name)
-        if is_unnumbered:
-            change = InputChange(id, row.start or 0, row.end, (), row.new_end, row.source, side)
-            self._unnumbered[_named(row.key or (), change)].append(row.number)
-        return event
+        if id is None:
+            return row.number
+        name = side, freeze(row.key), freeze(id), row.start
+        if row.change == "insert":
+            self._inserted[name] = row.number
+            self._early[row.number] += self._waiting.pop(name, [])
+        elif name not in self._inserted:
+            self._waiting[name].append(row.number)
+        return self._inserted.get(name)
 
 
 def _named(key: Key, change: InputChange) -> Hashable:
