@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Final
+from typing import Any, Final
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from benchmarks.shapes.panels import Panel
 
 _COLOURS: Final = ("#9a9a9a", "#e07b39", "#7a5195", "#1f6f8b", "#58a55c")
-_SETTINGS: Final = {"svg.hashsalt": "muntin", "svg.fonttype": "none", "font.size": 8}
+_SETTINGS: Final[dict[Any, Any]] = {"svg.hashsalt": "muntin", "svg.fonttype": "none", "font.size": 8}
 _INCHES: Final = (7.5, 3.6)
 
 
