@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name, check_path
-from muntin_engine.api.planned_query import PlannedQuery
+from muntin_engine.api.planned_query import PlannedQuery, Selection
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
 from muntin_engine.plan.load import load_of
 
@@ -57,9 +57,11 @@ class Outputs(PlannedQuery):
         keys = [f"`{key.name}`" for key in self.plan.keys]
         order = "window" if self.plan.is_windowed else self.plan.lifetime_column
         from muntin_engine.spark.failures import module_first
+        from muntin_engine.spark.selecting import selected
 
         with module_first():
-            self.results().orderBy(order, *keys).show(rows, truncate)
+            ordered = replace(self, selection=Selection()).results().orderBy(order, *keys)
+            selected(ordered, self.selection).show(rows, truncate)
 
     def named(self, metrics_name: str) -> Self:
         """Return the query with a name, which its metrics have."""
@@ -69,6 +71,46 @@ class Outputs(PlannedQuery):
     def untimed(self) -> Self:
         """Return the query without measuring how long its stages and modules take."""
         return replace(self, is_timed=False)
+
+    def select(self, *names: str, **columns: str) -> Self:
+        """Return the query with some columns of its results, and with others that are computed from them.
+
+        Columns that say what becomes of a result, `change`, `event_id`, `new_end`, `timing` and `firing`, stay after
+        them. Modules, state and checkpoint are the same. If called again, the last call counts.
+
+        Args:
+            names: The names of columns to keep.
+            columns: By name, expressions in SQL over the results, such as `window_start="window.start"`.
+
+        Raises:
+            QueryError: There is no such column, or an expression cannot be computed.
+
+        Example:
+            >>> query.select("station", start="window.start", share="late / n")  # doctest: +SKIP
+        """
+        from muntin_engine.spark.pipeline import select_results
+
+        wanted = {**{name: f"`{name}`" for name in names}, **columns}
+        return replace(self, selection=select_results(self, wanted, None))
+
+    def where(self, condition: str) -> Self:
+        """Return the query with those results that meet a condition, as HAVING has them in SQL.
+
+        A result that is retracted meets it as it did when it was emitted, so a changelog stays whole. Where ends of
+        results are revised, the condition should not read `lifetime`. Several calls are combined with "and".
+
+        Args:
+            condition: In SQL, over all columns of the results.
+
+        Raises:
+            QueryError: It cannot be computed, or is of another type than boolean.
+
+        Example:
+            >>> query.where("n > 10")  # doctest: +SKIP
+        """
+        from muntin_engine.spark.pipeline import select_results
+
+        return replace(self, selection=select_results(self, None, condition))
 
     def results(self, watermark: str | None = None) -> DataFrame:
         """Return the results: the key columns, `window` with `start` and `end`, and what the modules compute.

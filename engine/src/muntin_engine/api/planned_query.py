@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from muntin_engine.plan.plan import Plan
@@ -53,6 +53,19 @@ class Projection:
     rows: ProjectedRows
 
 
+@dataclass(frozen=True)
+class Selection:
+    """The part of the results that a query has: some rows, and some columns or what is made of them.
+
+    Attributes:
+        columns: By name, expressions of Spark's over the results; empty for all columns.
+        condition: A condition on the results; None for all rows.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    condition: str | None = None
+
+
 @dataclass(frozen=True, repr=False)
 class PlannedQuery:
     """A query that can run.
@@ -65,6 +78,7 @@ class PlannedQuery:
         inner: The plans of the queries whose results it reads; see `InputRequest`.
         is_named: True if it was given that name. It otherwise reports under one that differs by itself from those of
             other queries in the same query of Spark's; `batch_metrics` says what they are called.
+        selection: The rows and columns of the results that it has.
     """
 
     sources: tuple[Projection, ...]
@@ -73,6 +87,7 @@ class PlannedQuery:
     is_timed: bool = True
     inner: tuple[Plan, ...] = ()
     is_named: bool = False
+    selection: Selection = Selection()
 
     @property
     def source(self) -> Projection:

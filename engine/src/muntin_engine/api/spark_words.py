@@ -26,7 +26,7 @@ _INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Query": {
         "writeStream": "write it with query.write(checkpoint=..., results=...), or with query.results().writeStream",
-        **dict.fromkeys(("collect", "count", "filter", "select", "toPandas", "where"), _RESULTS),
+        **dict.fromkeys(("collect", "count", "filter", "toPandas"), _RESULTS),
     },
 }
 

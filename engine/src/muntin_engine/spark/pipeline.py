@@ -21,6 +21,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis, LatePolicy
 from muntin.errors import QueryError
 from muntin.schemas import Field
+from muntin_engine.api.planned_query import Selection
 from muntin_engine.exchange.bucket_task import (
     EVICTED_ROWS,
     LATE,
@@ -51,6 +52,7 @@ from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.rejections import teller_of
+from muntin_engine.spark.selecting import reselected, selected
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.preconditions import check_session
 from muntin_engine.spark.session.worker_settings import settings_of
@@ -82,14 +84,25 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
     blobs = evaluated(query)
     if watermark is not None:
         _check_output_watermark(query)
-        return with_watermark(query, watermark, blobs, schema)
-    return rows_of(blobs, RESULTS, schema)
+        return selected(with_watermark(query, watermark, blobs, schema), query.selection, (watermark,))
+    return selected(rows_of(blobs, RESULTS, schema), query.selection)
+
+
+@in_session()
+def select_results(query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None) -> Selection:
+    """Return the selection of a query with other columns, or with one more condition; see `reselected`."""
+    return reselected(query.source.df.sparkSession, result_schema(query), query.selection, columns, condition)
 
 
 @in_session()
 def output_as_events(query: PlannedQuery, output: str) -> DataFrame:
     """Return an output of a query as rows that say what they do, with the watermarks of its buckets."""
     _check_output_watermark(query)
+    if query.selection != Selection():
+        raise QueryError(
+            "select() and where() are the last steps of a query, and as_events() reads all its results\n"
+            "  leave them out: query.as_events().where('n > 10').with_columns(share='late / n')"
+        )
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     return event_rows(query, evaluated(query), schema, output)
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST
-from muntin_engine.api.planned_query import PlannedQuery
+from muntin_engine.api.planned_query import PlannedQuery, Selection
 from muntin_engine.errors import SinkError
 from muntin_engine.exchange.bucket_task import (
     EVICTED_ROWS,
@@ -25,6 +25,7 @@ from muntin_engine.exchange.bucket_task import (
 from muntin_engine.plan import Plan
 from muntin_engine.spark.failures import is_from_spark, root_cause
 from muntin_engine.spark.pipeline import evicted_schema, keeping_late_rows, refused_schema, result_schema, rows_of
+from muntin_engine.spark.selecting import names_of, selected
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.writing.checkpoints import CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
@@ -55,11 +56,13 @@ class QuerySinks(NamedTuple):
         name: The name of the query among those of one pass; empty if it is the only one.
         sinks: The sinks, by output.
         schemas: The schemas of all outputs.
+        selection: What the query has of its results.
     """
 
     name: str
     sinks: Mapping[str, Sink]
     schemas: Mapping[str, spark_types.StructType]
+    selection: Selection = Selection()
 
     def spelled(self, output: str) -> str:
         """Return the argument of `write` that names a sink."""
@@ -129,8 +132,9 @@ def _with_outputs(query: PlannedQuery, of_query: QuerySinks) -> tuple[PlannedQue
     schemas = schemas_of(running)
     for output, sink in of_query.sinks.items():
         sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])
-        sink.check(schemas[output].names)
-    return running, of_query._replace(schemas=schemas)
+        names = schemas[output].names
+        sink.check(names_of(names, running.selection) if output == RESULTS else names)
+    return running, of_query._replace(schemas=schemas, selection=running.selection)
 
 
 class BatchWriter:
@@ -202,6 +206,9 @@ class BatchWriter:
                 rows = rows_of(kept.coalesce(1) if count <= _FEW else kept, output, schema, place)
             else:
                 rows = kept.sparkSession.createDataFrame([], schema)
+            if output == RESULTS:
+                rows = selected(rows, of_query.selection)
+                count = rows.count() if count and of_query.selection.condition is not None else count
             try:
                 if not self._is_open:
                     sink.open(self._query_id.of(rows.sparkSession))
