@@ -49,7 +49,7 @@ SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
 CALLED_BY_USERS = tuple(f"muntin_engine.api.{name}" for name in ("events", "functions", "module", "outputs", "query"))
 STATE = (*SDK, "muntin_engine.core", "muntin_engine.errors", "muntin_engine.state")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core", "muntin_engine.progress", "muntin_engine.state")
-MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_engine.monitoring")
+MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_engine.monitoring", "muntin_engine.needed")
 ARRAYS = ("muntin_engine.exchange", "numpy", "pyarrow")
 KEYED = "muntin_engine.evaluators.keyed"
 ON_ARRAYS = "muntin_engine.evaluators.arrays"
@@ -133,13 +133,14 @@ LAYERS = (
         ),
         never=TESTING,
     ),
+    Layer("muntin_engine.needed", (*SDK, "muntin_engine.errors"), never=TESTING),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
     Layer("muntin_engine.monitoring.prometheus", MONITORING, for_types=("prometheus_client",), never=TESTING),
     Layer("muntin_engine.monitoring.opentelemetry", MONITORING, for_types=("opentelemetry",), never=TESTING),
     Layer(
         "muntin_engine.writing",
-        (*SDK, "muntin_engine.errors", "muntin_engine.writing"),
+        (*SDK, "muntin_engine.errors", "muntin_engine.needed", "muntin_engine.writing"),
         in_functions=("muntin_engine.spark",),
         for_types=("pyspark", "muntin_engine.spark"),
         never=TESTING,

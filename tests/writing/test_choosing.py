@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from muntin.errors import QueryError
-from muntin_engine import ChangelogTable, ParquetFolder, Sink, StateError
+from muntin_engine import ChangelogTable, DatabaseTable, KafkaTopic, ParquetFolder, Sink, StateError
 from muntin_engine.spark.writing.sink_checks import check_not_ahead, check_not_behind, read_of
 from muntin_engine.writing import SinkLike
 from muntin_engine.writing import choose_sinks as choose_sinks_of
@@ -104,6 +104,15 @@ def test_what_looks_like_a_path_is_one(named: str | Path) -> None:
 def test_two_in_one_place_are_refused(named: dict[str, Any]) -> None:
     with pytest.raises(QueryError, match="lie in each other's folder"):
         choose_sinks(named, "checkpoint")
+
+
+def test_two_outputs_in_one_table_or_topic_are_refused() -> None:
+    table, topic = "sqlite:results.db?table=bikes", "kafka://one:9092/bikes"
+    for one, other in [(DatabaseTable(table), DatabaseTable(table)), (KafkaTopic(topic), KafkaTopic(topic))]:
+        with pytest.raises(QueryError, match=r"results and late are the same sink, (sqlite|kafka):.*bikes\n"):
+            choose_sinks({"results": one, "late": other}, "checkpoint")
+    chosen = choose_sinks({"results": DatabaseTable(table), "late": DatabaseTable(f"{table}2")}, "checkpoint")
+    assert list(chosen) == ["results", "late"]
 
 
 def test_queries_of_one_pass_write_to_places_of_their_own() -> None:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from muntin_engine.spark.writing.state_table import read_state
     from muntin_engine.writing import (
         ChangelogTable,
+        DatabaseTable,
+        KafkaTopic,
         ParquetFolder,
         Sink,
         WrittenBatch,
@@ -88,7 +90,7 @@ else:
         "muntin_engine.recording.recording": ("Recording",),
         "muntin_engine.shipping": ("ship",),
         "muntin_engine.writing": (
-            *("ChangelogTable", "ParquetFolder", "Sink", "WrittenBatch"),
+            *("ChangelogTable", "DatabaseTable", "KafkaTopic", "ParquetFolder", "Sink", "WrittenBatch"),
             *("final_rows", "fold", "net_changes"),
         ),
         "muntin_engine.spark.failures": ("root_cause",),
@@ -120,10 +122,12 @@ __all__ = [
     "Alert",
     "BatchMetrics",
     "ChangelogTable",
+    "DatabaseTable",
     "EventStream",
     "JavaNotFoundError",
     "JoinCondition",
     "JsonFormatter",
+    "KafkaTopic",
     "MetricsListener",
     "ModuleCall",
     "ModuleNotOnWorkerError",

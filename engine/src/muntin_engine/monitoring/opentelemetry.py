@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from muntin_engine.monitoring.exported import EXPORTED, LABELS, ExportedMetric
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
-from muntin_engine.monitoring.needed import needed
+from muntin_engine.needed import needed
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider

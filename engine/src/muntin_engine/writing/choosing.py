@@ -11,6 +11,8 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from muntin.errors import QueryError
+from muntin_engine.writing.database_table import DatabaseTable
+from muntin_engine.writing.kafka_topic import KafkaTopic
 from muntin_engine.writing.parquet_folder import ParquetFolder
 from muntin_engine.writing.places import check_is_folder, is_elsewhere, local_path
 from muntin_engine.writing.sink import Sink, SinkLike, WriteFunction
@@ -112,8 +114,9 @@ def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) ->
     if not text:
         raise QueryError("the checkpoint needs a path\n  expected one of its own, kept for as long as the query is")
     for (one, first_sink), (other, second_sink) in combinations(sinks.items(), 2):
-        if first_sink is second_sink:
-            raise QueryError(f"{one} and {other} are the same sink\n  give each one of its own")
+        is_same_place = isinstance(first_sink, DatabaseTable | KafkaTopic) and str(first_sink) == str(second_sink)
+        if first_sink is second_sink or is_same_place:
+            raise QueryError(f"{one} and {other} are the same sink, {first_sink}\n  give each one of its own")
     places = {f"{output}={sink}": sink.folder for output, sink in sinks.items()}
     if not is_elsewhere(text):
         places[f"checkpoint={text!r}"] = local_path(text)

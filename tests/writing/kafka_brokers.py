@@ -1,0 +1,40 @@
+"""Brokers that librdkafka pretends to be, in this process; any client of Kafka can connect to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+
+_PATIENCE = 30
+
+
+@contextmanager
+def brokers(count: int = 3) -> Iterator[str]:
+    """Start brokers, and give their addresses; they are there as long as the client that has them."""
+    owner = Producer({"test.mock.num.brokers": count, "bootstrap.servers": "mock", "log_level": 2})
+    known = owner.list_topics(timeout=_PATIENCE).brokers.values()
+    yield ",".join(f"{broker.host}:{broker.port}" for broker in known)
+
+
+def read_topic(servers: str, topic: str) -> list[Message]:
+    """Return all messages of a topic that are there now, by partition and offset."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "reader", "log_level": 2})
+    try:
+        known = consumer.list_topics(topic, timeout=_PATIENCE).topics[topic].partitions
+        ends = {
+            number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_PATIENCE)[1]
+            for number in known
+        }
+        consumer.assign([TopicPartition(topic, number, 0) for number in known])
+        messages: list[Message] = []
+        while len(messages) < sum(ends.values()):
+            message = consumer.poll(_PATIENCE)
+            assert message is not None, f"{len(messages)} of {sum(ends.values())} messages came"
+            error: KafkaError | None = message.error()
+            assert error is None, error
+            messages.append(message)
+    finally:
+        consumer.close()
+    return sorted(messages, key=lambda message: (message.partition(), message.offset()))
