@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
     from muntin_engine.api.request import JoinCondition
+    from muntin_engine.api.text.reading import query_from_dict
     from muntin_engine.api.union import union
     from muntin_engine.errors import (
         JavaNotFoundError,
@@ -62,6 +63,7 @@ else:
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
         "muntin.modules.call": ("ModuleCall", "StreamColumns"),
         "muntin_engine.api.request": ("JoinCondition",),
+        "muntin_engine.api.text.reading": ("query_from_dict",),
         "muntin_engine.api.union": ("union",),
         "muntin_engine.errors": (
             "JavaNotFoundError",
@@ -172,6 +174,7 @@ __all__ = [
     "prepare_session",
     "prometheus_metrics",
     "queries",
+    "query_from_dict",
     "read_state",
     "root_cause",
     "serve",

@@ -20,6 +20,7 @@ from muntin_engine.api.arguments import (
     spelled,
 )
 from muntin_engine.api.query import EventStream
+from muntin_engine.api.steps import step
 from muntin_engine.plan import check_buckets, check_columns, check_sources
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from muntin_engine.api.request import ColumnLike
 
 
+@step
 def events(  # noqa: PLR0913  # each names a column that only some streams have
     df: DataFrame,
     *,

@@ -18,6 +18,7 @@ from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.api.arguments import check_flag, check_specification
 from muntin_engine.api.payload import ChangesPayload
+from muntin_engine.api.steps import step
 from muntin_engine.core.lifetimes import (
     Align,
     Extend,
@@ -56,6 +57,7 @@ class ChangesLifetimes(ChangesPayload):
     that they repeat that of their event. An event whose length is null, or less than it may be, is rejected.
     """
 
+    @step
     def shift(self, by: LengthOrColumn, *, at_least: Duration = 0, repeated: bool = False) -> Self:
         """Move the events along the axis, and the watermark with them.
 
@@ -76,6 +78,7 @@ class ChangesLifetimes(ChangesPayload):
             return self._by_column("shift", by, ticks(at_least), Shift, repeated=repeated)
         return self._changed(Shift(ticks(by)))
 
+    @step
     def set_duration(self, length: LengthOrColumn, *, repeated: bool = False) -> Self:
         """Let each event last for a time from its start on, whatever its end; the watermark stays.
 
@@ -97,6 +100,7 @@ class ChangesLifetimes(ChangesPayload):
             return self._by_column("set_duration", length, 1, SetDuration, repeated=repeated)
         return self._changed(SetDuration(_above_zero("set_duration", length)))
 
+    @step
     def extend(self, by: LengthOrColumn, *, repeated: bool = False) -> Self:
         """Let each event end later; the watermark stays. One without an end has none.
 
@@ -112,6 +116,7 @@ class ChangesLifetimes(ChangesPayload):
             return self._by_column("extend", by, 0, Extend, repeated=repeated)
         return self._with_ends("extend", Extend(_above_zero("extend", by)))
 
+    @step
     def shorten(self, by: Duration) -> Self:
         """Let each event end earlier, but last one tick at least. One without an end has none.
 
@@ -126,6 +131,7 @@ class ChangesLifetimes(ChangesPayload):
         """
         return self._with_ends("shorten", Shorten(_above_zero("shorten", by)))
 
+    @step
     def to_points(self, at: Literal["start", "end"] = "start", *, repeated: bool = False) -> Self:
         """Make each event a point; the watermark stays.
 
@@ -160,6 +166,7 @@ class ChangesLifetimes(ChangesPayload):
             )
         return self._with_ends("to_points", PointsAtEnd(repeated))
 
+    @step
     def to_edges(self) -> Self:
         """Make each event a sample that lasts until the next event of its key starts, as `events(..., edge=True)` does.
 
@@ -178,6 +185,7 @@ class ChangesLifetimes(ChangesPayload):
             )
         return self._changed(ToEdges())
 
+    @step
     def align_to(self, windows: WindowSpecification) -> Self:
         """Let each event last as long as the windows that it is in, from the first one's start to the last one's end.
 

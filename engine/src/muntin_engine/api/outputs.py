@@ -10,6 +10,7 @@ from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name, check_path
 from muntin_engine.api.planned_query import PlannedQuery, Selection
+from muntin_engine.api.steps import step
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
 from muntin_engine.plan.load import load_of
 
@@ -72,6 +73,7 @@ class Outputs(PlannedQuery):
         """Return the query without measuring how long its stages and modules take."""
         return replace(self, is_timed=False)
 
+    @step
     def select(self, *names: str, **columns: str) -> Self:
         """Return the query with some columns of its results, and with others that are computed from them.
 
@@ -93,6 +95,7 @@ class Outputs(PlannedQuery):
         wanted = {**{name: f"`{name}`" for name in names}, **columns}
         return replace(self, selection=select_results(self, wanted, None))
 
+    @step
     def where(self, condition: str) -> Self:
         """Return the query with those results that meet a condition, as HAVING has them in SQL.
 

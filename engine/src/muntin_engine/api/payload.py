@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_each
 from muntin_engine.api.request import InputRequest
+from muntin_engine.api.steps import step
 
 if TYPE_CHECKING:
     from muntin_engine.api.request import ColumnLike
@@ -23,6 +24,7 @@ class ChangesPayload(InputRequest):
     are null in all other rows, whose columns have no meaning. The columns that make rows events stay as they are.
     """
 
+    @step
     def with_columns(self, **columns: ColumnLike) -> Self:
         """Add columns to the events, or replace some.
 
@@ -38,6 +40,7 @@ class ChangesPayload(InputRequest):
         """
         return self._computed("with_columns", {}, columns, keeps_others=True)
 
+    @step
     def select(self, *names: str, **columns: ColumnLike) -> Self:
         """Keep some columns of the events, and add others; modules can then read no more than these.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from muntin_engine.api.steps import Step
 from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class PlannedQuery:
         is_named: True if it was given that name. It otherwise reports under one that differs by itself from those of
             other queries in the same query of Spark's; `batch_metrics` says what they are called.
         selection: The rows and columns of the results that it has.
+        steps: The calls that made it.
     """
 
     sources: tuple[Projection, ...]
@@ -88,6 +90,7 @@ class PlannedQuery:
     inner: tuple[Plan, ...] = ()
     is_named: bool = False
     selection: Selection = Selection()
+    steps: tuple[Step, ...] = ()
 
     @property
     def source(self) -> Projection:

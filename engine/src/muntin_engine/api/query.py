@@ -26,6 +26,8 @@ from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
 from muntin_engine.api.request import JoinCondition, JoinRequest, WindowRequest, plans_before
 from muntin_engine.api.spark_words import KnowsSparkWords
+from muntin_engine.api.steps import step
+from muntin_engine.api.text.has_text import HasText
 from muntin_engine.api.timed_input import TimedInput
 from muntin_engine.core.lifetimes import ShareWindows
 from muntin_engine.evaluators.registry import parse_evaluator
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
     """A DataFrame whose rows are events; made by `events`. Those of `Query.as_events` know the queries before them."""
 
+    @step
     def where(self, condition: ColumnLike) -> EventStream:
         """Leave out the events that do not meet a condition.
 
@@ -61,6 +64,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 
         return replace(self, conditions=(*self.conditions, condition_of(self.df, condition)))
 
+    @step
     def shedding(self, *, most_held: int, when_full: str = "shed") -> EventStream:
         """Limit the events that a key holds, so that one hot key cannot use up the memory of a worker.
 
@@ -93,6 +97,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         check_shedding(most_held, when_full)
         return replace(self, most_held=most_held, fails_when_full=when_full == "fail")
 
+    @step
     def apply(self, operator: ModuleCall) -> Query:
         """Follow the events of each key with a stream operator, without windows.
 
@@ -125,6 +130,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
             )
         return _planned(WindowRequest(self, Unwindowed()), {"": operator})
 
+    @step
     def window(
         self,
         specification: WindowSpecification,
@@ -172,6 +178,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
             forget_keys_after=None if forget_keys_after is None else ticks(forget_keys_after),
         )
 
+    @step
     def windows(
         self,
         *unnamed: Never,
@@ -207,6 +214,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         windowed = self.window(first, timestamps=timestamps)
         return replace(windowed, named=specifications)
 
+    @step
     def join(
         self,
         right: EventStream,
@@ -288,6 +296,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 class WindowedStream(WindowRequest, KnowsSparkWords):
     """Events with a window; made by `EventStream.window`."""
 
+    @step
     def aggregate(self, *unnamed: Never, **modules: ModuleCall) -> Query:
         """Compute one row per window and key, with a column per module.
 
@@ -315,6 +324,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
             check_kind(call.cls, is_operator=False)
         return _planned(self, modules)
 
+    @step
     def apply(self, operator: ModuleCall) -> Query:
         """Compute any number of rows per window and key with an operator, whose row's fields become columns.
 
@@ -337,9 +347,10 @@ def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query
 
 
 @dataclass(frozen=True, repr=False)
-class Query(Outputs, KnowsSparkWords):
+class Query(Outputs, HasText, KnowsSparkWords):
     """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does."""
 
+    @step
     def as_events(
         self,
         *,

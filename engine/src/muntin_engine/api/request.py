@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Function, JoinKind, TimestampPolicy
 from muntin.windows import WindowSpecification
+from muntin_engine.api.steps import Step
 from muntin_engine.core.lifetimes import (
     Lifetimes,
     given_lifetimes,
@@ -71,6 +72,7 @@ class InputRequest(InputPolicies):
         buckets: Over how many buckets keys are spread.
         unit: The unit of integer times.
         inner: The plans of the queries whose results are the events, as `plans_before` orders them.
+        steps: The calls that made it.
     """
 
     df: DataFrame
@@ -91,6 +93,7 @@ class InputRequest(InputPolicies):
     buckets: int = 16
     unit: str | None = None
     inner: tuple[Plan, ...] = ()
+    steps: tuple[Step, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def named_columns(self) -> dict[str, ColumnLike]:
@@ -154,6 +157,7 @@ class WindowRequest:
         beside: Further event streams, for an evaluator that takes several. The keys of all are spread as those of
             `events`.
         join: The join of two streams; None if they are not joined.
+        steps: The calls that made it.
     """
 
     events: InputRequest
@@ -166,6 +170,7 @@ class WindowRequest:
     forget_keys_after: int | None = None
     beside: tuple[InputRequest, ...] = ()
     join: JoinRequest | None = None
+    steps: tuple[Step, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def streams(self) -> tuple[InputRequest, ...]:

@@ -12,6 +12,7 @@ from muntin.errors import PolicyError, QueryError
 from muntin.progress import bounded_delay
 from muntin_engine.api.arguments import check_dataframe, check_each
 from muntin_engine.api.request import Heartbeat, InputRequest
+from muntin_engine.api.steps import step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 class TimedInput(InputRequest):
     """Events that other streams may tell the time."""
 
+    @step
     def with_heartbeat(
         self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None
     ) -> Self:
@@ -63,6 +65,7 @@ class TimedInput(InputRequest):
         beat = Heartbeat(df, at, bounded_delay(delay).delay, source)
         return replace(self, heartbeats=(*self.heartbeats, beat))
 
+    @step
     def with_clock(self, clock: DataFrame | None = None, *, every: Duration = "10 seconds") -> Self:
         """Give the stream a clock, so that time passes and micro-batches happen also without rows.
 

@@ -10,10 +10,12 @@ from muntin.errors import QueryError
 from muntin.progress import Punctuated
 from muntin_engine.api.query import EventStream
 from muntin_engine.api.request import plans_before
+from muntin_engine.api.steps import step
 from muntin_engine.core.lifetimes import LifetimeChange, PointsAtStart, ToEdges
 from muntin_engine.plan.inputs import MOST_SOURCES
 
 
+@step
 def union(*unnamed: Never, **streams: EventStream) -> EventStream:
     """Make one stream of several, each with a progress policy, sources, heartbeats and lifetimes of its own.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -33,6 +33,23 @@ _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 def as_column(column: Any) -> Column:
     """Return a column, which may be given by its name."""
     return F.col(column) if isinstance(column, str) else column
+
+
+def expression(text: str) -> Column:
+    """Return a column that is an expression in SQL."""
+    return F.expr(text)
+
+
+def text_of_column(df: DataFrame, column: Column) -> str | None:
+    """Return an expression in SQL that means the same over a DataFrame as a column; None if none is known."""
+    try:
+        with _unlogged():
+            found = df.select(column)
+            text = found.columns[0]
+            same = df.select(F.expr(text).alias("c")).sameSemantics(df.select(column.alias("c")))
+            return text if same else None
+    except PySparkException:
+        return None
 
 
 def fields_of(

@@ -1,0 +1,1 @@
+"""A query as plain data that people write: the calls that make it, in order, in the words of their parameters."""

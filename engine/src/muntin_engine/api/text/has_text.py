@@ -1,0 +1,37 @@
+"""The text of a query: plain data that people read and write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from muntin_engine.api.planned_query import PlannedQuery
+from muntin_engine.api.text.writing import query_to_data
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, repr=False)
+class HasText(PlannedQuery):
+    """The part of a query that writes it as plain data; `query_from_dict` reads it."""
+
+    def to_dict(self, **tables: DataFrame) -> dict[str, Any]:
+        """Return the query as plain data, which JSON and YAML can hold: the calls that make it, in order.
+
+        Each call is an object: its first argument under its name, the others beside it, by the names of the parameters.
+        Windows, policies and triggers are objects too, with the function that makes them as `kind`. Only what was given
+        is written. `named` and `untimed` are no part of it.
+
+        Args:
+            tables: By the names that they get, the DataFrames that the query reads; others are called `input`,
+                `input_2` and so on.
+
+        Raises:
+            QueryError: An argument is nothing that text can hold, such as a lambda, or a column that has no SQL.
+
+        Example:
+            >>> query.to_dict(rides=df)  # doctest: +SKIP
+            {'muntin': 1, 'query': [{'events': 'rides', 'key': 'station', 'at': 'leaves'}, ...]}
+        """
+        return query_to_data(self.steps, tables)

@@ -1,0 +1,133 @@
+"""The law of values: what is written is read as an equal value, through JSON."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import muntin
+import muntin.progress
+import muntin.rows
+import muntin.triggers
+from muntin.errors import MuntinError, QueryError
+from muntin.named_windows import OWN_KINDS, OWN_ROWS
+from muntin.progress import ProgressPolicy, bounded_delay
+from muntin.windows import WindowSpecification
+from muntin_engine.api.text.kinds import FUNCTIONS, GivenClasses
+from muntin_engine.api.text.values import write_parameter, write_value
+from tests.text.random_queries import DECIMALS, EMISSIONS, LATE, PROGRESS, ROWS, TICKS, TRIGGERS, WINDOWS
+
+VALUES = (*WINDOWS, *TICKS, *DECIMALS, *ROWS, *TRIGGERS, *PROGRESS, *EMISSIONS, *LATE)
+
+
+def there_and_back(value: Any, *given: Any) -> Any:
+    return GivenClasses.of(given).read(json.loads(json.dumps(write_value(value))))
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: str(value)[:60])
+def test_a_value_comes_back_through_json(value: Any) -> None:
+    back = there_and_back(value)
+    assert back == value
+    assert type(back) is type(value) or isinstance(value, str)
+    assert str(back) == str(value)
+
+
+def test_lengths_stay_what_they_were_given_as() -> None:
+    for windows in (*WINDOWS, *TICKS, *DECIMALS):
+        back = there_and_back(windows)
+        own = [type(getattr(windows, name)) for name in windows.lengths if getattr(windows, name)]
+        assert [type(getattr(back, name)) for name in windows.lengths if getattr(windows, name)] == own
+
+
+def test_every_public_function_of_windows_triggers_and_progress_can_be_written() -> None:
+    makers = {
+        name
+        for room in (muntin, muntin.progress, muntin.triggers)
+        for name in room.__all__
+        if inspect.isfunction(made := getattr(room, name))
+        and (ending := str(inspect.signature(made).return_annotation)).endswith(
+            (
+                "Windows",
+                "Trigger",
+                "Emission",
+                "Lateness",
+                *(c.__name__ for c in vars(muntin.progress).values() if isinstance(c, type)),
+            )
+        )
+        and ending
+    }
+    assert makers - {"window", "named"} <= set(FUNCTIONS)
+    assert len(makers) > 30
+
+
+def test_every_kind_and_function_is_among_the_values_of_the_law() -> None:
+    written = json.dumps([write_value(value) for value in VALUES])
+    missing = [name for name in {**OWN_KINDS, **OWN_ROWS} if f'"kind": "{name}"' not in written]
+    assert missing == []
+    never = {
+        "calendar",
+        "count_by_start",
+        "count_by_end",
+        "global_windows",
+        "ordered",
+        "partitions",
+        "elapsed",
+        "every",
+    }
+    assert [name for name in FUNCTIONS if f'"{name}"' not in written and name not in never] == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(1, 2.5, "km", None, True, [0.5, 0.9], (1, 2), {"a": [1]}, Decimal("2.50"), b"x", float("inf")),
+        *(date(2024, 5, 1), datetime(2024, 5, 1, 12, tzinfo=UTC), timedelta(hours=1), {1: "a"}, frozenset({1})),
+    ],
+    ids=repr,
+)
+def test_a_parameter_comes_back_as_it_was(value: Any) -> None:
+    back = GivenClasses.of(()).read(json.loads(json.dumps(write_parameter(value))))
+    assert back == value
+    assert type(back) is type(value)
+
+
+def test_a_function_is_no_text() -> None:
+    with pytest.raises(QueryError, match="cannot be written as text"):
+        write_parameter(lambda row: row)
+    with pytest.raises(QueryError, match="cannot be written as text"):
+        write_parameter({"a": [lambda row: row]})
+
+
+@dataclass(frozen=True)
+class Slow(ProgressPolicy):
+    delay: int
+
+    def watermark(self, seen: Any) -> int:
+        return int(seen.newest) - self.delay
+
+    def describe(self, spell: Any) -> str:
+        return f"{spell(self.delay)} behind"
+
+
+def test_a_class_of_the_program_is_given() -> None:
+    policy = Slow(muntin.ticks("1 minute")).with_idle("1 hour")
+    assert there_and_back(policy, Slow) == policy
+    with pytest.raises(QueryError, match="a class of your own is given"):
+        there_and_back(policy)
+
+
+def test_an_unknown_kind_has_the_closest_name() -> None:
+    with pytest.raises(QueryError, match="did you mean 'tumbling'"):
+        GivenClasses.of(()).read({"kind": "tumblin", "size": "1 hour"})
+    with pytest.raises(MuntinError, match="size"):
+        GivenClasses.of(()).read({"kind": "tumbling", "hop": "1 hour"})
+    assert isinstance(GivenClasses.of(()).read({"kind": "calendar", "size": "month"}), WindowSpecification)
+    with pytest.raises(QueryError, match="neither idle"):
+        GivenClasses.of(()).read({"kind": "tumbling", "size": "1 hour", "idle": {"after": "1 minute"}})
+    assert bounded_delay(3) == GivenClasses.of(()).read({"kind": "bounded_delay", "delay": 3})
