@@ -14,10 +14,11 @@ from muntin import EARLIEST, Module
 from muntin.testing import Batch
 from muntin_engine import Recorder, Recording
 from muntin_engine.exchange.distribute import distribute
+from muntin_engine.exchange.recorded_rows import RowRecording
 from muntin_engine.plan import Plan
 from muntin_engine.recording.described_query import query_to_data
 from muntin_engine.recording.layout import CELLS
-from muntin_engine.recording.writer import RecordingWriter
+from muntin_engine.recording.writer import Recorded, RecordingWriter
 from tests.scenarios.known import Arrival
 from tests.scenarios.running import Run
 from tests.scenarios.scenario import Scenario
@@ -41,18 +42,26 @@ class RecordedRun(Run):
     def start(self) -> None:
         """Begin a run of the recording."""
         self._writer = RecordingWriter(self._recorder)
-        self._writer.begin(self._data, "id", self._number, self._cells_table)
+        self._writer.begin(Recorded(self._data, self._cells_table), "id", self._number)
 
     def take(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
         """Evaluate a micro-batch, and record it."""
         self._number, self._partitions = self._number + 1, itertools.count()
         super().take(arrival, more)
         self.changes.append(self.told)
+        self._pass_on()
         self._writer.commit(self._number, "id", self.last.items())
+
+    @property
+    def _rows_recording(self) -> RowRecording:
+        return self._writer.rows
+
+    def _pass_on(self) -> None:
+        """Hand the results of the micro-batch to another query, if one reads them."""
 
     def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
         cut = self._random.randint(0, len(rows))
-        recorded = self._writer.rows.of_task(self._number, next(self._partitions))
+        recorded = self._rows_recording.of_task(self._number, next(self._partitions))
         batches = [self._query.projected(some) for some in (rows[:cut], rows[cut:]) if some]
         return distribute(self.task, batches, recorded)
 

@@ -176,9 +176,10 @@ def test_a_recording_that_cannot_be_written_ends_and_the_query_goes_on(spark: Sp
 
 def test_what_cannot_be_recorded_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:1]))
-    chained = per_hour(stream).as_events().window(tumbling("1 day")).aggregate(n=module("stats.count"))
-    with pytest.raises(QueryError, match="reads the results of another query"):
-        chained.write(checkpoint=tmp_path / "c", results=Written(), record=tmp_path / "recording")
+    days = per_hour(stream).as_events().window(tumbling("1 day"))
+    asked = one_pass(n=days.aggregate(n=module("stats.count")), km=days.aggregate(km=module("stats.sum", "km")))
+    with pytest.raises(QueryError, match="share the results of another"):
+        asked.write(checkpoint=tmp_path / "c", results={"n": Written(), "km": Written()}, record=tmp_path / "recording")
     with pytest.raises(QueryError, match="is no place for a recording"):
         per_hour(stream).write(checkpoint=tmp_path / "c", results=Written(), record=7)  # type: ignore[arg-type]
     assert json.dumps(sorted(tmp_path.iterdir()), default=lambda path: path.name) == '["stream"]'

@@ -20,7 +20,7 @@ from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.recording.described_query import query_to_data
 from muntin_engine.recording.layout import CELLS
-from muntin_engine.recording.writer import RecordingWriter
+from muntin_engine.recording.writer import Recorded, RecordingWriter
 from muntin_stats import Sum
 from tests.recording.recorded import RecordedRun, arrivals, recorded
 from tests.scenarios.modules import Signs
@@ -114,8 +114,9 @@ def test_values_of_every_type_come_back_from_a_file(tmp_path: Path) -> None:
     rows.take(batch)
     rows.finish([], ["alarm"])
     part = read_part(file)
-    assert part.rows.schema.equals(batch.schema)
-    assert str(part.rows.to_pylist()) == str(batch.to_pylist())  # NaN is not itself
+    (again,) = part.batches()
+    assert again.schema.equals(batch.schema)
+    assert str(again.to_pylist()) == str(batch.to_pylist())  # NaN is not itself
     assert (part.partition, part.told.signals) == (3, ("alarm",))
 
 
@@ -123,7 +124,7 @@ def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> 
     schema = pa.schema([("key", pa.string()), ("lifetime", TICKS), ("value", pa.int64())])
     task = task_of(Signs(), evaluator="stateless", is_point=True, plan={"window": Unwindowed()}, results=schema)
     writer = RecordingWriter(Recorder(tmp_path / "r"))
-    writer.begin(query_to_data(task.plan, task), "", -1, CELLS.empty_table)
+    writer.begin(Recorded(query_to_data(task.plan, task), CELLS.empty_table), "", -1)
     emitted = []
     for number, values in enumerate([[3, -5, 0], [8]]):
         batches = [rows(start=list(range(len(values))), i0=values)]

@@ -44,6 +44,7 @@ def packed(story: Story) -> dict[str, Any]:
         "rows": {
             **_integers(story.rows, "batch", "start", "end", "new_end", "event", "waits_for"),
             **_words(story.rows, "change", "input", "source", "fate", "reason"),
+            **_origins(story.rows),
             "key": integers(numbers[row.key] for row in story.rows),
             "kind": integers(kinds),
             "lane": integers(_event_lanes(story.rows, kinds)),
@@ -63,6 +64,7 @@ def packed(story: Story) -> dict[str, Any]:
             "bounds": lists([change.bounds for change in story.changes]),
             "trigger": lists([change.trigger for change in story.changes]),
         },
+        "before": [packed(one) for one in story.before],
     }
 
 
@@ -82,6 +84,14 @@ def _integers(things: Sequence[Any], *names: str) -> dict[str, Any]:
 
 def _words(things: Sequence[Any], *names: str) -> dict[str, Any]:
     return {name: words([getattr(thing, name) for thing in things]) for name in names}
+
+
+def _origins(rows: Sequence[StoryRow]) -> dict[str, Any]:
+    """Return which results of other queries rows are; nothing if none is one."""
+    if not any(row.origin for row in rows):
+        return {}
+    parts = ("origin", "origin_change")
+    return {name: integers(row.origin and row.origin[at] for row in rows) for at, name in enumerate(parts)}
 
 
 def _kind(row: StoryRow) -> int:

@@ -259,7 +259,7 @@ class OnePass:
         loads = loads_of(self.queries, keys, rows_per_second, every, lifetime, payload_bytes)
         told = [
             f"query       {name}, {place} of {len(self.queries)} in one pass\n"
-            + explain_plan(query.plan, query.inner, loads.get(name))
+            + explain_plan(query.plan, query.plans[:-1], loads.get(name))
             for place, (name, query) in enumerate(self.queries.items(), 1)
         ]
         if loads:

@@ -36,7 +36,7 @@ class Outputs(PlannedQuery):
 
     def _repr_html_(self) -> str:
         """Return the explanation of the query, for notebooks."""
-        return html_of(self.plan, self.inner)
+        return html_of(self.plan, self.plans[:-1])
 
     def show(self, rows: int = 20, *, truncate: bool | int = True) -> None:
         """Print the first results of a static input, in the order of their windows, as `DataFrame.show` does.
@@ -370,7 +370,7 @@ class Outputs(PlannedQuery):
         load = None
         if any(part is not None for part in (keys, rows_per_second, lifetime, payload_bytes)):
             load = load_of(keys, rows_per_second, every, lifetime, payload_bytes)
-        told = explain_plan(self.plan, self.inner, load)
+        told = explain_plan(self.plan, self.plans[:-1], load)
         if checkpoint is None:
             return told
         check_path("checkpoint", checkpoint)

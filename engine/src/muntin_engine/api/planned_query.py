@@ -76,23 +76,35 @@ class PlannedQuery:
         plan: What will be evaluated, and how.
         metrics_name: The name of a streaming query in its metrics (see `Query.results`).
         is_timed: True if it reports how long its stages and modules take.
-        inner: The plans of the queries whose results it reads; see `InputRequest`.
+        inner: The queries whose results it reads; see `InputRequest`.
         is_named: True if it was given that name. It otherwise reports under one that differs by itself from those of
             other queries in the same query of Spark's; `batch_metrics` says what they are called.
         selection: The rows and columns of the results that it has.
         steps: The calls that made it.
+        place_name: The name by which its tasks find where they record, if another query reads its results.
     """
 
     sources: tuple[Projection, ...]
     plan: Plan
     metrics_name: str = "muntin"
     is_timed: bool = True
-    inner: tuple[Plan, ...] = ()
+    inner: tuple[PlannedQuery, ...] = ()
     is_named: bool = False
     selection: Selection = Selection()
     steps: tuple[Step, ...] = ()
+    place_name: str = ""
 
     @property
     def source(self) -> Projection:
         """The first projected input. All have its session, its types of keys and times, and stream if it does."""
         return self.sources[0]
+
+    @property
+    def before(self) -> tuple[PlannedQuery, ...]:
+        """All queries that come before it, each after those that it reads itself."""
+        return tuple(query for direct in self.inner for query in (*direct.before, direct))
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans of all these, and its own."""
+        return (*(query.plan for query in self.before), self.plan)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import TYPE_CHECKING, Never
+from uuid import uuid4
 
 from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, JoinKind, StreamOperator, TimestampPolicy
 from muntin.axis import ticks
@@ -24,7 +25,7 @@ from muntin_engine.api.arguments import (
 )
 from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
-from muntin_engine.api.request import JoinCondition, JoinRequest, WindowRequest, plans_before
+from muntin_engine.api.request import JoinCondition, JoinRequest, WindowRequest, queries_before
 from muntin_engine.api.spark_words import KnowsSparkWords
 from muntin_engine.api.steps import step
 from muntin_engine.api.text.has_text import HasText
@@ -343,7 +344,7 @@ def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query
     from muntin_engine.spark.planning import plan_query
 
     sources, plan = plan_query(request, modules)
-    return Query(sources, plan, inner=plans_before(request.streams))
+    return Query(sources, plan, inner=queries_before(request.streams))
 
 
 @dataclass(frozen=True, repr=False)
@@ -387,13 +388,13 @@ class Query(Outputs, HasText, KnowsSparkWords):
             raise QueryError(
                 f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'"
             )
-        inner = replace(self, metrics_name=f"{self.metrics_name}.input")
+        inner = replace(self, metrics_name=f"{self.metrics_name}.input", place_name=uuid4().hex)
         return EventStream(
             df=output_as_events(inner, output),
             keys=keys,
             order=order,
             buckets=buckets,
             unit=self.plan.unit,
-            inner=(*self.inner, self.plan),
+            inner=(inner,),
             **roles(self.plan, output),
         )

@@ -18,10 +18,11 @@ from muntin_engine.core.lifetimes import (
     lifetimes_after,
 )
 from muntin_engine.plan.inputs import InputPolicies
-from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+    from muntin_engine.api.planned_query import PlannedQuery
 
     ColumnLike: TypeAlias = str | Column
 
@@ -71,7 +72,7 @@ class InputRequest(InputPolicies):
         clock: A stream of readings of a clock.
         buckets: Over how many buckets keys are spread.
         unit: The unit of integer times.
-        inner: The plans of the queries whose results are the events, as `plans_before` orders them.
+        inner: The queries whose results are the events, as `queries_before` orders them.
         steps: The calls that made it.
     """
 
@@ -92,7 +93,7 @@ class InputRequest(InputPolicies):
     clock: DataFrame | None = None
     buckets: int = 16
     unit: str | None = None
-    inner: tuple[Plan, ...] = ()
+    inner: tuple[PlannedQuery, ...] = ()
     steps: tuple[Step, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -178,10 +179,10 @@ class WindowRequest:
         return (self.events, *self.beside)
 
 
-def plans_before(streams: Sequence[InputRequest]) -> tuple[Plan, ...]:
-    """Return the plans of all queries whose results are among some streams, each after those that it reads itself.
+def queries_before(streams: Sequence[InputRequest]) -> tuple[PlannedQuery, ...]:
+    """Return the queries whose results are among some streams.
 
     Spark numbers the stateful operators of a query from the last one backwards, and those of the first stream before
     those of the next. This is the reverse of its order, so that the state in a checkpoint has the place of its plan.
     """
-    return tuple(plan for stream in reversed(streams) for plan in stream.inner)
+    return tuple(query for stream in reversed(streams) for query in stream.inner)

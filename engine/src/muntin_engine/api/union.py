@@ -9,7 +9,7 @@ from typing import Final, Never
 from muntin.errors import QueryError
 from muntin.progress import Punctuated
 from muntin_engine.api.query import EventStream
-from muntin_engine.api.request import plans_before
+from muntin_engine.api.request import queries_before
 from muntin_engine.api.steps import step
 from muntin_engine.core.lifetimes import LifetimeChange, PointsAtStart, ToEdges
 from muntin_engine.plan.inputs import MOST_SOURCES
@@ -73,7 +73,7 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
         heartbeats=heartbeats,
         clock=next((stream.clock for stream in streams.values() if stream.clock is not None), None),
         lifetime_changes=tuple(common[kind] for kind in kinds if len(kinds) == 1 and kind in common),
-        inner=plans_before(list(streams.values())),
+        inner=queries_before(list(streams.values())),
     )
 
 

@@ -25,6 +25,12 @@ from muntin_engine.exchange.problems import CHANGES, CLOCK, CLOSE, PUNCTUATE, PU
 from muntin_engine.exchange.value_flags import flags
 
 ROWS: Final = "rows"
+PASSED_ON: Final = "passed_on"
+"""The folder of the results that another query of the same recording reads, beside that of the rows."""
+
+NTH: Final = "nth"
+"""The column with the place of a row among those that its task was given."""
+
 STOPPED: Final = "stopped.json"
 """The file in a recording that says that it goes no further, and why."""
 
@@ -97,16 +103,16 @@ class RowRecording:
     run: int
     keys: tuple[tuple[Any, ...], ...] | None = None
 
-    def of_task(self, batch: int, partition: int) -> RecordedRows | None:
-        """Return the file of a task's rows; None if the recording has stopped."""
+    def of_task(self, batch: int, partition: int, kind: str = ROWS) -> RecordedRows | None:
+        """Return the file of a task's rows, or of the results that it passes on; None if the recording has stopped."""
         if (Path(self.folder) / STOPPED).exists():
             return None
-        return RecordedRows(rows_file(Path(self.folder), batch, self.run, partition), self.keys)
+        return RecordedRows(rows_file(Path(self.folder), batch, self.run, partition, kind), self.keys)
 
 
-def rows_file(folder: Path, batch: int, run: int, partition: int) -> Path:
+def rows_file(folder: Path, batch: int, run: int, partition: int, kind: str = ROWS) -> Path:
     """Return where the rows of a task are."""
-    return folder / ROWS / f"{batch:08}" / f"{run:04}-{partition:05}.parquet"
+    return folder / kind / f"{batch:08}" / f"{run:04}-{partition:05}.parquet"
 
 
 class RecordedRows:
@@ -122,6 +128,7 @@ class RecordedRows:
         self._unfinished = file.with_name(f"{file.stem}-{os.getpid()}-{id(self):x}{UNFINISHED}")
         self._writer: pq.ParquetWriter | None = None
         self._has_failed = False
+        self._taken = 0
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Write some rows.
@@ -149,6 +156,9 @@ class RecordedRows:
             self._fail(error)
 
     def _write(self, batch: pa.RecordBatch) -> None:
+        if self._keys is not None:
+            batch = batch.append_column(NTH, pa.array(range(self._taken, self._taken + len(batch)), pa.int32()))
+            self._taken += len(batch)
         if self._writer is None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._writer = _writer(self._unfinished, batch.schema)
@@ -197,7 +207,7 @@ class RecordedPart(NamedTuple):
 
     Attributes:
         partition: The number of the task.
-        rows: Its projected rows, in the order in which they came.
+        rows: Its projected rows, in the order in which they came, and the place of each among all in the column `nth`.
         told: What it told all buckets about progress.
     """
 
@@ -207,16 +217,19 @@ class RecordedPart(NamedTuple):
 
     def batches(self) -> list[pa.RecordBatch]:
         """Return the rows as a task is given them."""
-        found: list[pa.RecordBatch] = self.rows.to_batches()
+        given = self.rows.drop_columns([NTH]) if NTH in self.rows.column_names else self.rows
+        found: list[pa.RecordBatch] = given.to_batches()
         return found
 
 
 def read_part(file: Path) -> RecordedPart:
     """Return the rows of a task that are in a file."""
-    rows = pq.read_table(file)
+    rows = pq.read_table(file).replace_schema_metadata(None)
+    if NTH not in rows.column_names:
+        rows = rows.append_column(NTH, pa.array(range(len(rows)), pa.int32()))
     metadata: Mapping[bytes, bytes] = pq.read_metadata(file).metadata or {}
     told = Told.from_json(metadata[_TOLD]) if _TOLD in metadata else Told()
-    return RecordedPart(int(file.stem.partition("-")[2]), rows.replace_schema_metadata(None), told)
+    return RecordedPart(int(file.stem.partition("-")[2]), rows, told)
 
 
 def write_part(file: Path, part: RecordedPart) -> None:

@@ -12,12 +12,20 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from muntin import EARLIEST
 from muntin_engine.errors import RecordingError
 from muntin_engine.exchange.recorded_rows import ROWS, rows_file, write_part
+from muntin_engine.progress import InputsProgress
 from muntin_engine.recording.recorded_batch import RecordedBatch
+from muntin_engine.state.bucket_state import query_of
+from muntin_engine.state.cells import METADATA, split, unseal
+from muntin_engine.state.codec import Codec
 
 RUNS: Final = "runs"
 BATCHES: Final = "batches"
+BEFORE: Final = "before"
+"""The folder of the recordings of the queries whose results a query reads, each in a folder of its own."""
+
 FORMAT: Final = 1
 
 CELLS: Final = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
@@ -35,12 +43,14 @@ class RecordedRun:
         data: The query as data.
         first_batch: The number of its first micro-batch.
         cells_file: The state that it began with, unless that is what the micro-batches before have left.
+        reads: The places, among the queries before, of those whose results it reads itself.
     """
 
     number: int
     data: Mapping[str, Any]
     first_batch: int = 0
     cells_file: Path | None = None
+    reads: tuple[int, ...] = ()
 
     def cells(self) -> CellsOfBuckets:
         """Return the state that it began with, by bucket and name."""
@@ -48,6 +58,13 @@ class RecordedRun:
         for row in pq.read_table(self.cells_file).to_pylist():
             found.setdefault(row["bucket"], {})[row["name"]] = row["data"]
         return found
+
+    def newest(self) -> int:
+        """Return the largest start of an event in that state, or before it."""
+        codec = Codec()
+        metadata = (split(unseal(METADATA, named[METADATA]))[1] for named in self.cells().values() if METADATA in named)
+        known = (InputsProgress.from_data(data) for _, data in (query_of(one, codec) for one in metadata) if data)
+        return max((progress.least.newest for progress in known), default=EARLIEST)
 
 
 def read_runs(folder: Path) -> Iterator[RecordedRun]:
@@ -70,7 +87,12 @@ def read_runs(folder: Path) -> Iterator[RecordedRun]:
                 f"  use muntin-engine {data['query']['muntin']}, which wrote it"
             )
         cells = folder / RUNS / data["cells"] if data["cells"] else None
-        yield RecordedRun(number, data["query"], data["first_batch"], cells)
+        yield RecordedRun(number, data["query"], data["first_batch"], cells, tuple(data.get("reads", ())))
+
+
+def folders_before(folder: Path) -> list[Path]:
+    """Return the folders of the recordings of the queries before, each after those that it reads itself."""
+    return sorted((folder / BEFORE).glob("[0-9]*"))
 
 
 def read_batches(folder: Path) -> Iterator[RecordedBatch]:
@@ -102,6 +124,7 @@ def write_run(folder: Path, run: RecordedRun, cells: pa.Table | None, keys: Any 
     (folder / RUNS).mkdir(parents=True, exist_ok=True)
     name = f"{run.number:04}"
     told: dict[str, Any] = {"format": FORMAT, "run": run.number, "first_batch": run.first_batch, "keys": keys}
+    told["reads"] = list(run.reads)
     told["cells"] = None if cells is None else f"{name}.cells.parquet"
     if cells is not None:
         pq.write_table(cells.cast(CELLS), folder / RUNS / told["cells"])

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
-from muntin import INFINITY
+from muntin_engine.core.frozen_values import freeze
 from muntin_engine.errors import RecordingError
-from muntin_engine.exchange.recorded_rows import STOPPED
+from muntin_engine.exchange.recorded_rows import NTH, PASSED_ON, STOPPED
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plain_plan import Known
 from muntin_engine.recording.comparing import unlike_exactly
 from muntin_engine.recording.described_query import evaluators_of, plan_of, task_of
-from muntin_engine.recording.layout import read_batches, read_runs, read_unfinished, write_recording
+from muntin_engine.recording.layout import (
+    BEFORE,
+    folders_before,
+    read_batches,
+    read_runs,
+    read_unfinished,
+    write_recording,
+)
+from muntin_engine.recording.passing import passed_on, results_of, rows_passed_on, with_origins
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.replay import Replay
 from muntin_engine.recording.replayed import Replayed
@@ -36,6 +46,7 @@ class Recording:
         unfinished: The micro-batch after these that was not committed, as far as its rows came: one in which a module
             raised an exception, say. None if there is none.
         stopped: Why it goes no further, in words; empty if nothing stopped it.
+        before: The recordings of the queries whose results the query reads, each after those that it reads itself.
 
     Cost: rows are read when they are wanted, and kept from then on.
 
@@ -58,6 +69,7 @@ class Recording:
         """
         self.path = Path(fspath(path))
         self._known = Known.given(modules)
+        self.before = tuple(Recording(folder, modules) for folder in folders_before(self.path))
         self.runs = tuple(read_runs(self.path))
         self.batches = tuple(read_batches(self.path))
         self.unfinished = read_unfinished(self.path, self.batches, self.runs[-1].number)
@@ -105,6 +117,9 @@ class Recording:
 
     def replay(self, evaluator: str | None = None, *, restarts: bool = True) -> Replayed:
         """Run the query again, in this process and without Spark.
+
+        A query of other queries' results is run from the results that were passed on to it, as expressions of Spark SQL
+        lie between the two; `before` has the recordings of the others, and each replays by itself.
 
         A micro-batch that was not committed is run last: it raises what it raised, and has no results.
 
@@ -159,20 +174,42 @@ class Recording:
 
         Cost: that of the general evaluator, which computes each result from all rows that are in it.
         """
+        kept = self if keys is None else self.with_batches(batch.of_keys(keys) for batch in self.batches)
+        told: list[Story] = []
+        for one in self.before:
+            told.append(one._told(self.before[: len(told)], told))
+        return replace(kept._told(self.before, told), before=tuple(told))
+
+    def _told(self, before: Sequence[Recording], stories: Sequence[Story]) -> Story:
+        """Return the story of its own query, whose rows say which results they are of the stories before."""
         from muntin_engine.recording.telling import tell
 
-        batches = self.batches if keys is None else tuple(batch.of_keys(keys) for batch in self.batches)
-        story = tell(self.task(), batches)
+        story = with_origins(
+            tell(self.task(), self.batches),
+            [one.plan for one in before],
+            stories,
+            ((batch, self._results_read(before, batch)) for batch in self.batches),
+        )
         if self.runs[0].cells_file is None or not self.batches:
             return story
-        since = self.batches[0].metrics.get("newest", INFINITY)
-        told = f"rows from before micro-batch {self.batches[0].number} are not in the recording, nor results of them"
-        return replace(story, notes=(told,), changes=without_earlier(story.changes, since))
+        since = self.runs[0].newest()
+        note = f"rows from before micro-batch {self.batches[0].number} are not in the recording, nor results of them"
+        return replace(story, notes=(note,), changes=without_earlier(story.changes, since))
+
+    def _results_read(self, before: Sequence[Recording], batch: RecordedBatch) -> list[Any]:
+        """Return the result that each row of a micro-batch is; None of one that is none."""
+        found: list[Any] = []
+        for part in batch.parts:
+            passed = passed_on([one.path for one in before], self.runs[0].reads, batch, part)
+            nth = part.rows.column(NTH).to_pylist()
+            found += [None] * len(nth) if passed is None else results_of(passed, before[passed.place].plan, nth)
+        return found
 
     def shrink(self, holds: Callable[[Replayed], bool] | None = None, *, differs: str | None = None) -> Recording:
         """Return the smallest part of the recording on which something still holds: keys, micro-batches and rows.
 
-        Rows that go leave the progress as it was recorded, so no watermark moves.
+        Rows that go leave the progress as it was recorded, so no watermark moves. Of the queries before, the rows are
+        left that give the results which are still read.
 
         Args:
             holds: What holds of a replay, such as `lambda replayed: any(row["km"] > 100 for row in replayed.results)`.
@@ -193,7 +230,32 @@ class Recording:
         whole = (*self.batches, last) if raises and last is not None else self.batches
         if not shows(whole):
             raise RecordingError("what is to hold of a part of the recording does not hold of the whole")
-        return self.with_batches(smallest(whole, shows))
+        small = self.with_batches(smallest(whole, shows))
+        for place in reversed(range(len(self.before))):
+            small = small._with_least_before(place)
+        return small
+
+    def _with_least_before(self, place: int) -> Recording:
+        """Return it with the rows of a query before that give the results which are still read."""
+        one, wanted = self.before[place], Counter[Any]()
+        for reading in (*self.before, self):
+            for batch in reading.batches if place in reading.runs[0].reads else ():
+                for part in batch.parts:
+                    passed = passed_on([each.path for each in self.before], [place], batch, part)
+                    rows = [] if passed is None else rows_passed_on(passed, part.rows.column(NTH).to_pylist())
+                    wanted.update((batch.number, freeze(row)) for row in rows)
+
+        def gives(some: Sequence[RecordedBatch]) -> bool:
+            replayed = one.with_batches(some).replay()
+            return not wanted - Counter((each.number, freeze(row)) for each in replayed.batches for row in each.changes)
+
+        if not gives(one.batches):  # its modules give others here: what it was given stays whole
+            return self
+        found = self.with_batches(self.batches)
+        vars(found)["before"] = tuple(
+            each if each is not one else one.with_batches(smallest(one.batches, gives)) for each in self.before
+        )
+        return found
 
     def _shows(self, holds: Callable[[Replayed], bool] | None, differs: str | None) -> Shows:
         if differs is not None:
@@ -209,7 +271,11 @@ class Recording:
         Raises:
             RecordingError: The folder has something in it.
         """
-        write_recording(Path(fspath(path)), self.runs, self.batches)
+        folder = Path(fspath(path))
+        write_recording(folder, self.runs, self.batches)
+        for one in self.before:
+            write_recording(folder / BEFORE / one.path.name, one.runs, one.batches)
+            copytree(one.path / PASSED_ON, folder / BEFORE / one.path.name / PASSED_ON)
 
     def check_evaluators(self) -> None:
         """Raise unless all evaluators that can run the query have the same results after each micro-batch.

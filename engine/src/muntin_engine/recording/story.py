@@ -49,6 +49,8 @@ class StoryRow:
         event: The number of the row that brought the event which it changes; its own where it brings one. None where
             it speaks of no event, or of one that nobody knows.
         waits_for: The watermark that would close the first open window that it is in; None where it is in none.
+        origin: The result that it is, where it is one of another query: the place of that query in `Story.before`, and
+            the number of the change there.
     """
 
     number: int
@@ -65,6 +67,7 @@ class StoryRow:
     reason: str = ""
     event: int | None = None
     waits_for: int | None = None
+    origin: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +146,7 @@ class Story:
         rows: Its rows, each at the place of its number.
         changes: The changes of its results, each at the place of its number.
         notes: What a reader must know of it: what it cannot tell, say.
+        before: The stories of the queries whose results are among its rows, each after those that it reads itself.
     """
 
     title: str
@@ -153,6 +157,7 @@ class Story:
     rows: Sequence[StoryRow] = ()
     changes: Sequence[StoryChange] = ()
     notes: Sequence[str] = ()
+    before: Sequence[Story] = ()
 
 
 def without_earlier(changes: Sequence[StoryChange], since: int) -> list[StoryChange]:

@@ -188,12 +188,13 @@ class _TracedQuery:
         window = change.window
         before = None if change.kind is OutputKind.INSERT else self._live.pop(name)
         members: Sequence[int]
-        if before is not None:
-            members, bounds = before.members, before.bounds
-        else:
+        bounds: Sequence[int]
+        if before is None or (plan.join is not None and change.kind is OutputKind.REVISE):
             found = set(self._members(key, window, change, value))
             bounds = rows.with_changes(self._bounds(key, window, change, found, rows))
             members = rows.with_changes(found)
+        else:
+            members, bounds = before.members, before.bounds
         trigger = rows.of_batch({*members, *bounds}, first)
         told = StoryChange(
             number=number,
@@ -226,11 +227,11 @@ class _TracedQuery:
             return rows.edges(key, members, window.start, window.end) if self._is_cut_by_events else ()
         if len(members) > 1:
             return ()
-        (left,) = members
+        (left,), end = members, change.end if change.new_end is None else change.new_end
         near = (
-            rows.over(key, change.start, change.end)
+            rows.over(key, change.start, end)
             if join.kind is JoinKind.SEMI
-            else rows.around(key, left, change.start, change.end, is_clipped=join.kind is JoinKind.CLIP)
+            else rows.around(key, left, change.start, end, is_clipped=join.kind is JoinKind.CLIP)
         )
         other = self.task.plan.inputs[1].name
         met = (number for number in near if rows.all[number].input == other)

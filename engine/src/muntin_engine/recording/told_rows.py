@@ -62,8 +62,8 @@ class ToldRows:
                     )
                 ]
                 self.all += sorted(found, key=lambda row: row.number)
-            if numbered:
-                parts.append(part._replace(rows=pa.Table.from_batches(numbered)))
+            # one of which no row is left still has the progress that it told
+            parts.append(part._replace(rows=pa.Table.from_batches(numbered)) if numbered else part)
         return parts
 
     def refuse(self, number: int, fate: Fate, reason: str) -> None:

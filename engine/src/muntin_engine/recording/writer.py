@@ -2,6 +2,8 @@
 
 A recording is a folder: `runs/` has a file for each start of the query, with its plan; `rows/` the rows of each map
 task of each micro-batch; and `batches/` a file for each micro-batch that happened, which names the files of its rows.
+Where the query reads the results of others, `before/` has a recording of each, with `passed_on/` in it: those results,
+row for row what the reading query was given in the task of the same number.
 Whatever fails, the query goes on: the recording says where it ends and why.
 """
 
@@ -9,15 +11,16 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from muntin_engine.errors import RecordingError
-from muntin_engine.exchange.recorded_rows import FAILED, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
+from muntin_engine.exchange.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 from muntin_engine.plan.plain_data import written
-from muntin_engine.recording.layout import BATCHES, RUNS, RecordedRun, write_batch, write_json, write_run
+from muntin_engine.recording.layout import BATCHES, BEFORE, RUNS, RecordedRun, write_batch, write_json, write_run
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.recorder import Recorder
 from muntin_engine.recording.replay import totals_of
@@ -26,44 +29,62 @@ _LOG: Final = logging.getLogger("muntin.recording")
 _ARRIVED: Final = ("accepted", "late", "shed", "rejected")
 
 
+class Recorded(NamedTuple):
+    """A query that starts, and is recorded.
+
+    Attributes:
+        data: The query as data, see `query_to_data`.
+        cells: Reads its state after the last micro-batch that was committed: `CELLS`.
+        reads: The places, among the queries before, of those whose results it reads itself.
+    """
+
+    data: Mapping[str, Any]
+    cells: Callable[[], pa.Table]
+    reads: tuple[int, ...] = ()
+
+
 class RecordingWriter:
     """Writes a run of a query: how it begins, and which micro-batches happen.
 
     Attributes:
         rows: What map tasks record, and where.
+        before: The same of each query whose results it reads, each after those that it reads itself.
     """
 
-    def __init__(self, recorder: Recorder) -> None:
-        """Take what is recorded, and where; nothing is written yet."""
+    def __init__(self, recorder: Recorder, before: int = 0) -> None:
+        """Take what is recorded, and where, and of how many queries before; nothing is written yet."""
         self._recorder = recorder
         self._folder = recorder.folder
-        self._runs = sorted((self._folder / RUNS).glob("*.json"))
-        self.rows = RowRecording(str(self._folder), len(self._runs), recorder.key_tuples)
-        self._bytes = sum(file.stat().st_size for file in (self._folder / ROWS).glob("*/*"))
+        run = len([*(self._folder / RUNS).glob("*.json")])
+        self.rows = RowRecording(str(self._folder), run, recorder.key_tuples)
+        self.before = tuple(RowRecording(str(self._folder / BEFORE / f"{place:04}"), run) for place in range(before))
+        self._bytes = sum(file.stat().st_size for file in self._files("*", "*"))
 
-    def begin(self, query: Mapping[str, Any], query_id: str, last: int, cells: Callable[[], pa.Table]) -> None:
+    def begin(self, query: Recorded, query_id: str, last: int, before: Sequence[Recorded] = ()) -> None:
         """Write what the query is, and the state that it begins with where the recording lacks it.
 
         Args:
-            query: The query as data, see `query_to_data`.
+            query: The query.
             query_id: Spark's id of it; empty where there is none yet.
             last: The last micro-batch that was committed; -1 if there is none.
-            cells: Reads the state after that: `CELLS`.
+            before: The queries whose results it reads, each after those that it reads itself.
 
         Raises:
             RecordingError: The folder has the recording of another query, or of a later time of this one.
         """
-        folder, recorded = self._folder, self._check(query_id, last)
-        stopped = folder / STOPPED
+        recorded = self._check(query_id, last)
+        stopped = self._folder / STOPPED
         is_full = stopped.exists() and json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
         if is_full:
-            _LOG.warning("the recording %s is full, and nothing is added to it", folder)
+            _LOG.warning("the recording %s is full, and nothing is added to it", self._folder)
         elif stopped.exists():
-            stopped.unlink()
+            for folder in self._folders:
+                (folder / STOPPED).unlink(missing_ok=True)
             recorded = -1  # rows are missing since
-        run = RecordedRun(self.rows.run, query, last + 1)
-        state = cells() if last >= 0 and recorded < last and not is_full else None
-        write_run(folder, run, state, written(self._recorder.key_tuples))
+        is_behind = last >= 0 and recorded < last and not is_full
+        for one, rows in zip((*before, query), (*self.before, self.rows), strict=True):
+            run = RecordedRun(rows.run, one.data, last + 1, reads=one.reads)
+            write_run(Path(rows.folder), run, one.cells() if is_behind else None, written(rows.keys))
 
     def _check(self, query_id: str, last: int) -> int:
         """Return the last micro-batch that is recorded; raise unless a query can go on from there."""
@@ -94,8 +115,7 @@ class RecordingWriter:
             return
         totals = totals_of(metrics)
         try:
-            place = self._folder / ROWS / f"{batch:08}"
-            own = sorted(place.glob(f"{self.rows.run:04}-*")) if place.exists() else []
+            own = self._files(f"{batch:08}", f"{self.rows.run:04}-*")
             failed = [file for file in own if file.suffix == FAILED]
             files = [file for file in own if file.suffix not in (FAILED, UNFINISHED)]
             if failed:
@@ -109,18 +129,31 @@ class RecordingWriter:
             for file in own:
                 if file.suffix == UNFINISHED:
                     file.unlink()
-            told = RecordedBatch(batch, self.rows.run, totals, is_end=is_end)
-            write_batch(self._folder, told, {file.name: count_rows(file) for file in files}, query_id)
+            for folder in self._folders:
+                rows = {file.name: count_rows(file) for file in files if file.parent.parent == folder / ROWS}
+                told = RecordedBatch(batch, self.rows.run, totals if folder == self._folder else {}, is_end=is_end)
+                write_batch(folder, told, rows, query_id)
             self._bytes += sum(file.stat().st_size for file in files)
             if self._bytes >= self._recorder.bytes_limit:
                 self._stop(batch, f"it has reached {self._recorder.most_bytes} with micro-batch {batch}", is_full=True)
         except OSError as error:
             self._stop(batch, f"micro-batch {batch} could not be committed: {error}")
 
+    @property
+    def _folders(self) -> list[Path]:
+        """The folder of each query, its own as the last: a micro-batch that is not in that did not happen."""
+        return [Path(one.folder) for one in (*self.before, self.rows)]
+
+    def _files(self, batch: str, task: str) -> list[Path]:
+        """Return what tasks have written, given patterns of the names."""
+        places = (folder / kind for folder in self._folders for kind in (ROWS, PASSED_ON))
+        return sorted(file for place in places for file in place.glob(f"{batch}/{task}"))
+
     def _stop(self, batch: int, reason: str, *, is_full: bool = False) -> None:
         """End the recording; the query goes on."""
         _LOG.warning("the recording %s ends, and the query goes on: %s", self._folder, reason)
         try:
-            write_json(self._folder / STOPPED, {"batch": batch, "reason": reason, "is_full": is_full})
+            for folder in self._folders:
+                write_json(folder / STOPPED, {"batch": batch, "reason": reason, "is_full": is_full})
         except OSError as error:
             _LOG.warning("the recording %s cannot say so itself: %s", self._folder, error)

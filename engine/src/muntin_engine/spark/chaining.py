@@ -15,9 +15,10 @@ from pyspark.sql import types as spark_types
 from muntin import Refinement, TimestampPolicy
 from muntin.errors import QueryError
 from muntin_engine.exchange.bucket_task import EVICTED_ROWS, OUTPUT_WATERMARK, RESULTS, STREAMS, WATERMARK
-from muntin_engine.exchange.readers import CHANGE, SOURCE, EventReader
+from muntin_engine.exchange.readers import CHANGE, SOURCE
 from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.plan import Plan
+from muntin_engine.spark.tasks import PassingReader
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
     marked = spark_types.StructType(fields)
     complete_to = OUTPUT_WATERMARK if output == RESULTS else WATERMARK
     wanted = blobs.where(F.col("stream").isin(*STREAMS[output], complete_to)).select("bucket", "rows", "data")
-    return wanted.mapInArrow(EventReader(arrow_schema_of(marked), _lifetime_column(query.plan, output)), marked)
+    reader = PassingReader(arrow_schema_of(marked), _lifetime_column(query.plan, output), query.place_name)
+    return wanted.mapInArrow(reader, marked)
 
 
 def roles(plan: Plan, output: str) -> dict[str, Any]:

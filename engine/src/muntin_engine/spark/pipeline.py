@@ -142,7 +142,7 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     """
     source = query.source.df
     if source.isStreaming:
-        return evaluated_in_one_pass([query], [() if is_told else STREAMS])
+        return evaluated_in_one_pass([query], [() if is_told else STREAMS], [query.place_name])
     described = task_of(query)
     task = pack_task(described)
     check_workers(source.sparkSession, [task], is_streaming=False)
@@ -160,7 +160,7 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
 def evaluated_in_one_pass(
     queries: Sequence[PlannedQuery],
     taken: Sequence[Collection[str]],
-    recordings: Sequence[RowRecording | None] = (),
+    recordings: Sequence[RowRecording | str | None] = (),
     *,
     has_begun: bool = False,
 ) -> DataFrame:
@@ -169,7 +169,7 @@ def evaluated_in_one_pass(
     Args:
         queries: One query, or several with one input each, which are of the same DataFrame.
         taken: The outputs of each that something takes; warnings say how many rows there are of other side outputs.
-        recordings: Where the rows of each are recorded, if they are.
+        recordings: Where the rows of each are recorded, if they are, or the name by which tasks find it.
         has_begun: True if their checkpoint is known to have states of their buckets.
     """
     session = queries[0].source.df.sparkSession

@@ -5,9 +5,10 @@ A bucket is evaluated whole where its input is static, and where its stream is c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -15,6 +16,8 @@ from pyspark import TaskContext
 from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob, run_bucket, skipped_rows, with_totals
 from muntin_engine.exchange.distribute import distribute
 from muntin_engine.exchange.one_pass import OwnColumns, distribute_to_all
+from muntin_engine.exchange.readers import EventReader
+from muntin_engine.exchange.recorded_rows import PASSED_ON, ROWS, RowRecording
 from muntin_engine.exchange.shuffle import collect
 from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.metrics import skipped_metric
@@ -27,13 +30,16 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.workers.watchdog import overseen
 
 if TYPE_CHECKING:
-    from muntin_engine.exchange.recorded_rows import RecordedRows, RowRecording
+    from muntin_engine.exchange.recorded_rows import RecordedRows
+
+RECORDING: Final = "spark.muntin.recording."
+"""What begins the setting that says where a query is recorded whose results another one reads; its name follows."""
 
 
 class Distributor:
     """Sends the rows of one task to their buckets; for `mapInArrow`. It holds bytes, which are opened on the worker."""
 
-    def __init__(self, task: bytes, recording: RowRecording | None = None) -> None:
+    def __init__(self, task: bytes, recording: RowRecording | str | None = None) -> None:
         self._task = task
         self._recording = recording
 
@@ -95,13 +101,41 @@ class StatelessTask:
             self._teller.tell(context.partitionId(), told, skipped)
 
 
-def _recorded(recording: RowRecording | None) -> RecordedRows | None:
-    """Return where the rows of the task that runs are recorded, if they are."""
+class PassingReader(EventReader):
+    """Turns blobs into the events of another query, and records them where both queries are recorded."""
+
+    def __init__(self, schema: pa.Schema, lifetime: str, place_name: str) -> None:
+        super().__init__(schema, lifetime)
+        self._place_name = place_name
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of each blob, and those of each watermark."""
+        recorded = _recorded(self._place_name, PASSED_ON)
+        for batch in super().__call__(batches):
+            if recorded is not None:
+                recorded.take(batch)
+            yield batch
+        if recorded is not None:
+            recorded.finish((), ())
+
+
+def _recorded(recording: RowRecording | str | None, kind: str = ROWS) -> RecordedRows | None:
+    """Return where the rows of the task that runs are recorded, if they are.
+
+    Args:
+        recording: The recording, or the name of one that is not known before the query is written.
+        kind: `ROWS`, or `PASSED_ON`.
+    """
     context = TaskContext.get()
     batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
-    if recording is None or context is None or batch is None:
+    if not recording or context is None or batch is None:
         return None
-    return recording.of_task(int(batch), context.partitionId())
+    if isinstance(recording, str):
+        told = context.getLocalProperty(RECORDING + recording)
+        if not told:
+            return None
+        recording = RowRecording(*json.loads(told))
+    return recording.of_task(int(batch), context.partitionId(), kind)
 
 
 def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:

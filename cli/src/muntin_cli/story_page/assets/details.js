@@ -39,10 +39,12 @@ class Details {
       ["fate", `${FATES[fate]} ${fate}`],
       ...rows.values.of(row).map(([name, value]) => [name, fullValue(value)]),
     ];
+    const origin = this.app.chain.originOf(row);
     const changed = (story.changesOfEvent.get(event >= 0 ? event : row) ?? []).filter(each => rows.at[each] < position);
     return [
       this.head(`Row ${row}`, `${rows.change.at(row)} in micro-batch ${rows.batch[row]}`),
       this.facts(facts),
+      ...(origin ? [this.list("The result that it is", [origin], each => this.originButton(each))] : []),
       ...(event >= 0 && event !== row ? [this.list("The event that it changes", [event], each => this.rowButton(each))] : []),
       ...(event === row && changed.length ? [this.list("Rows that change it", changed, each => this.rowButton(each))] : []),
       seen.length
@@ -64,6 +66,7 @@ class Details {
       ["micro-batch", String(changes.batch[number])],
     ];
     const values = changes.values.of(number).map(([name, value]) => [name, fullValue(value)]);
+    const readers = this.app.chain.readersOf(number);
     return [
       this.head(`Result ${result}`, `${CHANGES[changes.change.at(number)] ?? ""} ${changes.change.at(number)} in micro-batch ${changes.batch[number]}`),
       make("div", { class: "values" }, this.facts(values)), this.facts(facts),
@@ -72,6 +75,7 @@ class Details {
         const found = Array.from(changes[role].at(number));
         return found.length || role === "members" ? this.rowList(this.titleOf(role, found.length), found, role) : null;
       }).filter(each => each !== null),
+      ...(readers.length ? [this.list("Passed on", readers, each => this.readerButton(each))] : []),
     ];
   }
 
@@ -107,6 +111,24 @@ class Details {
     };
     more(0);
     return make("section", { "data-role": role || false }, make("h3", {}, title), list);
+  }
+
+  /** A button that leads to a result of a query before. */
+  originButton([place, number]) {
+    const { chain } = this.app, story = chain.stories[place], { changes } = story;
+    return make("button", { class: "item", "data-origin": number, onclick: () => chain.show(place, { kind: "change", number }) },
+      make("span", { class: "sign", "aria-hidden": "true" }, CHANGES[changes.change.at(number)] ?? "·"),
+      make("b", {}, `result ${changes.result[number]} of query ${place + 1}`),
+      make("span", {}, labelsOf(story, number, changes.values.names)[0] ?? ""),
+      make("span", { class: "sub" }, `${story.keys[changes.key[number]]} · ${extentOfChange(story, number)}`));
+  }
+
+  /** A button that leads to a row of a query that reads a result. */
+  readerButton([place, row]) {
+    const { chain } = this.app, story = chain.stories[place];
+    return make("button", { class: "item", "data-reader": row, onclick: () => chain.show(place, { kind: "row", number: row }) },
+      make("span", { class: "sign", "aria-hidden": "true" }, FATES[story.rows.fate.at(row)]),
+      make("b", {}, `row ${row} of query ${place + 1}`), make("span", { class: "sub" }, story.title));
   }
 
   rowButton(row) {

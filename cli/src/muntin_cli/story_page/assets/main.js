@@ -11,7 +11,8 @@ class App {
     this.overview = new Overview(byId("overview"), this);
     this.sight = new Sight(byId("picture"), () => this.redraw());
     this.tables = Object.keys(TABLES).map(kind => new Table(kind, this, byId(`table-${kind}`)));
-    this.load(data);
+    this.chain = new Chain(this, byId("query"));
+    this.show(this.chain.load(data));
     this.listen();
     this.showTable("changes");
     this.retheme();
@@ -21,10 +22,10 @@ class App {
     this.select(null);
   }
 
-  /** Take a story, the first one or one that has gone on; a reader at its end stays there. */
-  load(data) {
+  /** Take a story, the first one, one that has gone on or that of another query; a reader at its end stays there. */
+  show(story) {
     const isAtEnd = !this.story || this.position === this.story.count, before = this.filters;
-    this.story = new Story(data);
+    this.story = story;
     this.filters = new Filters(this.story);
     if (before) for (const name of ["key", "text", "column", "low", "high"]) this.filters[name] = before[name];
     this.filters.apply();
@@ -42,12 +43,11 @@ class App {
     byId("high").placeholder = this.story.axis.spell(high);
   }
 
-  /** Show a story that has gone on. */
-  goOn(data) {
-    this.load(data);
+  /** Show the story that was taken, at a position. */
+  goOn(position = this.position) {
     this.sight.over(this.story);
     this.resize();
-    this.goTo(this.position);
+    this.goTo(position);
   }
 
   listen() {
@@ -329,7 +329,8 @@ if (document.documentElement.dataset.live === "true") {
       const answer = await fetch("story", { headers: version ? { "If-None-Match": version } : {} });
       if (answer.status === 200) {
         version = answer.headers.get("ETag");
-        app.goOn(await answer.json());
+        app.show(app.chain.load(await answer.json()));
+        app.goOn();
       }
       byId("live").textContent = answer.status === 503 ? (await answer.text()).split("\n")[0] : "live";
     } catch {

@@ -24,6 +24,8 @@ class Story {
       kind: new Integers(packed.kind).small(), lane: new Integers(packed.lane).small(),
       event: new Integers(packed.event).small(),
       start: new Integers(packed.start), end: new Integers(packed.end), newEnd: new Integers(packed.new_end),
+      origin: packed.origin ? new Integers(packed.origin).small() : [],
+      originChange: packed.origin ? new Integers(packed.origin_change).small() : [],
       waitsFor: new Integers(packed.waits_for), values: new Values(packed.values),
     };
     for (const name of ["change", "input", "source", "fate", "reason"]) rows[name] = new Words(packed[name]);

@@ -83,7 +83,7 @@ class Written(NamedTuple):
     @property
     def plans(self) -> tuple[Plan, ...]:
         """The plans: those of the queries whose results are read, then those of the queries themselves."""
-        return (*self.queries[0].inner, *(query.plan for query in self.queries))
+        return (*self.queries[0].plans[:-1], *(query.plan for query in self.queries))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,9 +17,10 @@ from muntin.errors import QueryError
 from muntin_engine.plan.plain_plan import not_written
 from muntin_engine.recording.described_query import query_to_data
 from muntin_engine.recording.recorder import Recorder, RecordLike
-from muntin_engine.recording.writer import RecordingWriter
+from muntin_engine.recording.writer import Recorded, RecordingWriter
 from muntin_engine.spark.pipeline import task_of
 from muntin_engine.spark.session.kinds import is_connect
+from muntin_engine.spark.tasks import RECORDING
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 
 if TYPE_CHECKING:
@@ -52,17 +54,37 @@ def recordings_of(
         one = _recorder(record)
         named = {name: replace(one, path=Path(fspath(one.path)) / name) if name else one for name in queries}
     for query in queries.values():
-        if query.inner:
+        if query.inner and len(queries) > 1:
             raise QueryError(
-                "record= records a query of events, and this one reads the results of another query\n"
-                "  record the first query: write(...) it by itself, with record="
+                "record= records a query, with those whose results it reads; these are several of one pass that share "
+                "the results of another\n  record one of them: write(...) it by itself, with record="
             )
         if is_connect(query.source.df.sparkSession):
             raise QueryError(
                 "record= is written by the driver and its workers, and this session has them on a Connect server\n"
                 "  run the query in a classic session to record it"
             )
-    return [RecordingWriter(named[name]) if name in named else None for name in queries]
+    return [
+        RecordingWriter(named[name], len(_before(query))) if name in named else None for name, query in queries.items()
+    ]
+
+
+def _before(query: PlannedQuery) -> dict[str, PlannedQuery]:
+    """Return the queries before a query, each after those that it reads itself, by the names that their tasks know."""
+    return {one.place_name: one for one in query.before}
+
+
+def recording_settings(recordings: Sequence[RecordingWriter | None], queries: Sequence[PlannedQuery]) -> dict[str, str]:
+    """Return the settings by which the tasks of the queries before find where they record, for as long as one starts.
+
+    Their part of the query of Spark's was made when nobody knew that it would be recorded.
+    """
+    return {
+        RECORDING + name: json.dumps([rows.folder, rows.run])
+        for recording, query in zip(recordings, queries, strict=True)
+        if recording is not None
+        for name, rows in zip(_before(query), recording.before, strict=True)
+    }
 
 
 def _recorder(record: RecordLike) -> Recorder:
@@ -91,13 +113,29 @@ def begin(recordings: Sequence[RecordingWriter | None], queries: Sequence[Planne
     for place, (recording, query) in enumerate(zip(recordings, queries, strict=True)):
         if recording is None:
             continue
-        task = task_of(query, place)
-        data = query_to_data(query.plan, task)
-        for told in not_written(data["plan"]):
-            _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", told)
+        before = _before(query)
+        operators = [one.place_name for one in query.before]
+        told = [_recorded(one, 0, operators.index(name), known, list(before)) for name, one in before.items()]
+        recording.begin(_recorded(query, place, len(operators), known, list(before)), query_id, last, told)
 
-        def cells(buckets: Sequence[int] = task.buckets) -> pa.Table:
-            with known.state.cells() as found:
-                return found.where(F.col("bucket").isin(*buckets)).toArrow()
 
-        recording.begin(data, query_id, last, cells)
+def _recorded(query: PlannedQuery, place: int, operator: int, known: Checkpoint, names: list[str]) -> Recorded:
+    """Return a query as its recording begins with it.
+
+    Args:
+        query: The query.
+        place: Its place among those of one pass.
+        operator: The place of its operator in the checkpoint, in the order of the rows.
+        known: The checkpoint.
+        names: The names of the queries that are recorded before.
+    """
+    task = task_of(query, place)
+    data = query_to_data(query.plan, task)
+    for told in not_written(data["plan"]):
+        _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", told)
+
+    def cells() -> pa.Table:
+        with known.state.cells(operator) as found:
+            return found.where(F.col("bucket").isin(*task.buckets)).toArrow()
+
+    return Recorded(data, cells, tuple(names.index(one.place_name) for one in query.inner))

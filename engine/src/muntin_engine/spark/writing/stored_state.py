@@ -67,16 +67,18 @@ class StoredState:
         self._options = {} if batch is None else {"batchId": str(batch)}
 
     @contextmanager
-    def cells(self) -> Iterator[DataFrame]:
-        """Lend the cells of the one query in it: the columns `bucket`, `name` and `data`.
+    def cells(self, place: int = 0) -> Iterator[DataFrame]:
+        """Lend the cells of a query in it: the columns `bucket`, `name` and `data`.
+
+        Args:
+            place: The place of its operator, in the order of the rows.
 
         Raises:
             StateError: They cannot be read.
         """
         with self._readable() as path:
             with self._reading():
-                (operator,) = self._operators(path)
-                cells = self._cells(path, operator)
+                cells = self._cells(path, self._operators(path)[place])
             yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
 
     @contextmanager

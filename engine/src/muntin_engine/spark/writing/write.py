@@ -28,7 +28,7 @@ from muntin_engine.spark.writing.batch_writer import BatchWriter, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.spark.writing.query_ids import StartedQuery, StoredQueryId
-from muntin_engine.spark.writing.recorded import begin, recordings_of
+from muntin_engine.spark.writing.recorded import begin, recording_settings, recordings_of
 from muntin_engine.spark.writing.written_query import WrittenQuery
 from muntin_engine.writing import SinkLike, pace_of
 
@@ -94,7 +94,10 @@ def write(  # what is asked, and how it runs
     unnamed = ", ".join(
         query.metrics_name if query.is_named else query.plan.spelled_grouping for query in queries.values()
     )
-    with _repartitioned(source.sparkSession, known.repartitioned):
+    settings = recording_settings(recordings, written.queries)
+    if known.repartitioned is not None:
+        settings[REPARTITIONED] = str(known.repartitioned)
+    with _set(source.sparkSession, settings):
         streaming = _start(blobs, batches, checkpoint, pace, name, unnamed)
     started.name(str(streaming.id))
     if on_end == "leave":
@@ -122,7 +125,7 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
     known = Checkpoint(first.source.df.sparkSession, checkpoint)
     asked = known.in_order(queries)
     names = [name for name in asked if name]
-    changed = known.check((*first.inner, *(query.plan for query in asked.values())), names)
+    changed = known.check((*first.plans[:-1], *(query.plan for query in asked.values())), names)
     known.check_open()
     return changed
 
@@ -169,13 +172,15 @@ def _start(
 
 
 @contextmanager
-def _repartitioned(spark: SparkSession, batch: int | None) -> Iterator[None]:
-    """Have the workers of a query that is started know of a micro-batch in which Spark repartitioned its state."""
-    if batch is not None:
-        spark.conf.set(REPARTITIONED, batch)
-    yield
-    if batch is not None:
-        spark.conf.unset(REPARTITIONED)
+def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Have the workers of a query that is started know of settings, which others do not."""
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
 
 
 def _handing(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter:
