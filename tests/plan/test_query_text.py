@@ -45,15 +45,21 @@ def test_an_operator_has_no_name_and_a_query_without_keys_is_of_all_rows() -> No
     assert shown.splitlines()[:2] == ["Query over snapshot() of all rows, emit final", "  modules: show.echo 1.0.0"]
 
 
-def test_a_notebook_shows_every_topic_of_each_query_before_it() -> None:
-    page = query(inner=(plan_of(planned(Count, "n<b>", inputs=0)),))._repr_html_()
+def test_a_notebook_shows_every_topic_of_each_query_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = query(inner=(query(planned(Count, "n<b>", inputs=0)),))
+    picture = asked._repr_html_()
+    assert picture.count("<svg") == 1
+    assert picture.count(">lag: ") == 2
+    assert "n&lt;b&gt; = show.count" in picture
+    monkeypatch.setattr("muntin_engine.api.outputs.entry_points", lambda **_: ())  # without the command
+    page = asked._repr_html_()
     assert page.count("<table>") == 2
     assert page.count(">lag</th>") == 2
     assert "n&lt;b&gt; = show.count" in page
 
 
 def test_a_chained_query_is_explained_with_those_before_it_and_without_the_names_of_their_buckets() -> None:
-    asked = query(inner=(plan_of(window=tumbling("1 minute")),))
+    asked = query(inner=(query(window=tumbling("1 minute")),))
     plan = replace(asked.plan, inputs=(replace(asked.plan.input, sources=("0", "1"), is_chained=True),))
     first, second = replace(asked, plan=plan).plan_text().split("\n\n")
     assert first.startswith("window      tumbling('1 minute'), ")

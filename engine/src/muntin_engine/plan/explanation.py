@@ -323,10 +323,11 @@ def text_of(plan: Plan) -> str:
     )
 
 
-def html_of(plan: Plan, inner: Sequence[Plan] = ()) -> str:
-    """Return the explanation of a query, and of those before it, as tables for a notebook."""
-    tables = [_table(topics_of(one)) for one in (*inner, plan)]
-    return f"<div><pre>{escape(text_of(plan))}</pre>{''.join(tables)}</div>"
+def html_of(plan: Plan, inner: Sequence[Plan] = (), picture: str = "") -> str:
+    """Return a query for a notebook, with its explanation as a picture, or as tables, one for each query before it."""
+    shown = f'<div style="max-width: 34em">{picture}</div>' if picture else ""
+    shown = shown or "".join(_table(topics_of(one)) for one in (*inner, plan))
+    return f"<div><pre>{escape(text_of(plan))}</pre>{shown}</div>"
 
 
 def _table(topics: Sequence[tuple[str, str]]) -> str:

@@ -112,15 +112,22 @@ class ClosingQuery(WrittenQuery):
     If it fails, its stream stays open.
     """
 
-    def __init__(self, running: StreamingQuery, finish: Callable[[], None], close: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        running: StreamingQuery,
+        finish: Callable[[], None],
+        close: Callable[[], None],
+        shown: Sequence[PlannedQuery] = (),
+    ) -> None:
         """Take over a query that runs.
 
         Args:
             running: The query.
             finish: Runs a micro-batch that was cut short, if there is one.
             close: Closes the stream.
+            shown: The queries that a notebook shows of it.
         """
-        super().__init__(running)
+        super().__init__(running, shown)
         self._finish = finish
         self._close = close
         self._is_closed = False

@@ -101,13 +101,14 @@ def write(  # what is asked, and how it runs
         streaming = _start(blobs, batches, checkpoint, pace, name, unnamed)
     started.name(str(streaming.id))
     if on_end == "leave":
-        return streaming if is_remote else WrittenQuery(streaming)
+        return streaming if is_remote else WrittenQuery(streaming, tuple(queries.values()))
 
     def finish() -> None:
         if Checkpoint(source.sparkSession, checkpoint).is_cut_short:
             _start(blobs, batches, checkpoint, {"once": True}, name, unnamed).awaitTermination()
 
-    return ClosingQuery(streaming, finish, lambda: write_last_windows(written, checkpoint, recordings))
+    shown = tuple(queries.values())
+    return ClosingQuery(streaming, finish, lambda: write_last_windows(written, checkpoint, recordings), shown)
 
 
 @in_session()

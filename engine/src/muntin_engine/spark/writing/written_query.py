@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
@@ -20,9 +20,10 @@ from muntin_engine.spark.failures import in_our_words
 class WrittenQuery(StreamingQuery):
     """The running query that `write` returns."""
 
-    def __init__(self, running: StreamingQuery) -> None:
-        """Take over a query that runs."""
+    def __init__(self, running: StreamingQuery, shown: Sequence[Any] = ()) -> None:
+        """Take over a query that runs, and the queries that a notebook shows of it."""
         super().__init__(running._jsq)
+        self._shown = shown
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:
         """Wait until the query has ended; False if it has not ended after some seconds.
@@ -49,9 +50,9 @@ class WrittenQuery(StreamingQuery):
         return found and in_our_words(found, StreamingQueryException)
 
     def _repr_html_(self) -> str:
-        """Return the metrics of the queries in it as of now, for notebooks."""
+        """Return the metrics of the queries in it as of now, and their plans, for notebooks."""
         running: Any = self
-        return live_html(running)
+        return "".join([live_html(running), *(query._repr_html_() for query in self._shown)])
 
 
 class _Interrupted(KeyboardInterrupt):
