@@ -93,6 +93,7 @@ SEARCHES: Final = {
     "pandas dataframe": "reference/adapters.html#from-pandas",
     "pandas udf": "explanation/why-not-groupby.html#a-python-aggregate-over-a-window",
     "percentile": "reference/stats.html#statsquantile",
+    "module state shape": "how-to/change-a-module.html",
     "plain function speed": "explanation/performance.html#a-plain-class-or-function",
     "plot": "reference/command.html#pictures-in-a-notebook",
     "poison pill": "reference/errors.html#go-on-after-a-module-failed",
