@@ -141,9 +141,19 @@ LAYERS = (
     Layer(
         "muntin_engine.writing",
         (*SDK, "muntin_engine.errors", "muntin_engine.needed", "muntin_engine.writing"),
-        in_functions=("muntin_engine.spark",),
-        for_types=("pyspark", "muntin_engine.spark"),
+        in_functions=("muntin_engine.spark", "pyarrow"),
+        for_types=("pyspark", "muntin_engine.spark", "pyarrow"),
         never=TESTING,
+    ),
+    *(
+        Layer(
+            f"muntin_engine.writing.{name}",
+            (*SDK, "muntin_engine.needed", "muntin_engine.writing"),
+            in_functions=(package, "pyarrow"),
+            for_types=("pyarrow",),
+            never=TESTING,
+        )
+        for name, package in (("delta_lake_table", "deltalake"), ("iceberg_table", "pyiceberg"))
     ),
     Layer(
         "muntin_engine.shipping",
@@ -155,6 +165,10 @@ LAYERS = (
     Layer("muntin_engine.shipping.worker_report", SHIPPING, in_functions=("pyarrow",), never=TESTING),
     Layer("muntin_engine.testing.streaming", ("*",)),
     Layer("muntin_engine.testing", (*PLAIN, *TESTING, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.testing")),
+    *(
+        Layer(f"muntin_engine.testing.{name}", (*SDK, "muntin_engine", "pyarrow"), never=("pyspark",))
+        for name in ("arrow_batch", "sink_laws", "sink_stream")
+    ),
     Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS, *CALLED_BY_USERS)),
     Layer(
         "muntin_engine.spark.stateful",

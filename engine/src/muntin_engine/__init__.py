@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from muntin_engine.writing import (
         ChangelogTable,
         DatabaseTable,
+        DeltaLakeTable,
+        IcebergTable,
         KafkaTopic,
         ParquetFolder,
         Sink,
@@ -92,7 +94,8 @@ else:
         "muntin_engine.recording.recording": ("Recording",),
         "muntin_engine.shipping": ("ship",),
         "muntin_engine.writing": (
-            *("ChangelogTable", "DatabaseTable", "KafkaTopic", "ParquetFolder", "Sink", "WrittenBatch"),
+            *("ChangelogTable", "DatabaseTable", "DeltaLakeTable", "IcebergTable", "KafkaTopic"),
+            *("ParquetFolder", "Sink", "WrittenBatch"),
             *("final_rows", "fold", "net_changes"),
         ),
         "muntin_engine.spark.failures": ("root_cause",),
@@ -125,7 +128,9 @@ __all__ = [
     "BatchMetrics",
     "ChangelogTable",
     "DatabaseTable",
+    "DeltaLakeTable",
     "EventStream",
+    "IcebergTable",
     "JavaNotFoundError",
     "JoinCondition",
     "JsonFormatter",

@@ -13,7 +13,7 @@ def needed(module: str, what: str, extra: str) -> ModuleType:
 
     Args:
         module: Its name.
-        what: The function that needs it.
+        what: What needs it, as users call it.
         extra: The extra of `muntin-engine` that brings it.
 
     Raises:

@@ -11,10 +11,9 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from muntin.errors import QueryError
-from muntin_engine.writing.database_table import DatabaseTable
-from muntin_engine.writing.kafka_topic import KafkaTopic
 from muntin_engine.writing.parquet_folder import ParquetFolder
 from muntin_engine.writing.places import check_is_folder, is_elsewhere, local_path
+from muntin_engine.writing.schemes import scheme_of, sink_of
 from muntin_engine.writing.sink import Sink, SinkLike, WriteFunction
 
 if TYPE_CHECKING:
@@ -79,6 +78,8 @@ def _sink(output: str, named: object) -> Sink:
     if isinstance(named, Sink):
         return named
     if isinstance(named, str):
+        if scheme_of(named):
+            return sink_of(output, named)
         check_is_folder(output, named)
     if isinstance(named, str | PathLike):
         return ParquetFolder(named)
@@ -87,7 +88,8 @@ def _sink(output: str, named: object) -> Sink:
         return FunctionSink(named)
     raise QueryError(
         f"{output}={named!r} is not a sink\n"
-        "  expected a path for Parquet files, a function of a DataFrame and the number of its micro-batch, or a Sink"
+        "  expected a path for Parquet files, an address such as 'delta:PATH', a function of a DataFrame and the\n"
+        "  number of its micro-batch, or a Sink"
     )
 
 
@@ -114,7 +116,7 @@ def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) ->
     if not text:
         raise QueryError("the checkpoint needs a path\n  expected one of its own, kept for as long as the query is")
     for (one, first_sink), (other, second_sink) in combinations(sinks.items(), 2):
-        is_same_place = isinstance(first_sink, DatabaseTable | KafkaTopic) and str(first_sink) == str(second_sink)
+        is_same_place = first_sink.folder is None and first_sink.place in {second_sink.place} - {None}
         if first_sink is second_sink or is_same_place:
             raise QueryError(f"{one} and {other} are the same sink, {first_sink}\n  give each one of its own")
     places = {f"{output}={sink}": sink.folder for output, sink in sinks.items()}

@@ -76,6 +76,11 @@ class DatabaseTable(Sink):
             last = self._row(cursor, "batch, read")
             return WrittenBatch(*last) if last else WrittenBatch(-1)
 
+    @property
+    def place(self) -> str:
+        """The address, without a password."""
+        return str(self)
+
     def keyed_by(self, keys: Sequence[str]) -> None:
         """Take the keys, by which results that are retracted are found."""
         self._keys = list(keys)

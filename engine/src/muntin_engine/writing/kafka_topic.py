@@ -88,6 +88,11 @@ class KafkaTopic(Sink):
     def __str__(self) -> str:
         return f"kafka://{self._servers}/{self._topic}"
 
+    @property
+    def place(self) -> str:
+        """The brokers and the topic."""
+        return str(self)
+
     def keyed_by(self, keys: Sequence[str]) -> None:
         """Take the keys, which are those of the messages."""
         self._keys = list(keys)

@@ -33,7 +33,8 @@ class Sink(ABC):
 
     Law: *A micro-batch may come again, and changes nothing then.* After a crash Spark repeats the last one, with the
     same number and the same rows, in any order. Nothing else comes twice. A sink that retracts, replaces or
-    recognises what it wrote under that number has each row exactly once.
+    recognises what it wrote under that number has each row exactly once. `muntin_engine.testing.check_sink` tries that,
+    with a crash at every line of the sink.
 
     Attributes:
         guarantee: In words, how often each row arrives. A sink that keeps the law may say `"exactly once"`.
@@ -57,8 +58,19 @@ class Sink(ABC):
         return None
 
     @property
+    def place(self) -> str | None:
+        """The name of the place that is written to, the same at each start and without secrets; None if there is none.
+
+        Two sinks of one place are refused. A checkpoint keeps it: where `last_written` says that a place has nothing
+        that was written to before, the query does not go on.
+        """
+        return None if self.folder is None else str(self.folder)
+
+    @property
     def last_written(self) -> WrittenBatch | None:
-        """The last micro-batch that the sink has, -1 if it has none; None if it does not know.
+        """The last micro-batch of its query that the sink has, -1 if it has none; None if it does not know.
+
+        Asked before and after `open`. A sink whose place holds several queries knows it only after.
 
         If it is another one than the checkpoint's last, or read something else, one of the two was restored from a copy
         without the other, and the query does not go on.
@@ -140,4 +152,4 @@ WriteFunction: TypeAlias = "Callable[[DataFrame, int], object]"
 """A function that writes a micro-batch, given its rows and its number."""
 
 SinkLike: TypeAlias = "str | PathLike[str] | WriteFunction | Sink"
-"""Anything that becomes a sink: the path of a folder for Parquet files, a function, or a sink."""
+"""Anything that becomes a sink: a path for Parquet files, an address with a scheme, a function, or a sink."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import DataFrame, Row
@@ -29,7 +28,7 @@ from muntin_engine.spark.selecting import names_of, selected
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.writing.checkpoints import CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
-from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, read_of
+from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
 from muntin_engine.writing import Sink, SinkLike, choose_sinks, spelled_output
 
 if TYPE_CHECKING:
@@ -100,9 +99,9 @@ class Written(NamedTuple):
         }
 
     @property
-    def folders(self) -> list[Path]:
-        """The folders that are written to."""
-        return [sink.folder for sink in self.by_name.values() if sink.folder is not None]
+    def places(self) -> list[str]:
+        """The places that are written to."""
+        return [sink.place for sink in self.by_name.values() if sink.place is not None]
 
 
 def written_to(
@@ -152,6 +151,7 @@ class BatchWriter:
         record: CheckpointNote | None = None,
         read: str = "",
         recordings: Sequence[RecordingWriter | None] = (),
+        places: Collection[str] | None = None,
     ) -> None:
         """Take what is written to.
 
@@ -162,7 +162,9 @@ class BatchWriter:
             record: What the first micro-batch that has a row keeps in the checkpoint, if anything.
             read: The name of what the only micro-batch reads; empty where Spark's checkpoint says it of each.
             recordings: The recording of each query, if it has one.
+            places: The places that the checkpoint has written to; None if the last micro-batch was written to none.
         """
+        self._places = places
         self._checkpoint = checkpoint
         self._read = read
         self._record = record
@@ -212,7 +214,7 @@ class BatchWriter:
             try:
                 if not self._is_open:
                     sink.open(self._query_id.of(rows.sparkSession))
-                    check_not_ahead(f"{of_query.spelled(output)}={sink}", sink, batch_id, read)
+                    self._check_of_one_time(f"{of_query.spelled(output)}={sink}", sink, batch_id, read)
                 if output == RESULTS:
                     sink.take_watermark(watermark)
                 sink.take_count(count)
@@ -221,6 +223,13 @@ class BatchWriter:
             except Exception as error:
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
                 raise SinkError(of_query.spelled(output), str(sink), batch_id, reason) from error
+
+    def _check_of_one_time(self, name: str, sink: Sink, batch_id: int, read: str) -> None:
+        """Raise unless an open sink has what the checkpoint has done; some know that only now."""
+        check_not_ahead(name, sink, batch_id, read)
+        if self._places is not None:
+            done = read_of(self._checkpoint, batch_id - 1)
+            check_not_behind(name, sink, batch_id - 1, done, is_new=sink.place not in self._places)
 
 
 def _metrics(told: Sequence[Row]) -> list[tuple[str, int]]:

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
@@ -144,7 +143,7 @@ class Checkpoint:
         for name, sink in sinks.items():
             folder = sink.folder
             is_there = folder is None or (folder.is_dir() and next(folder.iterdir(), None) is not None)
-            if str(folder) in self._folders and not is_there:
+            if sink.place in self.places and not is_there:
                 raise StateError(
                     f"{name}: {folder} is gone or empty, and the checkpoint {self._path} has written its micro-batches "
                     f"up to {self._last_commit} there\n  {TO_GO_ON}"
@@ -152,7 +151,7 @@ class Checkpoint:
             if self._last_commit >= 0:  # else another query's folder may be told by its name
                 check_not_ahead(name, sink, self._last_commit + 1, AT_THE_END if self._is_kept(_CLOSING) else planned)
             if not self.repartitioned:
-                check_not_behind(name, sink, self._last_commit, done, is_new=str(folder) not in self._folders)
+                check_not_behind(name, sink, self._last_commit, done, is_new=sink.place not in self.places)
 
     def check_open(self) -> None:
         """Raise if its stream was closed.
@@ -246,22 +245,22 @@ class Checkpoint:
         return last if all(found) and len({some[-1] for some in found}) > 1 else None
 
     def record(
-        self, plans: Sequence[Plan], names: Sequence[str] = (), folders: Iterable[Path] = ()
+        self, plans: Sequence[Plan], names: Sequence[str] = (), places: Iterable[str] = ()
     ) -> CheckpointNote | None:
         """Return the record of queries that continue from it, or begin it; None if that is there already.
 
         Args:
             plans: As in `check`.
             names: As in `check`.
-            folders: The folders that are written to.
+            places: The places that are written to.
 
         It is kept by the first micro-batch that they run, not here: until then the checkpoint may be another query's,
         which runs, and which Spark lets no second one start beside.
         """
         identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
         identities = [*map(as_it_began, identities, self._recorded or identities)]
-        written_to = sorted({*self._folders, *map(str, folders)})
-        said = {"queries": identities, "folders": written_to, "names": list(names)}
+        written_to = sorted({*self.places, *places})
+        said = {"queries": identities, "places": written_to, "names": list(names)}
         is_kept = said == self._note and all(number <= self._last_commit for number in self._records)
         return None if is_kept else CheckpointNote(self._path, json.dumps(said))
 
@@ -271,9 +270,9 @@ class Checkpoint:
         return None if self._note is None else self._note["queries"]
 
     @property
-    def _folders(self) -> list[str]:
-        """The folders that micro-batches were written to, as far as that was recorded."""
-        return [] if self._note is None else self._note["folders"]
+    def places(self) -> list[str]:
+        """The places that micro-batches were written to, as far as that was recorded."""
+        return [] if self._note is None else self._note["places"]
 
     @property
     def names(self) -> list[str]:
@@ -294,7 +293,7 @@ class Checkpoint:
         try:
             text = "\n".join(row["value"] for row in self._lines(place).collect())
             said = json.loads(text)
-            return {name: list(said[name]) for name in ("queries", "folders", "names")}
+            return {name: list(said[name]) for name in ("queries", "places", "names")}
         except (ValueError, KeyError, TypeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise

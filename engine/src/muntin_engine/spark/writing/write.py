@@ -85,12 +85,13 @@ def write(  # what is asked, and how it runs
     query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
     if not is_remote:  # there they are the server's
         known.check_sinks(written.by_name)
-    note = known.record(written.plans, written.names, written.folders)
+    note = known.record(written.plans, written.names, written.places)
     for of_query in written.sinks:
         for output, sink in of_query.sinks.items():
             _SINKS.info("%s=%s: each row arrives %s", of_query.spelled(output), sink, sink.guarantee)
     begin(recordings, written.queries, known)
-    batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), note, recordings=recordings)
+    places = None if known.repartitioned else known.places
+    batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), note, recordings=recordings, places=places)
     unnamed = ", ".join(
         query.metrics_name if query.is_named else query.plan.spelled_grouping for query in queries.values()
     )

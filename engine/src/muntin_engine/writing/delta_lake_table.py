@@ -1,0 +1,135 @@
+"""Tables of Delta Lake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin_engine.needed import needed
+from muntin_engine.writing.places import is_elsewhere, local_path
+from muntin_engine.writing.schemes import without_secrets
+from muntin_engine.writing.table_sink import CHANGE, Mark, TableSink
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH: Final = "muntin.batch"
+_QUERY: Final = "muntin.query"
+_READ: Final = "muntin.read"
+_WATERMARK: Final = "muntin.watermark"
+
+_COMMITS: Final = 100
+"""The number of last commits among which the one of a micro-batch is looked for."""
+
+
+class DeltaLakeTable(TableSink):
+    """Writes results to a table of Delta Lake, through the package `deltalake`, without Spark's connector.
+
+    The number of a micro-batch is an application transaction of its commit, by which it is left out if it comes again.
+    Rows of results are appended; a changelog is merged, see `TableSink`. New columns are added to the table.
+
+    Cost: see `TableSink`. Each micro-batch is a commit, also one without rows. A merge rewrites the files that have a
+    row which changes.
+
+    Example:
+        >>> str(DeltaLakeTable("lake/hours"))
+        "DeltaLakeTable('lake/hours')"
+    """
+
+    def __init__(self, path: str | PathLike[str], storage_options: Mapping[str, str] | None = None) -> None:
+        """Take a table.
+
+        Args:
+            path: Its folder, or an address that `deltalake` takes, such as `s3://bucket/hours`. It is made if need be.
+            storage_options: What `deltalake` needs to know of an object store, such as keys.
+
+        Raises:
+            SetupError: `deltalake` is not installed.
+        """
+        needed("deltalake", "DeltaLakeTable", "delta")
+        self._path = fspath(path)
+        self._options = dict(storage_options or {})
+
+    def __str__(self) -> str:
+        return f"DeltaLakeTable({without_secrets(self._path)!r})"
+
+    @property
+    def place(self) -> str:
+        """The path or the address."""
+        return f"delta:{without_secrets(self._path) if is_elsewhere(self._path) else local_path(self._path)}"
+
+    def find_mark(self, query_id: str) -> Mark:
+        """Return the last transaction of a query."""
+        table = self._table
+        number = None if table is None else table.transaction_version(query_id)
+        if number is None or number < 0:
+            return Mark()
+        for commit in table.history(_COMMITS):
+            if commit.get(_QUERY) == query_id and commit.get(_BATCH) == str(number):
+                watermark = commit.get(_WATERMARK)
+                return Mark(number, commit.get(_READ, ""), None if watermark is None else int(watermark))
+        return Mark(number)  # there were many other commits since
+
+    def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
+        """Append rows in one commit."""
+        from deltalake import write_deltalake
+
+        write_deltalake(
+            self._path,
+            rows,
+            mode="append",
+            schema_mode="merge",
+            storage_options=self._options,
+            commit_properties=_commit(query_id, mark),
+        )
+
+    def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
+        """Merge changes in one commit; if nothing changes, the commit has the number alone."""
+        kept = [column for column in rows.schema if column.name != CHANGE]
+        nothing = rows.schema.empty_table().drop_columns([CHANGE]).to_reader
+        table = self._table
+        if table is None:
+            self.append(nothing(), query_id, mark._replace(batch=mark.batch - 1))  # only makes the table
+            table = self._table
+            assert table is not None
+        same = " AND ".join(f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names)
+        values = {f"t.{_quoted(column.name)}": f"s.{_quoted(column.name)}" for column in kept}
+        merging = table.merge(
+            rows,
+            predicate=same,
+            source_alias="s",
+            target_alias="t",
+            merge_schema=True,
+            commit_properties=_commit(query_id, mark),
+        )
+        merging = merging.when_matched_delete(f"s.{CHANGE} = 'delete'").when_matched_update(values)
+        merging.when_not_matched_insert(values, predicate=f"s.{CHANGE} = 'upsert'").execute()
+        if table.transaction_version(query_id) != mark.batch:  # a merge of nothing is no commit
+            self.append(nothing(), query_id, mark)
+
+    @property
+    def _table(self) -> Any:
+        """The table as it is now; None if there is none."""
+        from deltalake import DeltaTable
+
+        is_there = DeltaTable.is_deltatable(self._path, self._options)
+        return DeltaTable(self._path, storage_options=self._options) if is_there else None
+
+
+def from_address(address: str) -> DeltaLakeTable:
+    """Return the sink of an address such as `delta:lake/hours` or `delta:s3://bucket/hours`."""
+    return DeltaLakeTable(address.partition(":")[2])
+
+
+def _commit(query_id: str, mark: Mark) -> Any:
+    from deltalake import CommitProperties, Transaction
+
+    said = {_QUERY: query_id, _BATCH: str(mark.batch), _READ: mark.read}
+    if mark.watermark is not None:
+        said[_WATERMARK] = str(mark.watermark)
+    return CommitProperties(custom_metadata=said, app_transactions=[Transaction(query_id, mark.batch)])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

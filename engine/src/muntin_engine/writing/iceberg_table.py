@@ -1,0 +1,161 @@
+"""Tables of Iceberg."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from warnings import catch_warnings, simplefilter
+
+from muntin.errors import QueryError
+from muntin_engine.needed import needed
+from muntin_engine.writing.places import local_path
+from muntin_engine.writing.table_sink import CHANGE, Mark, TableSink
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PREFIX: Final = "muntin."
+_CATALOG: Final = "catalog.db"
+
+
+class IcebergTable(TableSink):
+    """Writes results to a table of Iceberg, through the package `pyiceberg`, without Spark's connector.
+
+    The number of a micro-batch is a property of the snapshot and of the table, both committed with the rows; by the
+    property of the table it is left out if it comes again, also once its snapshot has expired. Rows of results are
+    appended; a changelog is merged, see `TableSink`. New columns are added to the table.
+
+    Cost: see `TableSink`. Each micro-batch is a commit, also one without rows. For a merge all changes of a micro-batch
+    are in the driver's memory, and the files are rewritten that have a row which changes.
+
+    Example:
+        >>> str(IcebergTable("bikes.hours", Path("/data/lake")))
+        "IcebergTable('bikes.hours', '/data/lake')"
+    """
+
+    def __init__(self, table: str, catalog: str | PathLike[str] | Mapping[str, str] = "default") -> None:
+        """Take a table.
+
+        Args:
+            table: Its name in the catalogue, with its namespace: `bikes.hours`. It is made if need be.
+            catalog: The name of a catalogue that `pyiceberg` is configured for; or the properties of one; or a path,
+                for a folder that has a SQLite catalogue, `catalog.db`, and its tables.
+
+        Raises:
+            QueryError: The table has no namespace.
+            SetupError: `pyiceberg` is not installed.
+        """
+        needed("pyiceberg", "IcebergTable", "iceberg")
+        if not all(table.split(".")[:-1] or [""]) or not table.rpartition(".")[2]:
+            raise QueryError(
+                f"{table!r} is no table of Iceberg\n  expected a namespace and a name, as in 'bikes.hours'"
+            )
+        self._name = table
+        self._catalog = catalog if isinstance(catalog, str | Mapping) else local_path(fspath(catalog))
+
+    def __str__(self) -> str:
+        of = "a catalogue of its own" if isinstance(self._catalog, Mapping) else str(self._catalog)
+        return f"IcebergTable({self._name!r}, {of!r})"
+
+    @property
+    def place(self) -> str:
+        """The catalogue and the table."""
+        of = self._catalog.get("uri", "") if isinstance(self._catalog, Mapping) else str(self._catalog)
+        return f"iceberg:{of.rpartition('@')[2]}/{self._name}"
+
+    def find_mark(self, query_id: str) -> Mark:
+        """Return what the property of a query says."""
+        table = self._table
+        said = {} if table is None else table.properties
+        return Mark(*json.loads(said[_PREFIX + query_id])) if _PREFIX + query_id in said else Mark()
+
+    def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
+        """Append rows in one commit."""
+        self._commit(None, rows, rows.schema, query_id, mark)
+
+    def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
+        """Delete the rows that change and append what they are from now on, in one commit."""
+        import pyarrow as pa
+
+        changes = rows.read_all()
+        stands = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
+        live = changes.filter(stands).drop_columns([CHANGE])
+        self._commit(_named(changes.select(list(names))), live, live.schema, query_id, mark)
+
+    def _commit(
+        self, changing: Any, rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema, query_id: str, mark: Mark
+    ) -> None:
+        table = self._table
+        if table is None:
+            self._loaded.create_namespace_if_not_exists(self._name.rpartition(".")[0])
+            table = self._loaded.create_table_if_not_exists(self._name, schema)
+        said = {_PREFIX + query_id: json.dumps(mark)}
+        with table.transaction() as transaction:
+            with transaction.update_schema() as columns:
+                columns.union_by_name(schema)
+            if changing is not None:
+                with catch_warnings():
+                    simplefilter("ignore", UserWarning)  # that no row is deleted, as where all are new
+                    transaction.delete(changing, snapshot_properties=said)
+            transaction.append(rows, snapshot_properties=said)
+            transaction.set_properties(said)
+
+    @property
+    def _table(self) -> Any:
+        """The table as it is now; None if there is none."""
+        from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+        try:
+            return self._loaded.load_table(self._name)
+        except (NoSuchNamespaceError, NoSuchTableError):
+            return None
+
+    @property
+    def _loaded(self) -> Any:
+        if isinstance(self._catalog, str):
+            return _load(self._catalog)
+        if isinstance(self._catalog, Mapping):
+            return _load("muntin", *self._catalog.items())
+        self._catalog.mkdir(parents=True, exist_ok=True)
+        uri = f"sqlite:///{self._catalog / _CATALOG}"
+        return _load("muntin", ("type", "sql"), ("uri", uri), ("warehouse", self._catalog.as_uri()))
+
+
+@cache
+def _load(name: str, *properties: tuple[str, str]) -> Any:
+    """Return a catalogue; a process loads it once, as that takes longer than a small micro-batch."""
+    from pyiceberg.catalog import load_catalog
+
+    return load_catalog(name, **dict(properties))
+
+
+def from_address(address: str) -> IcebergTable:
+    """Return the sink of `iceberg:bikes.hours`, in the catalogue `default`, or of `iceberg:FOLDER/bikes.hours`."""
+    folder, _, table = address.partition(":")[2].rpartition("/")
+    return IcebergTable(table, Path(folder or "/") if "/" in address else "default")
+
+
+def _named(names: pa.Table) -> Any:
+    """Return the expression that holds for the rows of some names, null being a name; None if there is none."""
+    from pyiceberg import expressions as ex
+
+    of: Any = ex  # its types are those of expressions that are bound to a table already
+
+    def is_value(column: str, value: Any) -> Any:
+        if value is None:
+            return of.IsNull(column)
+        return of.IsNaN(column) if value != value else of.EqualTo(column, value)  # noqa: PLR0124
+
+    ids: dict[tuple[Any, ...], list[Any]] = {}
+    *keys, event_id = names.column_names
+    for *key, number in zip(*(names[column].to_pylist() for column in (*keys, event_id)), strict=True):
+        ids.setdefault(tuple(key), []).append(number)
+    terms = []
+    for values, numbers in ids.items():
+        parts = [*map(is_value, keys, values), of.In(event_id, numbers)]
+        terms.append(of.And(*parts) if len(parts) > 1 else parts[0])
+    return None if not terms else of.Or(*terms) if len(terms) > 1 else terms[0]

@@ -1,0 +1,119 @@
+"""Sinks of tables that have transactions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from muntin.errors import QueryError
+from muntin_engine.writing.changelog import net_changes
+from muntin_engine.writing.rows_on_driver import record_batches
+from muntin_engine.writing.sink import Sink, WrittenBatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+CHANGE = "change"
+EVENT_ID = "event_id"
+
+
+class Mark(NamedTuple):
+    """The progress of a query in a table, committed in the transaction of the rows.
+
+    Attributes:
+        batch: The last micro-batch; -1 if there is none.
+        read: The name of what it read; empty if it is not known.
+        watermark: The tick before which no later micro-batch changes anything; None if it is not known.
+    """
+
+    batch: int = -1
+    read: str = ""
+    watermark: int | None = None
+
+
+class TableSink(Sink):
+    """Writes each micro-batch in one transaction, together with its number.
+
+    A number that the table has is skipped, so each row arrives exactly once. Rows are appended. A changelog (rows with
+    `change` and `event_id`, as of `emit="speculative"` and `"eager"`) is merged, by its key columns and `event_id`: the
+    table holds the rows that stand. Readers see a micro-batch whole or not at all. Queries may share a table, each with
+    a mark of its own.
+
+    A subclass has `find_mark`, `append` and `merge`.
+
+    Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time.
+    """
+
+    guarantee = "exactly once"
+
+    _query_id = ""
+    _keys: Sequence[str] = ()
+    _watermark: int | None = None
+    _count: int | None = None
+    _read = ""
+
+    @abstractmethod
+    def find_mark(self, query_id: str) -> Mark:
+        """Return the progress of a query in the table; `Mark()` if the table has none of it, or is not there."""
+
+    @abstractmethod
+    def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
+        """Add rows, perhaps none, and keep the mark, in one transaction; make the table if need be."""
+
+    @abstractmethod
+    def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
+        """Merge net changes, perhaps none, and keep the mark, in one transaction; make the table if need be.
+
+        Args:
+            rows: At the most one row for each row of the table; its column `change` is `upsert` or `delete`.
+            names: The columns that name a row; nulls are equal in them.
+            query_id: The query.
+            mark: Its progress with these rows.
+        """
+
+    @property
+    def mark(self) -> Mark:
+        """The progress of the query that the sink was opened for."""
+        return self.find_mark(self._query_id)
+
+    @property
+    def last_written(self) -> WrittenBatch | None:
+        """The last micro-batch in the table of the query that it was opened for; None before that."""
+        return WrittenBatch(*self.mark[:2]) if self._query_id else None
+
+    def keyed_by(self, keys: Sequence[str]) -> None:
+        """Take the key columns."""
+        self._keys = tuple(keys)
+
+    def open(self, query_id: str) -> None:
+        """Take the query's id."""
+        self._query_id = query_id
+
+    def take_watermark(self, watermark: int) -> None:
+        """Take the watermark that is committed with the next micro-batch."""
+        self._watermark = watermark
+
+    def take_count(self, rows: int) -> None:
+        """Take the number of rows of the next micro-batch."""
+        self._count = rows
+
+    def take_read(self, read: str) -> None:
+        """Take the name of what the next micro-batch read."""
+        self._read = read
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Commit the rows of a micro-batch with its number, unless the table has it."""
+        if not self._query_id:
+            raise QueryError(f"{self} is written to before open()\n  expected: open(query_id), once in each run")
+        done = self.mark
+        if batch_id <= done.batch:
+            return
+        known = [tick for tick in (self._watermark, done.watermark) if tick is not None]
+        mark = Mark(batch_id, self._read, max(known, default=None))
+        if CHANGE in batch.columns and EVENT_ID in batch.columns:
+            names = (*self._keys, EVENT_ID)
+            self.merge(record_batches(net_changes(batch, self._keys), self._count), names, self._query_id, mark)
+        else:
+            self.append(record_batches(batch, self._count), self._query_id, mark)
