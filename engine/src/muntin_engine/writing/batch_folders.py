@@ -6,10 +6,12 @@ import shutil
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from muntin_engine.writing.local_folder import LocalFolder
+from muntin_engine.writing.places import is_elsewhere
 from muntin_engine.writing.sink import WrittenBatch
+from muntin_engine.writing.stored_path import StoredPath
 
 COLUMN: Final = "batch"
 """The column that readers get from the folders' names."""
@@ -17,6 +19,8 @@ COLUMN: Final = "batch"
 _STAGED: Final = "_staged"
 _REPLACED: Final = "_replaced"
 _LAST: Final = "_last.json"
+_FILE: Final = "rows.parquet"
+"""The only file of a micro-batch where the file system is not this machine's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,15 @@ class LastBatch:
 class BatchFolders(LocalFolder):
     """Folders `batch=0`, `batch=1`, ..., each of which is there whole or not at all.
 
-    Names that start with an underscore are none that Spark or Arrow read.
+    Names that start with an underscore are none that Spark or Arrow read. On this machine's file system a folder is
+    put in place by renaming it. Elsewhere it has one file, which is: an object store copies an object whole.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        super().__init__(path)
+        self.is_elsewhere: Final = isinstance(path, str) and is_elsewhere(path)
+        super().__init__("elsewhere" if self.is_elsewhere else path)
+        if self.is_elsewhere:
+            self.path = cast("Path", StoredPath(str(path)))  # it has the methods that are called
 
     @property
     def is_empty(self) -> bool:
@@ -53,18 +61,25 @@ class BatchFolders(LocalFolder):
         return next(self.path.glob(f"{COLUMN}=*"), None) is None
 
     def staged(self) -> Path:
-        """Return an empty folder for the next micro-batch."""
+        """Return a place for the next micro-batch: an empty folder; elsewhere a file."""
+        if self.is_elsewhere:
+            return self.path / _STAGED
         return _emptied(self.path / _STAGED)
 
     def put(self, batch_id: int) -> None:
         """Put what was written in place, instead of an earlier attempt at the same micro-batch."""
+        if self.is_elsewhere:
+            (self.path / _STAGED).replace(self._folder(batch_id) / _FILE)
+            return
         self.drop(batch_id)
         (self.path / _STAGED).rename(self._folder(batch_id))
 
     def drop(self, batch_id: int) -> None:
         """Take away an earlier attempt at a micro-batch, if there is one, as a whole."""
         folder = self._folder(batch_id)
-        if folder.exists():
+        if self.is_elsewhere:
+            (folder / _FILE).unlink(missing_ok=True)
+        elif folder.exists():
             folder.rename(_emptied(self.path / _REPLACED))
             _emptied(self.path / _REPLACED)
 

@@ -64,7 +64,7 @@ class LocalFolder:
         given: object = path  # nothing keeps a caller from giving what the annotation does not allow
         if not isinstance(given, str | PathLike):
             raise QueryError(f"path={given!r} is not a path\n  expected: text or a pathlib.Path")
-        self.path: Final = local_path(given)
+        self.path = local_path(given)
 
     def check(self) -> None:
         """Refuse a folder that holds what no query of ours has written.

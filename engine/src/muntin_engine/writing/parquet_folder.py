@@ -12,6 +12,7 @@ from muntin.errors import QueryError
 from muntin_engine.writing.batch_folders import COLUMN, BatchFolders
 from muntin_engine.writing.changelog import final_rows
 from muntin_engine.writing.local_folder import address, reading_address
+from muntin_engine.writing.rows_on_driver import write_file
 from muntin_engine.writing.sink import Sink, WrittenBatch
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 class ParquetFolder(Sink):
     """Writes each micro-batch as a folder of Parquet files, put in place by renaming.
+
+    On this machine's file system, or one that the driver and the workers share, the workers write the files. Anywhere
+    else that pyarrow or fsspec knows, as on S3, the driver writes one file for each micro-batch, see `record_batches`.
 
     Spark reads all of them with `spark.read.parquet(path)`, and adds a column `batch`, the number of the micro-batch;
     pandas and Arrow do too. A reader sees a micro-batch whole or not at all. One that comes again replaces what it
@@ -42,14 +46,15 @@ class ParquetFolder(Sink):
         """Take a folder.
 
         Args:
-            path: Where there is nothing yet, or what an earlier run of the same query left. The driver and the workers
-                must see the same file system there.
+            path: Where there is nothing yet, or what an earlier run of the same query left. Of a path of the machine,
+                the driver and the workers must see the same file system there. Otherwise an address such as
+                `s3://bucket/results`, with what pyarrow takes as options behind a `?`.
 
         Raises:
-            QueryError: It is no path, or none of this machine, such as a URL.
+            QueryError: It is neither.
         """
-        self._path = path
         self._folders = BatchFolders(path)
+        self._path = self._folders.path if self._folders.is_elsewhere else path
         self._watermark: int | None = None
         self._count: int | None = None
         self._read = ""
@@ -58,9 +63,14 @@ class ParquetFolder(Sink):
         return f"ParquetFolder({str(self._path)!r})"
 
     @property
-    def folder(self) -> Path:
-        """The folder, absolute."""
-        return self._folders.path
+    def folder(self) -> Path | None:
+        """The folder, absolute; None if it is not on this machine's file system."""
+        return None if self._folders.is_elsewhere else self._folders.path
+
+    @property
+    def place(self) -> str:
+        """The folder, absolute, or its address."""
+        return str(self._folders.path)
 
     @property
     def watermark(self) -> int | None:
@@ -107,7 +117,10 @@ class ParquetFolder(Sink):
         if is_empty and not self._folders.is_empty:
             self._folders.drop(batch_id)
         else:
-            batch.write.parquet(address(self._folders.staged()))
+            if self._folders.is_elsewhere:
+                write_file(batch, count, self._folders.staged())
+            else:
+                batch.write.parquet(address(self._folders.staged()))
             self._folders.put(batch_id)
         self._folders.keep(batch_id, self._watermark, self._read)
 
@@ -116,13 +129,19 @@ class ParquetFolder(Sink):
 
         Raises:
             FileNotFoundError: No micro-batch was written yet.
+            QueryError: The folder is not on this machine's file system.
         """
+        if self._folders.is_elsewhere:
+            raise QueryError(
+                f"{self} is not on this machine's file system, and Spark reads it by a connector of its own\n"
+                "  read it, and ask: final_rows(spark.read.parquet(address), folder.watermark)"
+            )
         while True:
             kept = self._folders.last  # first, so that what it speaks of is read
             if self._folders.is_empty:
                 raise FileNotFoundError(
                     f"{self} has no micro-batch yet\n  read it when its query has written the first"
                 )
-            rows = spark.read.parquet(reading_address(self.folder)).drop(COLUMN)
+            rows = spark.read.parquet(reading_address(self._folders.path)).drop(COLUMN)
             if self._folders.last == kept:  # nothing was replaced while Spark listed the files
                 return final_rows(rows, None if kept is None else kept.tick)

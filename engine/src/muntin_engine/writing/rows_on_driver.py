@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+_SCHEMA: Final = "org.apache.spark.sql.parquet.row.metadata"
+"""The place in a file's metadata where Spark keeps a schema, with the metadata of columns."""
 
 MANY: Final = 100_000
 """The number of rows up to which all come at once, by one job of Spark's."""
@@ -32,6 +35,25 @@ def record_batches(batch: DataFrame, count: int | None = None) -> pa.RecordBatch
         return table.cast(_nullable(table.schema)).to_reader()
     schema = _nullable(batch.limit(0).toArrow().schema)
     return pa.RecordBatchReader.from_batches(schema, _by_partition(batch, schema))
+
+
+def write_file(batch: DataFrame, count: int | None, path: Any) -> None:
+    """Write the rows of a DataFrame to a file of Parquet, from which Spark reads the same schema.
+
+    Args:
+        batch: The rows.
+        count: As for `record_batches`.
+        path: The file, something with a method `open`.
+    """
+    from pyarrow.parquet import ParquetWriter
+
+    rows = record_batches(batch, count)
+    schema = rows.schema
+    if (of_spark := getattr(batch, "schema", None)) is not None:
+        schema = schema.with_metadata({_SCHEMA: of_spark.json()})
+    with path.open() as file, ParquetWriter(file, schema) as writer:
+        for part in rows:
+            writer.write_batch(part)
 
 
 def _by_partition(batch: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -41,11 +41,11 @@ SCHEMES: Final = {
     "sqlite": _Place("database_table", "DatabaseTable"),
     "file": _FOLDER,
     "s3": _FOLDER,
+    "s3a": _FOLDER,
     "gs": _FOLDER,
     "hdfs": _FOLDER,
     "abfs": _FOLDER,
     "abfss": _FOLDER,
-    "memory": _FOLDER,
 }
 """The places of sinks by scheme. Any other file system that `fsspec` has a package for is a folder too."""
 
