@@ -217,7 +217,8 @@ class Outputs(PlannedQuery):
     ) -> StreamingQuery:
         """Start a Spark query that evaluates each micro-batch once and hands its outputs to sinks.
 
-        A sink is the path of a folder for Parquet files (see `ParquetFolder`), a function of a DataFrame and the
+        A sink is the path of a folder for Parquet files (see `ParquetFolder`), an address such as `delta:PATH` or
+        `s3://bucket/results`, a function of a DataFrame and the
         number of its micro-batch, or a `Sink`. Every sink gets every micro-batch, in the order of the arguments. After
         a crash the last micro-batch is repeated, with the same number; a sink that skips or replaces a number that it
         already has gets each row exactly once.
