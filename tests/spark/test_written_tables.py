@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from muntin import tumbling
-from muntin_engine import DeltaLakeTable, events, fold, module
+from muntin_engine import ChangelogTable, DeltaLakeTable, events, fold, module
 from muntin_engine.errors import StateError
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.testing import check_sink
@@ -32,7 +32,8 @@ def test_outputs_go_to_tables_by_their_scheme_and_a_repeated_micro_batch_changes
     sinks = {name: f"delta:{tmp_path / name}" for name in ("results", "late_rows", "rejected_rows", "metrics")}
     with caplog.at_level(logging.INFO, logger="muntin.sinks"):
         run(query, tmp_path, **sinks)
-    assert f"results=DeltaLakeTable('{tmp_path / 'results'}'): each row arrives exactly once" in caplog.text
+    for name in sinks:
+        assert f"{name}=DeltaLakeTable('{tmp_path / name}'): each row arrives exactly once" in caplog.text
     before = {name: rows_of(tmp_path / name) for name in sinks}
     assert {name: len(rows) for name, rows in before.items()} == {
         "results": 4, "late_rows": 1, "rejected_rows": 1, "metrics": 4
@@ -74,3 +75,10 @@ def test_the_laws_hold_with_dataframes_of_spark(spark: SparkSession, tmp_path: P
         return rows_of(tmp_path / place) if DeltaTable.is_deltatable(str(tmp_path / place)) else []
 
     check_sink(lambda place: DeltaLakeTable(tmp_path / place), read, changes=True, every=40, spark=spark)
+    check_sink(
+        lambda place: ChangelogTable(tmp_path / f"{place}.files"),
+        lambda place: ChangelogTable(tmp_path / f"{place}.files").read(spark),
+        changes=True,
+        every=60,
+        spark=spark,
+    )

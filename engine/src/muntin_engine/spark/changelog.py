@@ -62,9 +62,13 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
     Args:
         changelog: The changes.
         key: The key columns.
-        table: What stood before, as this function returned it; None for nothing.
+        table: What stood before, as this function returned it; None for nothing. Columns that it lacks, of aggregates
+            that were added since, are null in its rows.
     """
     shape = _Shape.of(changelog, key)
+    if table is not None:
+        lacking = [name for name in shape.values if name not in table.columns]
+        table = table.withColumns({name: F.lit(None).cast(changelog.schema[name].dataType) for name in lacking})
     sums = _sums(shape, changelog, table)
     return sums.where(F.col(_SIGN) > 0).select(*shape.columns())
 

@@ -65,10 +65,11 @@ class DeltaLakeTable(TableSink):
         number = None if table is None else table.transaction_version(query_id)
         if number is None or number < 0:
             return Mark()
-        for commit in table.history(_COMMITS):
-            if commit.get(_QUERY) == query_id and commit.get(_BATCH) == str(number):
-                watermark = commit.get(_WATERMARK)
-                return Mark(number, commit.get(_READ, ""), None if watermark is None else int(watermark))
+        for commits in (1, _COMMITS):  # nearly always it is the last one
+            for commit in table.history(commits):
+                if commit.get(_QUERY) == query_id and commit.get(_BATCH) == str(number):
+                    watermark = commit.get(_WATERMARK)
+                    return Mark(number, commit.get(_READ, ""), None if watermark is None else int(watermark))
         return Mark(number)  # there were many other commits since
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
@@ -90,7 +91,7 @@ class DeltaLakeTable(TableSink):
         nothing = rows.schema.empty_table().drop_columns([CHANGE]).to_reader
         table = self._table
         if table is None:
-            self.append(nothing(), query_id, mark._replace(batch=mark.batch - 1))  # only makes the table
+            self.append(nothing(), query_id, Mark())  # only makes the table
             table = self._table
             assert table is not None
         same = " AND ".join(f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names)

@@ -93,6 +93,8 @@ class IcebergTable(TableSink):
         if table is None:
             self._loaded.create_namespace_if_not_exists(self._name.rpartition(".")[0])
             table = self._loaded.create_table_if_not_exists(self._name, schema)
+        if changing is None and not table.spec().is_unpartitioned():  # of which only whole tables can be written
+            rows = rows.read_all()
         said = {_PREFIX + query_id: json.dumps(mark)}
         with table.transaction() as transaction:
             with transaction.update_schema() as columns:
