@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ from muntin.errors import MuntinError
 from muntin_engine import Query, batch_metrics, events, local_session, module, ship, stop_session
 
 SCALE = 10
+PATIENCE = 10.0
+"""Seconds that the files of a client may take to go."""
 
 
 def scaled(value: float) -> float:
@@ -59,8 +62,9 @@ def tell_both(here: Path) -> dict[str, Any]:
             session.conf.set(name, "false")
         command = [sys.executable, __file__, str(here.with_name("connect")), f"sc://127.0.0.1:{port}"]
         client = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        while session.sparkContext.listFiles:  # a job that starts while the client's files go asks for them
-            pass
+        patience = time.monotonic() + PATIENCE
+        while session.sparkContext.listFiles and time.monotonic() < patience:
+            pass  # a job that starts while the client's files go asks for them; before Spark 4.3 they stay
         return {**json.loads(client.stdout.splitlines()[-1]), "classic": tell(session, here, is_client=False)}
 
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from muntin import Duration, moment, ticks
 from muntin.errors import PolicyError
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import AnySession
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+else:
+    try:
+        from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+    except ImportError:  # PySpark 4.1, where Spark itself has every source end
+        SupportsTriggerAvailableNow = object
 
 _PERIOD: Final = "period"
 
@@ -72,6 +79,7 @@ class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._now = now
         self._period = period
         self._last: int | None = None
+        self._newest = 0
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Read the clock for the last time."""
@@ -79,16 +87,22 @@ class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return that every reading is of interest."""
+        from pyspark.sql.streaming.datasource import ReadAllAvailable
+
         return ReadAllAvailable()
 
     def initialOffset(self) -> dict[str, int]:
         """Return the offset before the first reading."""
         return {"reading": 0}
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        """Return the latest reading; it never goes back, whatever the machine's clock does."""
+    def latestOffset(self, start: Mapping[str, int] | None = None, limit: ReadLimit | None = None) -> dict[str, int]:
+        """Return the latest reading; it never goes back, whatever the machine's clock does.
+
+        PySpark 4.1 does not say where it starts from.
+        """
         reading = self._read() if self._last is None else self._last
-        return {"reading": max(start["reading"], reading)}
+        self._newest = max(self._newest, reading, start["reading"] if start else 0)
+        return {"reading": self._newest}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         """Return the one partition of a micro-batch; none if no time has passed."""

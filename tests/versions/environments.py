@@ -1,0 +1,94 @@
+"""Environments that the tests run in beside the developer's own, and what of the tests is run there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """One combination of versions.
+
+    Attributes:
+        python: The minor version of Python.
+        packages: What pip is asked for on top of the distributions and the tests' requirements.
+        warnings: Filters for what a version warns of and cannot help, as pytest takes them.
+    """
+
+    python: str
+    packages: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+_SOCKETS: Final = ("ignore:unclosed:ResourceWarning",)  # PySpark 4.1 leaves its connections to the garbage collector
+_PANDAS: Final = ("ignore:PySpark does not yet fully support pandas:FutureWarning",)
+
+ENVIRONMENTS: Final[Mapping[str, Environment]] = MappingProxyType(
+    {
+        "4.1": Environment("3.11", ("pyspark==4.1.*",), _SOCKETS),
+        "4.2": Environment("3.11", ("pyspark==4.2.*",)),
+        "4.3-python-3.12": Environment("3.12", ("pyspark==4.3.*",)),
+        "4.3-python-3.13-pandas-3": Environment("3.13", ("pyspark==4.3.*", "pandas==3.*"), _PANDAS),
+        "4.3-python-3.14-pandas-3": Environment("3.14", ("pyspark==4.3.*", "pandas==3.*"), _PANDAS),
+    }
+)
+"""All of them. `make test` runs on Python 3.11 or newer and the newest release of all packages."""
+
+SPARK: Final = (
+    *("tests/spark", "tests/spark_units", "tests/joins/test_on_spark.py", "tests/recording/test_on_spark.py"),
+    *("tests/rows/test_on_spark.py", "tests/retail/test_on_spark.py", "tests/nexmark"),
+)
+"""All tests that run a query in Spark: about six minutes."""
+
+QUICK: Final = (
+    # Windows of every kind on every evaluator, in three micro-batches and over a restart, against the reference.
+    "tests/spark/test_scripts.py::test_streams_and_tables_through_spark_mean_what_the_reference_says",
+    "tests/spark/test_against_spark.py::test_days_to_years_are_those_of_date_trunc",
+    "tests/rows/test_on_spark.py::test_a_stream_in_any_order_with_restarts_gives_the_last_rows",
+    "tests/joins/test_on_spark.py::test_a_join_goes_on_after_a_restart_and_its_results_are_events",
+    "tests/spark/test_stateless.py::test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing",
+    # What goes in and comes out.
+    "tests/spark/test_chaining.py::test_a_query_over_the_results_of_a_query",
+    "tests/spark/test_types.py::test_records_lists_and_maps_go_in_and_come_out",
+    "tests/spark/test_types.py::test_installed_functions_are_there_in_sql",
+    "tests/spark/test_write.py::test_all_outputs_come_from_one_evaluation",
+    "tests/spark/test_write.py::test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays",
+    "tests/spark/test_write.py::test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all",
+    "tests/spark/test_progress_policies.py::test_with_a_clock_time_passes_without_rows_also_under_available_now",
+    "tests/spark/test_metrics.py::test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_it",
+    # State, and code where it is not installed: on executors of their own, classic and by Spark Connect.
+    "tests/spark/test_state_table.py::test_state_is_read_while_the_query_runs_and_as_text",
+    "tests/spark/test_checkpoints.py::test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on",
+    "tests/spark/test_shipping.py",
+)
+"""The fewest that would find a break of what Muntin uses of Spark: about two minutes."""
+
+
+def python_of(version: str, environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return a Python of a minor version that runs and can make environments; None if this machine has none."""
+    return next((python for python in _candidates(version, environment) if _runs(python, version)), None)
+
+
+def _candidates(version: str, environment: Mapping[str, str]) -> Iterator[Path]:
+    for folder in environment.get("PATH", "").split(os.pathsep):
+        for name in (f"python{version}", "python3"):
+            if found := shutil.which(name, path=folder):
+                yield Path(found)
+    pyenv = Path(environment.get("PYENV_ROOT") or Path(environment.get("HOME", "/"), ".pyenv"))
+    yield from sorted((pyenv / "versions").glob(f"{version}.*/bin/python"), reverse=True)
+
+
+def _runs(python: Path, version: str) -> bool:
+    said = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
+    try:
+        done = subprocess.run([python, "-c", said], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.stdout.strip() == version
