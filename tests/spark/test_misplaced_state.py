@@ -151,6 +151,8 @@ def test_a_checkpoint_that_spark_repartitioned_goes_on(spark: SparkSession, half
     copy = tmp_path / "copy"
     shutil.copytree(half / "checkpoint", copy)
     manager: Any = spark
+    if not hasattr(manager, "_streamingCheckpointManager"):
+        pytest.skip("PySpark 4.1 repartitions no state")
     manager._streamingCheckpointManager.repartition(str(copy), 3)
     asked = query(spark, half / "stream")
     asked.check(copy)

@@ -34,10 +34,12 @@ print(json.dumps(found | {name: version(name) for name in names}))
 def main() -> int:
     """Run what is asked for, and return how many environments failed."""
     asked = argparse.ArgumentParser(prog="make test-versions", description=__doc__)
-    asked.add_argument("environments", nargs="*", choices=[*ENVIRONMENTS, []], help="those alone; all by default")
+    asked.add_argument("environments", nargs="*", help="those alone; all by default")
     asked.add_argument("--spark", action="store_true", help="all tests that run a query in Spark, not the quick part")
     asked.add_argument("--record", action="store_true", help="write down what was run, for docs/compatibility.md")
     told = asked.parse_args()
+    if unknown := set(told.environments) - set(ENVIRONMENTS):
+        asked.error(f"no environment {', '.join(sorted(unknown))}; there are {', '.join(ENVIRONMENTS)}")
     failures = 0
     for name in told.environments or ENVIRONMENTS:
         environment = ENVIRONMENTS[name]
@@ -81,10 +83,10 @@ def _run(name: str, environment: Environment, python: Path, *, is_quick: bool) -
         options = ["-q", "-p", "no:cacheprovider", f"--junit-xml={report}", *filters]
         subprocess.run([python, "-m", "pytest", *options, *tests], cwd=ROOT, env=without_home, check=False)
         suite = ElementTree.parse(report).find(".//testsuite") if report.is_file() else None
-    counted = {key: int(suite.attrib[key]) for key in ("tests", "skipped", "errors", "failures")} if suite is not None else {}
-    failed = counted.get("errors", 0) + counted.get("failures", 0) if counted else 1
-    skipped = counted.get("skipped", 0)
-    passed = counted.get("tests", failed) - failed - skipped
+    names = ("tests", "skipped", "errors", "failures")
+    tests_run, skipped, *bad = [int(suite.attrib[name]) for name in names] if suite is not None else [1, 0, 1]
+    failed = sum(bad)
+    passed = tests_run - skipped - failed
     asked = subprocess.run([python, "-c", _VERSIONS], cwd=ROOT, capture_output=True, text=True, check=True)
     versions = json.loads(asked.stdout)
     print(f"{name}: {passed} passed, {skipped} skipped, {failed} failed, {time.monotonic() - began:.0f} s", flush=True)

@@ -14,6 +14,8 @@ _BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIO
 def taken_by(function: Callable[..., object], skipped: int = 0) -> list[str] | None:
     """Return the names of the parameters without a default; None if a function takes any number and names none.
 
+    Where there is none, it is the first that has no name for callers: that of `bool`, which Python 3.13 tells.
+
     Args:
         function: The function.
         skipped: The number of leading parameters to leave out, such as `self`.
@@ -21,7 +23,10 @@ def taken_by(function: Callable[..., object], skipped: int = 0) -> list[str] | N
     parameters = list(signature_of(function).parameters.values())
     taken = [part.name for part in parameters if part.kind in _BY_PLACE and part.default is part.empty]
     is_open = any(part.kind is part.VAR_POSITIONAL for part in parameters)
-    return None if is_open and len(taken) <= skipped else taken[skipped:]
+    if is_open and len(taken) <= skipped:
+        return None
+    unnamed = [part.name for part in parameters[skipped:] if part.kind is part.POSITIONAL_ONLY]
+    return taken[skipped:] or unnamed[:1]
 
 
 def type_taken(function: Callable[..., object], skipped: int = 0) -> object:

@@ -51,7 +51,7 @@ def value_of_series(result: object) -> object:
 
 def _series(array: Array) -> pd.Series:
     is_null, values = np.ma.getmaskarray(array), np.ma.getdata(array)
-    series = pd.Series(values)
+    series = pd.Series(values, dtype=values.dtype)  # pandas 3 has a type of its own for text, whose nulls are NaN
     if values.dtype == np.dtype("datetime64[us]"):
         series = series.dt.tz_localize("UTC")
     if not is_null.any() or values.dtype == object:

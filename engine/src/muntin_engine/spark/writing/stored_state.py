@@ -65,6 +65,7 @@ class StoredState:
         self._spark = spark
         self._path = path
         self._options = {} if batch is None else {"batchId": str(batch)}
+        _ = spark.streams  # in PySpark 4.1 this starts what its reader of states asks for
 
     @contextmanager
     def cells(self, place: int = 0) -> Iterator[DataFrame]:
