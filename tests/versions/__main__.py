@@ -66,7 +66,7 @@ def _made(name: str, environment: Environment, python: Path) -> Path:
         subprocess.run([python, "-m", "venv", folder], check=True)
         editable = [f"--editable={each}" for each in ours]
         extras = ["--editable=./bundle[jre,connect]", "--requirement=requirements-dev.txt"]
-        pip = [made, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [str(made), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *editable, *extras, *environment.packages], cwd=ROOT, check=True)
         stamp.write_text(wanted, encoding="utf-8")
     return made
