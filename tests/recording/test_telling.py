@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from muntin import JoinKind
+from muntin.testing import Script
 from muntin_engine.recording.story import Fate
 from tests.recording.live import live_results
 from tests.recording.recorded import recorded
 from tests.scenarios.drawing import FAMILIES, drawn
-from tests.scenarios.running import plain
+from tests.scenarios.join import Join
+from tests.scenarios.running import Mishaps, plain
 from tests.scenarios.scenario import Scenario
 
 TOLD = [family for family in FAMILIES if family not in ("upgraded", "hostile")]
@@ -64,6 +67,18 @@ def test_a_story_of_one_key_is_that_part_of_the_story_of_all(family: str, tmp_pa
         ]
 
     assert said(part) == said(whole)
+
+
+def test_a_micro_batch_says_which_input_holds_the_watermark_back(tmp_path: Path) -> None:
+    """The left side says that it is complete up to 5, the right one up to 9 and then, with the left one, to the end."""
+    left = Script().insert(1, 0, 4, 1, key="a").punctuate(5).batch().close()
+    right = Script().insert(2, 2, 6, 2, key="a").punctuate(9).batch().close()
+    query = Join(JoinKind.INNER, ("intervals", "intervals"))
+    scenario = Scenario(query, (left, right), Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0))
+    _, recording = recorded(scenario, next(iter(query.evaluators)), tmp_path)
+    told = [(batch.watermark, batch.held_by) for batch in recording.story().batches]
+    assert told[0] == (5, "left")
+    assert told[-1][1] is None
 
 
 def _keys(scenario: Any) -> set[Any]:

@@ -122,7 +122,7 @@ class StoryBatch:
         rows: How many rows it brought.
         watermark: The watermark after it; `EARLIEST` where nothing has said one.
         newest: The largest start of an event so far.
-        held_by: The source that holds the watermark back, where sources are told apart.
+        held_by: The sources, or inputs, that are behind the others and so hold the watermark back; None if none are.
     """
 
     number: int

@@ -17,12 +17,15 @@ from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.result_tables import result_tables
 from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.exchange.bucket_task import watermarks_of
 from muntin_engine.exchange.intake import take_in
 from muntin_engine.exchange.problems import PROBLEMS
 from muntin_engine.exchange.recorded_rows import RecordedPart
 from muntin_engine.exchange.shuffle import Arrived, collect, from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.metrics import of_sources
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.progress import InputsProgress
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.replay import exchanged_rows
 from muntin_engine.recording.story import Fate, Story, StoryBatch, StoryChange, StoryRow
@@ -59,6 +62,7 @@ def tell(task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
                 rows=len(rows.all) - first,
                 watermark=now.watermark,
                 newest=now.newest,
+                held_by=_held_by(queries[0].task, results[0].inputs),
             )
         )
     if told:
@@ -72,6 +76,14 @@ def tell(task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
         rows=rows.all,
         changes=changes,
     )
+
+
+def _held_by(task: TaskPayload, progress: InputsProgress) -> str | None:
+    """Return the sources, or inputs, that are behind the others; None if none are, or they are buckets of a query."""
+    known = {} if task.plan.inputs[0].is_chained else of_sources(watermarks_of(task, progress), "watermark")
+    least = min(known.values(), default=INFINITY)
+    behind = [name for name, tick in known.items() if tick == least]
+    return ", ".join(behind) if len(behind) < len(known) else None
 
 
 def _over(task: TaskPayload, name: str) -> TaskPayload:
