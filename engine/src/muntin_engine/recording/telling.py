@@ -78,9 +78,11 @@ def tell(task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
     )
 
 
-def _held_by(task: TaskPayload, progress: InputsProgress) -> str | None:
+def _held_by(task: TaskPayload, progress: InputsProgress | None) -> str | None:
     """Return the sources, or inputs, that are behind the others; None if none are, or they are buckets of a query."""
-    known = {} if task.plan.inputs[0].is_chained else of_sources(watermarks_of(task, progress), "watermark")
+    if progress is None or task.plan.inputs[0].is_chained:
+        return None
+    known = of_sources(watermarks_of(task, progress), "watermark")
     least = min(known.values(), default=INFINITY)
     behind = [name for name, tick in known.items() if tick == least]
     return ", ".join(behind) if len(behind) < len(known) else None
