@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import sys
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 from pyarrow import parquet
 
-from muntin_engine import DeltaLakeTable, IcebergTable, ParquetFolder, Sink
+from muntin_engine import DatabaseTable, DeltaLakeTable, IcebergTable, KafkaTopic, ParquetFolder, Sink
 from muntin_engine.testing import ArrowBatch
 from muntin_engine.testing.sink_stream import KEYS, micro_batch
+from tests.writing.kafka_brokers import read_topic
 
 
 class FileBatch(ArrowBatch):
@@ -34,6 +39,10 @@ def sink_of(kind: str, place: str) -> Sink:
     """Return the sink of a kind, such as `delta-merged`."""
     if kind.startswith("delta"):
         return DeltaLakeTable(place)
+    if kind.startswith(("sqlite", "postgresql")):
+        return DatabaseTable(place)
+    if kind == "kafka":
+        return KafkaTopic(place)
     return IcebergTable("bikes.hours", Path(place)) if kind.startswith("iceberg") else ParquetFolder(place)
 
 
@@ -52,8 +61,8 @@ def main(kind: str, place: str, progress: str) -> None:
     sink.open("query")
     first = int(done.read_text()) + 1 if done.exists() else 0
     last = sink.last_written
-    assert last is not None, "each of them knows"
-    assert first - 1 <= last.number <= first, f"{last} of {first - 1}"
+    assert (last is None) == (kind == "kafka"), "each of the others knows"
+    assert last is None or first - 1 <= last.number <= first, f"{last} of {first - 1}"
     sys.stdout.write("begins\n")
     sys.stdout.flush()
     for number in count(first):
@@ -65,7 +74,24 @@ def main(kind: str, place: str, progress: str) -> None:
 
 
 def rows_in(kind: str, place: str) -> pa.Table:
-    """Return what readers see."""
+    """Return what readers see; of messages with one id, which must be equal, one."""
+    if kind.startswith(("sqlite", "postgresql")):
+        address = place.partition("?table=")[0].replace("&table=hours", "")
+        connect: Any = sqlite3.connect if kind.startswith("sqlite") else psycopg.connect
+        with closing(connect(address.removeprefix("sqlite:"))) as connection:
+            cursor = connection.execute("SELECT * FROM hours")
+            names = [name for name, *_ in cursor.description]
+            rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return pa.Table.from_pylist(
+            [row | {"window": {"start": row["window_start"], "end": row["window_end"]}} for row in rows]
+        )
+    if kind == "kafka":
+        servers, _, topic = place.removeprefix("kafka://").partition("/")
+        found: dict[Any, Any] = {}
+        for message in read_topic(servers, topic):
+            value = message.value()
+            assert found.setdefault(dict(message.headers() or [])["muntin-id"], value) == value
+        return pa.Table.from_pylist([json.loads(value) for value in found.values()])
     if kind.startswith("delta"):
         from deltalake import DeltaTable
 
