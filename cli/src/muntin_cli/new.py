@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from muntin import hooks
-from muntin.catalog import plugin_entries
+from muntin.plugin_entries import plugin_entries
 from muntin_cli.errors import UsageError
 
 _PLACEHOLDER: Final = "myplugin"

@@ -7,8 +7,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from muntin.catalog import Catalog, installed, spell_distribution
+from muntin.catalog import Catalog, installed
 from muntin.errors import PluginLoadError
+from muntin.plugin_entries import spell_distribution
 from muntin.safe_text import safe_message
 from muntin_cli.listing import Listing, failure_of, list_modules
 

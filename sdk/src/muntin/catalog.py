@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import Distribution, EntryPoint, distributions
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, Final, NoReturn, TypeVar
 
 import pluggy
 
 from muntin import hooks
-from muntin.errors import DuplicateNameError, MalformedPackageError, MuntinError, PluginLoadError, UnknownModuleError
-from muntin.hooks import PROJECT
+from muntin.catalog_folder import FOLDER_VARIABLE, unpack_catalog
+from muntin.errors import DuplicateNameError, MuntinError, PluginError, PluginLoadError, UnknownModuleError
 from muntin.modules.function import Function
 from muntin.modules.module import Module
+from muntin.plugin_entries import plugin_entries, spell_distribution
 from muntin.safe_text import safe_message, safe_repr
 from muntin.triggers.description import check_trigger
 from muntin.triggers.trigger import Trigger
@@ -27,6 +29,7 @@ __all__ = [
     "Catalog",
     "Plugin",
     "installed",
+    "use_catalog",
 ]
 
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
@@ -35,6 +38,9 @@ ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 _SURE: Final = 0.8
 """How like the last part of a name must be for a suggestion that needs no list of all names beside it."""
 
+
+_REFUSED: Final[list[tuple[PluginError, ...]]] = []
+"""Why files of the folders that `use_catalog` named cannot be used, the last one last."""
 
 T = TypeVar("T")
 
@@ -69,7 +75,7 @@ class Catalog:
     Attributes:
         entries: The entry points, as `importlib.metadata` gives them.
         allowed: The only plugins that may load; None allows all.
-        unreadable: The packages of which it is not known whether they have plugins.
+        unreadable: Why packages, and files of a catalog folder, are passed over: their plugins are not known.
 
     Example:
         >>> Catalog(entries=()).module("stats.average")
@@ -82,7 +88,7 @@ class Catalog:
 
     entries: Iterable[EntryPoint]
     allowed: Collection[str] | None = None
-    unreadable: tuple[MalformedPackageError, ...] = ()
+    unreadable: tuple[PluginError, ...] = ()
     _loaded: dict[str, Plugin] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -189,11 +195,34 @@ class Catalog:
 
 @cache
 def installed() -> Catalog:
-    """Return the catalog of this Python environment, restricted by `MUNTIN_PLUGINS` if that is set."""
+    """Return the catalog of this Python environment, and of the folder that `use_catalog` or `MUNTIN_CATALOG` names.
+
+    It is restricted by `MUNTIN_PLUGINS` if that is set.
+
+    Raises:
+        CatalogFileError: The folder that `MUNTIN_CATALOG` names is not there.
+    """
     allowed = os.environ.get(ALLOW_VARIABLE)
     names = None if allowed is None else frozenset(name.strip() for name in allowed.split(",") if name.strip())
+    folder = os.environ.get(FOLDER_VARIABLE)
+    refused = _REFUSED[-1] if _REFUSED else () if not folder else unpack_catalog(Path(folder))
     found = plugin_entries()
-    return Catalog(found.entries, names, found.unreadable)
+    return Catalog(found.entries, names, (*found.unreadable, *refused))
+
+
+def use_catalog(folder: str | os.PathLike[str], *versions: str) -> None:
+    """Use the modules of a catalog folder in this process, as if they were installed, instead of `MUNTIN_CATALOG`.
+
+    Args:
+        folder: The catalog: a folder of wheels, as `muntin pack` fills. Their code runs in this process.
+        versions: Requirements such as `"muntin-tides==1.2.0"`, where it should not be the highest version.
+
+    Raises:
+        CatalogFileError: The folder, its keys, or a version that is wanted are not there. A file that is damaged, or
+            not signed as it should be, is told by the error of a query that names one of its modules.
+    """
+    _REFUSED.append(unpack_catalog(Path(folder), versions))
+    installed.cache_clear()
 
 
 def _closest(name: str, called: Iterable[str]) -> str | None:
@@ -334,53 +363,3 @@ def _aliases(plugin: str, modules: Iterable[type[Module]]) -> dict[str, str]:
             found[name] = cls
             aliases[name] = cls.name
     return aliases
-
-
-class PluginEntries(NamedTuple):
-    """The entry points of plugins.
-
-    Attributes:
-        entries: Those that could be read.
-        unreadable: The packages whose entry points could not be.
-    """
-
-    entries: tuple[EntryPoint, ...]
-    unreadable: tuple[MalformedPackageError, ...] = ()
-
-
-def plugin_entries(path: Sequence[str] | None = None) -> PluginEntries:
-    """Return the entry points of all plugins, package by package: one that is malformed hides no other.
-
-    `importlib.metadata.entry_points` reads all packages at once, and raises if one cannot be read.
-
-    Args:
-        path: Where to look, as `sys.path`, which is the default.
-    """
-    entries: list[EntryPoint] = []
-    unreadable: list[MalformedPackageError] = []
-    seen: set[str] = set()
-    for package in distributions() if path is None else distributions(path=list(path)):
-        try:
-            name = str(package.metadata["Name"]).lower().replace("_", "-").replace(".", "-")
-        except Exception:  # without a name it hides no other of that name
-            name = ""
-        if name and name in seen:
-            continue  # as Python has it, the first on the path is the one that is imported
-        seen.add(name)
-        try:
-            entries += [entry for entry in package.entry_points if entry.group == PROJECT]
-        except Exception as error:
-            unreadable.append(MalformedPackageError(spell_distribution(package), safe_message(error)))
-    return PluginEntries(tuple(entries), tuple(unreadable))
-
-
-def spell_distribution(package: Distribution | None) -> str:
-    """Return the name and the version of a package; where it does not say them, its folder."""
-    if package is None:
-        return "an unknown distribution"
-    try:
-        name, version = str(package.metadata["Name"] or ""), str(package.version or "")
-    except Exception:
-        name = version = ""
-    folder = getattr(package, "_path", None)  # there is no public way to the folder of one that is malformed
-    return f"{name} {version}" if name and version else f"a package without a name in {folder}"

@@ -12,11 +12,13 @@ attributes, and derives from the built-in exception a caller would already be ca
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from muntin.safe_text import safe_message, safe_repr
 
 __all__ = [
+    "CatalogFileError",
     "DuplicateNameError",
     "DurationError",
     "MalformedPackageError",
@@ -101,9 +103,10 @@ class UnknownModuleError(QueryError, LookupError):
             lines.append("  a name begins with its plugin, as in 'stats.average'")
         if own:
             lines.append(f"  {name!r} is a plugin, with the {kind}s {', '.join(own)}")
+        if not own:
+            lines += [f"  it may be in a package that cannot be read: {first_line}" for first_line in unreadable]
         if not own and not is_sure:
             lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
-            lines += [f"  it may be in a package that cannot be read: {first_line}" for first_line in unreadable]
             lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
 
@@ -197,6 +200,15 @@ class MalformedPackageError(PluginError, ValueError):
             f"the entry points of {package} cannot be read: {reason}\n"
             "  other packages are not affected; install it again, or remove it"
         )
+
+
+class CatalogFileError(PluginError, ValueError):
+    """A file of a catalog folder is damaged, is not signed as it should be, or cannot be used here."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path} cannot be used: {reason}")
 
 
 class DuplicateNameError(PluginError, ValueError):

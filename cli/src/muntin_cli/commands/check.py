@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from muntin.catalog import installed, plugin_entries
+from muntin.catalog import installed
+from muntin.plugin_entries import plugin_entries
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
@@ -36,16 +37,17 @@ def check(
     from muntin_cli.checking import check as check_package
     from muntin_cli.checking import find_package
 
-    given = _parse(parameters or [])
+    given = parse_given(parameters or [])
     report = check_package(find_package(package, plugin_entries().entries), installed(), given)
     if as_json:
         show_json({**asdict(report), "findings": report.findings})
     else:
-        _show(report)
+        show_report(report)
     return ExitCode.FINDINGS if report.findings else ExitCode.OK
 
 
-def _parse(texts: list[str]) -> dict[str, dict[str, object]]:
+def parse_given(texts: list[str]) -> dict[str, dict[str, object]]:
+    """Return parameters by the name of the module that they are for."""
     given: dict[str, dict[str, Any]] = {}
     for text in texts:
         module, colon, parameter = text.partition(":")
@@ -55,7 +57,8 @@ def _parse(texts: list[str]) -> dict[str, dict[str, object]]:
     return given
 
 
-def _show(report: Report) -> None:
+def show_report(report: Report) -> None:
+    """Print a report."""
     show(report.package)
     for section in report.sections:
         show(f"\n{section.title}")

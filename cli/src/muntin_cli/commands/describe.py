@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from muntin import ClipPolicy, TimestampPolicy
-from muntin.catalog import installed
-from muntin_cli.commands.reporting import AsJson, With, reports_errors
+from muntin_cli.commands.reporting import AsJson, CatalogFolder, With, catalog_with, reports_errors
 from muntin_cli.description import Description
 from muntin_cli.description import describe as describe_module
 from muntin_cli.evaluation import can_evaluate
@@ -23,13 +22,14 @@ from muntin_cli.parameters import parse_parameters
 def describe(
     name: Annotated[str, typer.Argument(help="The full name of a module, function or trigger.")],
     parameters: With = None,
+    catalog: CatalogFolder = None,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Describe a module, function or trigger.
 
     That is its parameters, types, laws, clip, and evaluation per kind of window.
     """
-    description = describe_module(installed(), name, parse_parameters(parameters or []))
+    description = describe_module(catalog_with(catalog), name, parse_parameters(parameters or []))
     if as_json:
         show_json(asdict(description))
     else:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from muntin.catalog import installed
-from muntin_cli.commands.reporting import AsJson, reports_errors
+from muntin_cli.commands.reporting import AsJson, CatalogFolder, catalog_with, reports_errors
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.listing import Listing
 from muntin_cli.output import indented, show, show_json, show_table
@@ -13,13 +12,13 @@ from muntin_cli.survey import survey
 
 
 @reports_errors
-def modules(as_json: AsJson = False) -> ExitCode:
+def modules(catalog: CatalogFolder = None, as_json: AsJson = False) -> ExitCode:
     """List what is installed, and what could not be loaded.
 
     These are modules, functions and triggers, where they come from, and plugins with the reason. Each plugin is loaded
     in a process of its own, with a time limit.
     """
-    listing = survey(installed())
+    listing = survey(catalog_with(catalog))
     if as_json:
         show_json(asdict(listing))
     else:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
 from muntin import Function, Module
+from muntin.catalog_folder import wheel_of
 from muntin.windows import WindowSpecification
 from muntin_engine.plan.code import CodeInUse
 from muntin_engine.shipping.code_version import code_version
 from muntin_engine.shipping.local_code import is_local
 from muntin_engine.spark.session.kinds import AnySession, is_connect
+from muntin_engine.state.differences import WHEEL_HASH
 
 _CALLED: Final = re.compile(r'PythonUDF","num-children":\d+,"name":"(\w+)"')
 _REGISTERED: Final[dict[str, dict[str, Function[..., Any]]]] = {}
@@ -33,6 +36,9 @@ def code_in_use(
 ) -> tuple[CodeInUse, ...]:
     """Return a query's modules and windows of one's own, and the functions that it and the DataFrames it reads call.
 
+    The wheels of a catalog folder that these are from come with them: a query goes on from a checkpoint only with the
+    same wheel, or with one of another version.
+
     Cost: nothing but a look-up for code that was hashed before, or that has to be parsed; a call of the JVM for each
     DataFrame, in sessions with registered functions.
     """
@@ -43,7 +49,13 @@ def code_in_use(
     ]
     functions = {function.name: function for df in projections for function in _functions_in(df)}
     functions |= {function.name: function for function in called}
+    code = [*chain(*map(_classes_in, classes.values())), *(function.implementation for function in functions.values())]
+    wheels = {wheel.name: wheel for one in code if (wheel := wheel_of(str(one.__module__))) is not None}
     return (
+        *(
+            CodeInUse(name, wheel.version, f"{WHEEL_HASH}{wheel.digest[:16]}", requires_same_code=True)
+            for name, wheel in wheels.items()
+        ),
         *found,
         *(
             CodeInUse(
@@ -80,8 +92,13 @@ def _session_id(spark: Any) -> str:
 
 def _hash_of_class(cls: type[Module] | type[WindowSpecification]) -> str:
     """Return the hash of a module's code, and of those that it wraps."""
-    inner = [*getattr(cls, "_parts", {}).values(), *filter(None, [getattr(cls, "_wrapped", None)])]
-    return "+".join([_hash(cls), *map(_hash_of_class, inner)])
+    return "+".join(map(_hash, _classes_in(cls)))
+
+
+def _classes_in(cls: Any) -> Iterator[Any]:
+    yield cls
+    for inner in [*getattr(cls, "_parts", {}).values(), *filter(None, [getattr(cls, "_wrapped", None)])]:
+        yield from _classes_in(inner)
 
 
 def _hash(code: Any) -> str:

@@ -1,0 +1,254 @@
+"""Modules of a catalog folder: which wheel is used, and which is refused before any of its code runs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from muntin import catalog_folder
+from muntin.catalog import installed, use_catalog
+from muntin.catalog_folder import FOLDER_VARIABLE, KEYS_VARIABLE, wheel_of
+from muntin.errors import CatalogFileError, UnknownModuleError
+from muntin.signatures import read_keys, sign
+from tests.sdk.catalogs import changed, forget, forgetting, pack_into, source_of
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield from forgetting(monkeypatch)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "catalog"
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two keys as `ssh-keygen` writes them."""
+    return new_key(tmp_path_factory.mktemp("keys") / "ours"), new_key(tmp_path_factory.mktemp("keys") / "theirs")
+
+
+def new_key(path: Path) -> Path:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+    key = Ed25519PrivateKey.generate()
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+    path.with_suffix(".pub").write_bytes(key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH))
+    return path
+
+
+def version(name: str = "km.spread") -> str:
+    return installed().module(name).version
+
+
+def refusal(name: str = "km.spread") -> str:
+    """Return why the wheel of a module is refused, as the query that names it says, and none of its code is here."""
+    with pytest.raises(UnknownModuleError) as caught:
+        installed().module(name)
+    (error,) = installed().unreadable
+    assert isinstance(error, CatalogFileError)
+    assert str(error).partition("\n")[0] in str(caught.value)
+    assert f"muntin_{name.partition('.')[0]}" not in sys.modules
+    return error.reason
+
+
+def test_modules_of_a_folder_are_used_by_name_as_if_they_were_installed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack_into(folder, source_of())
+    monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+    module = installed().module("km.spread")
+    assert module().compute_result([3.0, 4.5]) == 1.5
+    assert installed().plugin("km").distribution == "muntin-km 1.2.0"
+    wheel = wheel_of(module.__module__)
+    assert wheel is not None
+    assert (wheel.name, wheel.version, wheel_of("muntin.catalog")) == ("muntin-km", "1.2.0", None)
+
+
+def test_the_highest_version_is_used_or_the_one_that_is_wanted(folder: Path) -> None:
+    for one in ("1.10.0", "1.9.0", "2.0.0rc1"):
+        pack_into(folder, source_of(one))
+    use_catalog(folder)
+    assert version() == "1.10.0"
+    forget()
+    use_catalog(folder, "muntin-km<1.10")
+    assert version() == "1.9.0"
+    forget()
+    use_catalog(folder, "muntin-km==2.0.0rc1")
+    assert version() == "2.0.0rc1"
+    forget()
+    with pytest.raises(CatalogFileError, match=r"it has no muntin-km==3.0\n  versions of it there: 1.9.0, 1.10.0, 2.0"):
+        use_catalog(folder, "muntin-km==3.0")
+
+
+def test_a_version_for_another_python_is_passed_over_and_named_if_there_is_no_other(folder: Path) -> None:
+    newer = pack_into(folder, source_of("1.3.0"))
+    metadata = "Name: muntin-km\nVersion: 1.3.0\nRequires-Python: >=4.5\n"
+    changed(newer, {"METADATA": metadata})
+    use_catalog(folder)
+    assert refusal().startswith("it needs Python >=4.5, and this is 3.")
+    pack_into(folder, source_of("1.2.0"))
+    use_catalog(folder)
+    assert version() == "1.2.0"
+
+
+def test_a_broken_file_is_named_and_the_others_work(folder: Path) -> None:
+    pack_into(folder, source_of())
+    pack_into(folder, source_of(plugin="ours"))
+    broken = pack_into(folder, source_of("1.3.0"))
+    broken.write_bytes(broken.read_bytes()[:-30])
+    (folder / "not-a-wheel.whl").write_bytes(b"")
+    (folder / "notes.txt").write_bytes(b"")
+    use_catalog(folder)
+    assert version("ours.spread") == "1.2.0"
+    with pytest.raises(UnknownModuleError, match=r"muntin_km-1.3.0-py3-none-any.whl cannot be used: it cannot be read"):
+        version()
+    assert ["not-a-wheel" in str(error) for error in installed().unreadable] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("files", "with_record", "reason"),
+    [
+        ({"modules.py": "raise SystemExit"}, False, "muntin_km/modules.py in it is not what its RECORD lists"),
+        ({"muntin_km/more.py": ""}, False, "muntin_km/more.py in it is not what its RECORD lists"),
+        ({"muntin_km/data.csv": ""}, True, "workers would not get muntin_km/data.csv"),
+        ({"muntin_km/fast.so": ""}, True, "workers would not get muntin_km/fast.so"),
+        ({"../outside.py": ""}, True, "it holds '../outside.py' twice, or outside of the folder"),
+        ({"/outside.py": ""}, True, "it holds '/outside.py' twice, or outside of the folder"),
+        ({"METADATA": "Name: muntin-km\nVersion: 1.0\n"}, True, "its metadata say that it is muntin-km 1.0"),
+        ({"json.py": ""}, True, "Python would import another json instead of the one in it"),
+        (
+            {
+                "METADATA": "Name: muntin-km\nVersion: 1.2.0\nRequires-Dist: numpy>=999\nRequires-Dist: no-such\n"
+                "Requires-Dist: other; python_version < '3'\n"
+            },
+            True,
+            "it needs packages that are not installed here: numpy>=999 (here is ",
+        ),
+    ],
+)
+def test_a_file_that_is_not_what_it_says_is_refused(
+    folder: Path, files: dict[str, str], with_record: bool, reason: str
+) -> None:
+    changed(pack_into(folder, source_of()), files, with_record=with_record)
+    use_catalog(folder)
+    said = refusal()
+    assert said.startswith(reason)
+    assert ("no-such" in said, "other" in said.replace("another", "")) == ("999" in said, False)
+
+
+def test_two_files_of_one_name_or_one_version_are_told_apart(folder: Path) -> None:
+    wheel = pack_into(folder, source_of())
+    shutil.copy(wheel, folder / "muntin_km-1.2-py3-none-any.whl")
+    metadata = "Name: usurper\nVersion: 1.0\n"
+    usurper = changed(pack_into(folder.parent / "other", source_of(plugin="km_rival")), {"METADATA": metadata})
+    (folder / "usurper-1.0-py3-none-any.whl").write_bytes(usurper.read_bytes())
+    use_catalog(folder)
+    assert version() == "1.2.0"
+    (error,) = installed().unreadable
+    assert str(error).endswith("whl cannot be used: muntin_km-1.2-py3-none-any.whl has the same version")
+    assert installed().plugin("km_rival").distribution == "usurper 1.0"
+
+
+def test_a_file_that_changes_while_a_process_runs_changes_nothing_in_it(folder: Path) -> None:
+    wheel = pack_into(folder, source_of())
+    use_catalog(folder)
+    assert version() == "1.2.0"
+    wheel.unlink()
+    pack_into(folder, source_of(returns="0.0"))
+    use_catalog(folder)
+    assert installed().module("km.spread")().compute_result([1.0, 2.0]) == 1.0
+    (error,) = installed().unreadable
+    assert "this process uses muntin-km 1.2.0 with the hash " in str(error)
+
+
+def test_an_installed_package_of_the_same_name_is_used_instead(folder: Path, tmp_path: Path) -> None:
+    pack_into(folder, source_of())
+    wheel = pack_into(tmp_path / "other", source_of("1.0.0"))
+    shutil.unpack_archive(wheel, tmp_path / "site", "zip")
+    sys.path.append(str(tmp_path / "site"))
+    use_catalog(folder)
+    assert (version(), installed().unreadable) == ("1.0.0", ())
+    assert wheel_of("muntin_km") is None
+    for name in ("muntin_km", "muntin_km.modules"):
+        del sys.modules[name]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "nowhere"))
+    with pytest.raises(CatalogFileError, match="nowhere cannot be used: there is no such folder"):
+        installed()
+
+
+def test_where_keys_are_trusted_a_file_must_be_signed_by_one(folder: Path, keys: tuple[Path, Path]) -> None:
+    ours, theirs = keys
+    pack_into(folder, source_of(), ours)
+    (folder / "trusted_keys").write_text(f"# the team\n{ours.with_suffix('.pub').read_text()} anna@team\n")
+    use_catalog(folder)
+    assert version() == "1.2.0"
+
+    signature = folder / "muntin_km-1.2.0-py3-none-any.whl.sig"
+    good = signature.read_bytes()
+    for bad, reason in [
+        (sign(signature.with_suffix("").read_bytes(), theirs), "it is signed by a key that is not trusted here"),
+        (sign(b"something else", ours), f"{signature.name} is of another file: one of the two was changed"),
+        (good[:-60] + good[-40:], f"{signature.name} is no signature: "),
+        (b"", f"{signature.name} is no signature: "),
+    ]:
+        forget()
+        signature.write_bytes(bad)
+        use_catalog(folder)
+        assert refusal().startswith(reason)
+    forget()
+    signature.unlink()
+    use_catalog(folder)
+    assert refusal() == f"it is not signed: there is no {signature.name}"
+
+
+def test_trusted_keys_may_be_kept_elsewhere(
+    folder: Path, tmp_path: Path, keys: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = keys
+    pack_into(folder, source_of(), theirs)
+    (folder / "trusted_keys").write_text(theirs.with_suffix(".pub").read_text())
+    monkeypatch.setenv(KEYS_VARIABLE, str(ours.with_suffix(".pub")))
+    use_catalog(folder)
+    assert refusal() == "it is signed by a key that is not trusted here"
+    monkeypatch.setenv(KEYS_VARIABLE, str(tmp_path / "nowhere"))
+    with pytest.raises(CatalogFileError, match="nowhere cannot be used: its keys cannot be read"):
+        use_catalog(folder)
+
+
+def test_without_the_library_nothing_signed_is_taken_for_checked(
+    folder: Path, keys: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack_into(folder, source_of(), keys[0])
+    (folder / "trusted_keys").write_text(keys[0].with_suffix(".pub").read_text())
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    use_catalog(folder)
+    assert refusal().endswith("install it: pip install 'muntin-sdk[signed]'")
+
+
+def test_signatures_are_those_of_openssh(tmp_path: Path, keys: tuple[Path, Path]) -> None:
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("OpenSSH is not installed")
+    ours, data = keys[0], tmp_path / "data"
+    data.write_bytes(b"what is signed" * 1000)
+    ours.chmod(0o600)
+    subprocess.run(["ssh-keygen", "-q", "-Y", "sign", "-f", ours, "-n", "muntin", data], check=True)
+    theirs = tmp_path / "data.sig"
+    public = ours.with_suffix(".pub").read_text()
+    catalog_folder.check_signature(data.read_bytes(), theirs, read_keys(public))
+    assert sign(data.read_bytes(), ours).split() == theirs.read_bytes().split()
+
+
+def test_lines_that_are_no_keys_are_refused() -> None:
+    with pytest.raises(ValueError, match="'ssh-rsa AAAAB3' is no key"):
+        read_keys("ssh-rsa AAAAB3\n")
