@@ -25,7 +25,7 @@ from tests.docs.runner import Printed, needs_spark, open_page, tidy
 LANGUAGES = {"python", "text", "toml", "shell", "sql", "json", "java", "csharp"}
 PROGRAMS = {
     *("cd", "export", "git", "make", "mkdir", "muntin", "pip", "pytest", "python", "rm"),
-    *("spark-class", "spark-submit"),
+    *("cat", "spark-class", "spark-submit", "ssh-keygen"),
 }
 RUNNABLE = [
     page for page in PAGES if page not in NOTEBOOKS and any(block.language == "python" for block in blocks(page))
