@@ -7,14 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from muntin import catalog_folder
 from muntin.catalog import installed, use_catalog
 from muntin.catalog_folder import FOLDER_VARIABLE, KEYS_VARIABLE, wheel_of
 from muntin.errors import CatalogFileError, UnknownModuleError
-from muntin.signatures import read_keys, sign
+from muntin.signatures import check_signature, read_keys, sign
 from tests.sdk.catalogs import changed, forget, forgetting, pack_into, source_of
 
 
@@ -64,7 +64,7 @@ def test_modules_of_a_folder_are_used_by_name_as_if_they_were_installed(
 ) -> None:
     pack_into(folder, source_of())
     monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
-    module = installed().module("km.spread")
+    module: Any = installed().module("km.spread")
     assert module().compute_result([3.0, 4.5]) == 1.5
     assert installed().plugin("km").distribution == "muntin-km 1.2.0"
     wheel = wheel_of(module.__module__)
@@ -164,7 +164,8 @@ def test_a_file_that_changes_while_a_process_runs_changes_nothing_in_it(folder: 
     wheel.unlink()
     pack_into(folder, source_of(returns="0.0"))
     use_catalog(folder)
-    assert installed().module("km.spread")().compute_result([1.0, 2.0]) == 1.0
+    module: Any = installed().module("km.spread")
+    assert module().compute_result([1.0, 2.0]) == 1.0
     (error,) = installed().unreadable
     assert "this process uses muntin-km 1.2.0 with the hash " in str(error)
 
@@ -245,7 +246,7 @@ def test_signatures_are_those_of_openssh(tmp_path: Path, keys: tuple[Path, Path]
     subprocess.run(["ssh-keygen", "-q", "-Y", "sign", "-f", ours, "-n", "muntin", data], check=True)
     theirs = tmp_path / "data.sig"
     public = ours.with_suffix(".pub").read_text()
-    catalog_folder.check_signature(data.read_bytes(), theirs, read_keys(public))
+    check_signature(data.read_bytes(), theirs, read_keys(public))
     assert sign(data.read_bytes(), ours).split() == theirs.read_bytes().split()
 
 

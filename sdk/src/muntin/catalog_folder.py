@@ -109,7 +109,7 @@ def unpack_catalog(folder: Path, wanted: Sequence[str] = ()) -> tuple[CatalogFil
         raise CatalogFileError(folder, "there is no such folder\n  expected: a folder of wheels, as muntin pack fills")
     keys = trusted_keys(folder)
     found, refused = _versions_in(folder)
-    limits = {canonicalize_name(one.name): one.specifier for one in map(Requirement, wanted)}
+    limits: dict[str, SpecifierSet] = {canonicalize_name(one.name): one.specifier for one in map(Requirement, wanted)}
     for name in sorted({*found, *limits}):
         limit, versions = limits.get(name, SpecifierSet()), found.get(name, {})
         fitting = sorted(limit.filter(versions), reverse=True)
