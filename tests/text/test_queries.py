@@ -43,7 +43,7 @@ def there_and_back(query: Query, rides: DataFrame, **others: DataFrame) -> Query
 def same(query: Query, back: Query) -> None:
     assert plan_to_data(back.plan) == plan_to_data(query.plan)
     assert plan_identity(back.plan) == plan_identity(query.plan)
-    assert list(map(plan_to_data, back.inner)) == list(map(plan_to_data, query.inner))
+    assert [plan_to_data(one.plan) for one in back.inner] == [plan_to_data(one.plan) for one in query.inner]
     assert back.selection == query.selection
     assert [one.df.schema for one in back.sources] == [one.df.schema for one in query.sources]
 

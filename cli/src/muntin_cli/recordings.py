@@ -43,9 +43,7 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
         )
     from muntin_engine import Recording
 
-    given = [thing for file in files for thing in defined_in(file).values() if _is_of_queries(thing)]
-    own_first = sorted(given, key=lambda thing: getattr(thing, "__module__", "") != _OF_A_FILE)
-    recording = Recording(path, modules=own_first)
+    recording = Recording(path, modules=modules_in(files))
     if not keys:
         return recording
     columns = [f"{column.name} ({column.type})" for column in recording.plan.keys]
@@ -58,6 +56,16 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
             raise
     expected = ", a comma and one of ".join(columns)
     raise UsageError(f"{' or '.join(map(repr, keys))} is no key of this query\n  expected: a value of {expected}")
+
+
+def modules_in(files: Sequence[Path]) -> list[Any]:
+    """Return the modules, functions, policies, triggers and windows that files define; first what is their own.
+
+    Raises:
+        UsageError: A file cannot be run.
+    """
+    given = [thing for file in files for thing in defined_in(file).values() if _is_of_queries(thing)]
+    return sorted(given, key=lambda thing: getattr(thing, "__module__", "") != _OF_A_FILE)
 
 
 def story_of(recording: Recording, keys: Sequence[str] = ()) -> Story:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
     from muntin_engine.api.request import JoinCondition
+    from muntin_engine.api.sql import sql
     from muntin_engine.api.text.reading import query_from_dict
     from muntin_engine.api.union import union
     from muntin_engine.errors import (
@@ -66,6 +67,7 @@ else:
         "muntin.modules.call": ("ModuleCall", "StreamColumns"),
         "muntin_engine.api.request": ("JoinCondition",),
         "muntin_engine.api.text.reading": ("query_from_dict",),
+        "muntin_engine.api.sql": ("sql",),
         "muntin_engine.api.union": ("union",),
         "muntin_engine.errors": (
             "JavaNotFoundError",
@@ -185,6 +187,7 @@ __all__ = [
     "serve",
     "ship",
     "spark_session",
+    "sql",
     "stop_session",
     "union",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from muntin_engine.api.planned_query import PlannedQuery
 from muntin_engine.api.text.writing import query_to_data
+from muntin_engine.needed import needed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,3 +36,18 @@ class HasText(PlannedQuery):
             {'muntin': 1, 'query': [{'events': 'rides', 'key': 'station', 'at': 'leaves'}, ...]}
         """
         return query_to_data(self.steps, tables)
+
+    def to_sql(self, **tables: DataFrame) -> str:
+        """Return the query as SQL, from which `sql` makes it again.
+
+        Args:
+            tables: By the names that they get, the DataFrames that the query reads, as for `to_dict`.
+
+        Raises:
+            QueryError: SQL has no words for something that the query does, which the message names; or as `to_dict`.
+            SetupError: `sqlglot` is not installed.
+        """
+        needed("sqlglot", "to_sql()", "sql")
+        from muntin_engine.sql.writing import write
+
+        return write(self.to_dict(**tables)["query"])

@@ -18,7 +18,9 @@ from muntin.triggers.composed import Repeat
 from muntin.triggers.elementary import AfterCount, Past, Timer
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
-from muntin.windows.growing import LandmarkWindows
+from muntin.windows.calendar import CalendarWindows
+from muntin.windows.count import CountWindows
+from muntin.windows.growing import GlobalWindows, LandmarkWindows
 from muntin.windows.hopping import HoppingWindows
 from muntin_engine.api.text.kinds import KIND
 from muntin_engine.plan.plain_data import path_of, written
@@ -108,8 +110,6 @@ def _named(value: Any) -> tuple[str, Mapping[str, Any]]:
     """Return the function that makes an object, and its arguments."""
     found: tuple[str, Mapping[str, Any]]
     match value:
-        case HoppingWindows() if value.size == value.hop:
-            found = "tumbling", {name: part for name, part in _changed(value).items() if name != "hop"}
         case Repeat() | Timer(is_aligned=False) | Past():
             found = _named_trigger(value)
         case ProgressPolicy():
@@ -117,19 +117,39 @@ def _named(value: Any) -> tuple[str, Mapping[str, Any]]:
             if parts.pop("by_key", False):
                 parts["key_punctuation"] = True
             found = _PROGRESS.get(type(value).__name__, path_of(type(value))), parts
-        case LandmarkWindows(since=TimeLength() as since):
-            found = "landmark", {**_changed(value), "since": Axis.TIME.spell(since)}
         case ElapsedPolicy():
             found = "elapsed", {"period": value.length}
         case Lateness():
             found = "correct", {"allowed": value.allowed}
         case PlainPolicy():
             found = getattr(value, "call", value.policy), _changed(value)
-        case WindowSpecification() | Trigger() | EarlyEmission():
+        case WindowSpecification():
+            found = _named_windows(value)
+        case Trigger() | EarlyEmission():
             found = getattr(value, "name", "early"), _changed(value)
         case _:
             found = path_of(type(value)), _changed(value)
     return found
+
+
+def _named_windows(value: WindowSpecification) -> tuple[str, dict[str, Any]]:
+    """Return the function that makes windows, or the name of their kind and its fields."""
+    parts = _changed(value)
+    match value:
+        case HoppingWindows() if value.size == value.hop:
+            return "tumbling", {name: part for name, part in parts.items() if name != "hop"}
+        case LandmarkWindows(since=TimeLength() as since):
+            return "landmark", {**parts, "since": Axis.TIME.spell(since)}
+        case CountWindows():
+            return f"count_by_{value.by}", {name: part for name, part in parts.items() if name != "by"}
+        case GlobalWindows():
+            return "global_windows", {}
+        case CalendarWindows() if "second" not in parts:
+            unit, hop = parts.pop("unit"), parts.pop("hop")
+            lengths = {"size": f"{value.size} {unit}s", **({} if hop == value.size else {"hop": f"{hop} {unit}s"})}
+            return "calendar", parts | lengths
+        case _:
+            return value.name, parts
 
 
 def _named_trigger(value: Repeat | Timer | Past) -> tuple[str, dict[str, Any]]:

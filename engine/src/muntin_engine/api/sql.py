@@ -1,0 +1,82 @@
+"""Queries in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from muntin.catalog import installed
+from muntin.errors import QueryError
+from muntin_engine.api.query import Query
+from muntin_engine.api.text.kinds import GivenClasses
+from muntin_engine.api.text.reading import query_from_dict
+from muntin_engine.api.text.writing import VERSION
+from muntin_engine.needed import needed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin_engine.spark.session.kinds import AnySession
+
+
+def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **tables: DataFrame) -> Query:
+    """Return the query that a text says in SQL.
+
+    It is Spark's SQL with the window functions of the standard and of Flink, `TUMBLE`, `HOP`, `CUMULATE` and `SESSION`,
+    and those of Muntin beside them; modules are called by their names, their parameters by `name => value`. Tables and
+    expressions go to Spark as they are written.
+
+    Args:
+        spark: The session, whose tables and views the text may name.
+        text: One query over windows, joined streams or patterns of rows.
+        modules: What is not installed, as for `query_from_dict`.
+        tables: DataFrames by the names that the text has for them.
+
+    Raises:
+        QueryError: The text is no such query. The message shows the line with a caret below the place, and the closest
+            name.
+        SetupError: `sqlglot` is not installed.
+
+    Example:
+        >>> hours = sql(spark, '''
+        ...     SELECT station, window_start, AVG(km) AS km
+        ...     FROM TUMBLE(TABLE rides WATERMARK DELAY OF INTERVAL '10' MINUTES, DESCRIPTOR(leaves), INTERVAL '1' HOUR)
+        ...     GROUP BY station, window_start, window_end
+        ... ''', rides=df)  # doctest: +SKIP
+    """
+    needed("sqlglot", "sql(...)", "sql")
+    from muntin_engine.sql.places import placed
+    from muntin_engine.sql.reading import read
+
+    given = tuple(modules)
+    known = GivenClasses.of(given).classes
+
+    def is_operator(name: str) -> bool:
+        return bool(getattr(known.get(name) or installed().module(name), "is_operator", False))
+
+    def table(name: Any) -> DataFrame:
+        if isinstance(name, str):
+            return tables[name] if name in tables else spark.table(name)
+        return spark.sql(name["sql"], **cast("dict[str, Any]", tables))
+
+    steps = read(text, is_operator, known)
+    if steps is None:
+        raise QueryError("the text has no window, no joined streams and no pattern\n  Spark runs it: spark.sql(...)")
+    try:
+        return query_from_dict({"muntin": VERSION, "query": steps}, table, given)
+    except QueryError as error:
+        raise placed(text, error) from error
+
+
+def is_streaming_sql(text: str) -> bool:
+    """Return True if a text is a query of windows, streams or patterns, and False if it is Spark's SQL alone.
+
+    Raises:
+        QueryError: It is no SQL.
+        SetupError: `sqlglot` is not installed.
+    """
+    needed("sqlglot", "sql(...)", "sql")
+    from muntin_engine.sql.dialect import parse
+    from muntin_engine.sql.streams import is_streaming
+
+    return is_streaming(parse(text))

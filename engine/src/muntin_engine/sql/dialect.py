@@ -1,0 +1,228 @@
+"""Spark's SQL with streams: `TABLE` arguments, clauses of streams and of queries, and patterns of rows.
+
+sqlglot parses Spark's dialect; what is added here becomes nodes of its own. Parsed nodes keep the text that they were
+read from, so that what goes to Spark is not rewritten.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any, ClassVar, Final
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]  # it is where its pages name it
+
+from muntin_engine.sql.modules import AGGREGATES
+from muntin_engine.sql.places import SqlError
+from muntin_engine.sql.windows import FUNCTIONS
+
+QUERY_CLAUSES: Final = ("EMIT", "CLIP", "TIMESTAMPS", "FORGET", "EVALUATOR")
+"""The first words of clauses that follow a query."""
+
+STREAM_CLAUSES: Final = ("WATERMARK", "LATE", "THEN")
+"""The first words of clauses that follow the table of a stream."""
+
+_OURS: Final = frozenset({*AGGREGATES, *FUNCTIONS})
+_STARTS_VALUE: Final = {TokenType.STRING, TokenType.NUMBER, TokenType.INTERVAL, TokenType.DASH, TokenType.IDENTIFIER}
+_ENDS_CLAUSE: Final = {
+    *(TokenType.R_PAREN, TokenType.COMMA, TokenType.SEMICOLON, TokenType.PARTITION_BY, TokenType.ORDER_BY),
+    *(TokenType.UNION, TokenType.JOIN, TokenType.ON),
+}
+
+
+class Clause(exp.Expression):
+    """A clause of a stream or of a query: its first word, and the words, lengths and calls that follow."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False}
+
+
+class StreamTable(exp.Expression):
+    """The argument `TABLE ...` of a window function: a table or a query, its keys, its order and its clauses."""
+
+    arg_types: ClassVar[dict[str, bool]] = dict.fromkeys(("keys", "order", "clauses"), False) | {"this": True}
+
+
+class Matching(exp.Expression):
+    """`MATCH_RECOGNIZE (...)`."""
+
+    arg_types: ClassVar[dict[str, bool]] = dict.fromkeys(
+        ("partition_by", "order", "measures", "rows", "after", "pattern", "within", "define", "alias"), False
+    )
+
+
+class StreamingSpark(Spark):
+    """Spark's dialect with streams."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """Knows the word that begins a pattern of rows."""
+
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            **Spark.Tokenizer.KEYWORDS,
+            "MATCH_RECOGNIZE": TokenType.MATCH_RECOGNIZE,
+        }
+
+    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes it when asked
+        """Reads streams."""
+
+        FUNC_TOKENS: ClassVar[set[TokenType]] = {*Spark.Parser.FUNC_TOKENS, TokenType.SESSION}
+
+        def raise_error(self, message: str, token: Any = None) -> None:
+            """Raise an error that knows where its word begins."""
+            at = token or self._curr or self._prev
+            try:
+                super().raise_error(message, at)
+            except ParseError as error:
+                error.start = at.start if at else 0  # type: ignore[attr-defined]  # sqlglot counts to the end of a word
+                raise
+
+        def _keep(self, node: Any, first: Any) -> Any:
+            if isinstance(node, exp.Expression) and self._prev and self._prev.end >= first.start:
+                node.meta.setdefault("from", first.start)
+                node.meta.setdefault("text", self._find_sql(first, self._prev))
+            return node
+
+        def _parse_disjunction(self) -> Any:
+            first = self._curr
+            return self._keep(super()._parse_disjunction(), first)
+
+        def _parse_select(self, *given: Any, **named: Any) -> Any:
+            first = self._curr
+            return self._keep(super()._parse_select(*given, **named), first)
+
+        def _parse_lambda(self, alias: bool = False) -> Any:
+            first = self._curr
+            if first.token_type == TokenType.TABLE:
+                return self._keep(self._parse_stream_table(), first)
+            if self._next.token_type == TokenType.FARROW and first.token_type != TokenType.L_PAREN:
+                name = exp.to_identifier(first.text).update_positions(first)
+                self._advance(2)
+                return self._keep(self.expression(exp.Kwarg(this=name, expression=self._parse_lambda())), first)
+            if first.text.upper() == "WHEN" and self._next.token_type == TokenType.L_PAREN:  # the trigger
+                return self._keep(self._parse_function(anonymous=True, any_token=True), first)
+            return self._keep(super()._parse_lambda(alias), first)
+
+        def _parse_function_call(
+            self, functions: Any = None, anonymous: bool = False, optional_parens: bool = True, any_token: bool = False
+        ) -> Any:
+            is_ours = self._curr is not None and self._curr.text.upper() in _OURS
+            return super()._parse_function_call(functions, anonymous or is_ours, optional_parens, any_token)
+
+        def _parse_table_alias(self, alias_tokens: Any = None) -> Any:
+            is_clause = self._curr.text.upper() in QUERY_CLAUSES and self._curr.token_type != TokenType.IDENTIFIER
+            return None if is_clause else super()._parse_table_alias(alias_tokens)
+
+        def _parse_query_modifiers(self, this: Any) -> Any:
+            this = super()._parse_query_modifiers(this)
+            while isinstance(this, self.MODIFIABLES) and self._curr and self._curr.text.upper() in QUERY_CLAUSES:
+                this.meta.setdefault("clauses", []).append(self._parse_clause())
+            return this
+
+        def _parse_stream_table(self) -> Any:
+            self._match(TokenType.TABLE)
+            first = self._curr
+            if self._match(TokenType.L_PAREN):
+                this = self._parse_select()
+                self._match_r_paren()
+            else:
+                this = self._keep(self._parse_table_parts(), first)
+            stream = self.expression(StreamTable(this=this))
+            while self._curr:
+                if self._match(TokenType.PARTITION_BY):
+                    stream.set("keys", _flat(self._parse_disjunction()))
+                elif self._match(TokenType.ORDER_BY):
+                    stream.set("order", self._parse_disjunction())
+                elif self._curr.text.upper() in STREAM_CLAUSES:
+                    stream.append("clauses", self._parse_clause())
+                else:
+                    break
+            return stream
+
+        def _parse_clause(self) -> Any:
+            first = self._curr
+            self._advance()
+            clause = self.expression(Clause(this=first.text.upper()))
+            words = (*QUERY_CLAUSES, *STREAM_CLAUSES)
+            while self._curr and self._curr.token_type not in _ENDS_CLAUSE:
+                if self._curr.text.upper() in words and self._curr.token_type != TokenType.IDENTIFIER:
+                    break
+                clause.append("expressions", self._parse_part())
+            return self._keep(clause, first)
+
+        def _parse_part(self) -> Any:
+            first, begun = self._curr, self._index
+            if first.token_type not in _STARTS_VALUE and self._next.token_type not in (
+                TokenType.L_PAREN,
+                TokenType.DOT,
+            ):
+                self._advance()
+                return self._keep(exp.var(first.text), first)
+            is_call = self._next.token_type == TokenType.L_PAREN
+            part = self._parse_function(anonymous=True, any_token=True) if is_call else self._parse_unary()
+            if part is None or self._index == begun:
+                self.raise_error("expected a length, a word or a call", first)
+            return self._keep(part, first)
+
+        def _parse_match_recognize(self) -> Any:
+            if not self._match(TokenType.MATCH_RECOGNIZE):
+                return None
+            first = self._prev
+            self._match_l_paren()
+            found: dict[str, Any] = {"partition_by": self._parse_partition_by(), "order": self._parse_order()}
+            if self._match_text_seq("MEASURES"):
+                found["measures"] = self._parse_csv(self._parse_expression)
+            found["rows"] = self._words_until("AFTER", "PATTERN")
+            found["after"] = self._words_until("PATTERN")
+            if self._match_text_seq("PATTERN"):
+                self._match_l_paren()
+                found["pattern"] = self._words_until(")")
+                self._match_r_paren()
+            if self._match_text_seq("WITHIN"):
+                found["within"] = self._parse_unary()
+            if self._match_text_seq("DEFINE"):
+                found["define"] = self._parse_csv(self._parse_name_as_expression)
+            self._match_r_paren()
+            return self._keep(self.expression(Matching(**found, alias=self._parse_table_alias())), first)
+
+        def _words_until(self, *ends: str) -> Any:
+            first, words = self._curr, []
+            while self._curr and self._curr.text.upper() not in ends:
+                words.append(self._curr.text)
+                self._advance()
+            return self._keep(exp.var(" ".join(words)), first) if words else None
+
+
+def _flat(key: Any) -> list[Any]:
+    if isinstance(key, exp.Tuple):
+        return list(key.expressions)
+    return [key.this if isinstance(key, exp.Paren) else key]
+
+
+def parse(text: str) -> Any:
+    """Return the tree of a text that is one query.
+
+    Raises:
+        SqlError: It is no SQL, or not one statement.
+    """
+    try:
+        trees = [tree for tree in StreamingSpark().parse(text) if tree is not None]
+    except ParseError as error:
+        said = error.errors[0]["description"] if error.errors else str(error)
+        start = getattr(error, "start", len(text))
+        raise SqlError(text, start, f"{said[:1].lower()}{said[1:].rstrip('.')}", _meant(text, start)) from error
+    except TokenError as error:
+        raise SqlError(text, len(text), "the text ends within a word, such as a quoted one or a comment") from error
+    if len(trees) != 1:
+        raise SqlError(text, 0, f"expected one query, got {len(trees)}")
+    return trees[0]
+
+
+def _meant(text: str, start: int) -> str:
+    """Return the word that was meant where a query does not go on as it should; empty if nothing is close."""
+    word = re.match(r"\w*", text[start:])
+    clauses = (*QUERY_CLAUSES, *STREAM_CLAUSES, "PARTITION BY", "DESCRIPTOR")
+    known = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", *clauses)
+    close = difflib.get_close_matches(word.group().upper() if word else "", known, n=1, cutoff=0.7)
+    return f"did you mean {close[0]}?" if close and close[0] != (word.group().upper() if word else "") else ""

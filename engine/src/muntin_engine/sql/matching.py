@@ -1,0 +1,150 @@
+"""The everyday half of MATCH_RECOGNIZE: one row followed by another, at once or with rows between, within a time.
+
+It is `patterns.followed_without`: rows that are A open a match, rows that are B close it, and what may not come between
+breaks it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlglot import exp
+
+from muntin_engine.sql.steps import Steps
+from muntin_engine.sql.streams import Stream, function_of
+from muntin_engine.sql.values import length_of, name_of, spell_name, text_of
+
+if TYPE_CHECKING:
+    from muntin_engine.sql.reading import Reader
+
+_PATTERN: Final = re.compile(r"(\w+)(?: (\w+) \* \?)? (\w+)")
+_MODULE: Final = "patterns.followed_without"
+_WRITE: Final = "write PATTERN (A B), or PATTERN (A X*? B) with rows between"
+
+
+def read_match(reader: Reader, tree: Any, table: Any) -> Steps:  # noqa: PLR0912  # each is a part of the clause
+    """Return the steps of a query that looks for two rows in order."""
+    source, match = reader.source, tree.args["match"]
+    if function_of(table) is not None:
+        stream = reader.stream(table)
+    else:
+        base: dict[str, Any] = {"df": ".".join(part.name for part in table.parts)}
+        stream = Stream([{"events": base}], [base], None, False, "", table)
+    events = stream.bases[0]
+    if keys := match.args.get("partition_by"):
+        events["key"] = [name_of(key) for key in keys]
+    order = [part.this for part in match.args["order"].expressions] if match.args.get("order") else []
+    if order and not {"at", "start"} & events.keys():
+        events["at"] = name_of(order.pop(0))
+    elif order:
+        order.pop(0)
+    if order:
+        events["order"] = name_of(order[0])
+    if not {"at", "start"} & events.keys() and len(stream.steps) < 2:
+        raise source.error(match, "no time is named", "write ORDER BY and the column of times")
+    first, between, second = _steps(reader, match)
+    defined = {part.alias: part.this for part in match.args.get("define") or ()}
+    unknown = [name for name in defined if name not in (first, between, second)]
+    if unknown:
+        raise source.error(defined[unknown[0]], f"{unknown[0]} is not in the pattern", _WRITE)
+    conditions = {name: _condition(reader, defined, name) for name in (first, second)}
+    is_second = f"coalesce({conditions[second]}, false)"
+    if between is None:
+        breaks = f"NOT {is_second}"
+    elif between in defined:
+        breaks = f"NOT ({is_second} OR coalesce({_condition(reader, defined, between)}, false))"
+    else:
+        breaks = "false"
+    label, fields = _label(reader, match, (first, second))
+    columns = [label, f"coalesce({conditions[first]}, false)", is_second, breaks]
+    if match.args.get("within") is None:
+        said = "a first row would wait for ever for a second one"
+        raise source.error(match, said, "write WITHIN INTERVAL '1' HOUR after the pattern")
+    within = length_of(match.args["within"], source)
+    if where := tree.args.get("where"):
+        raise source.error(where, "WHERE is asked of matches", "filter rows in the table: TABLE (SELECT ... WHERE ...)")
+    if reader.clauses(tree):
+        raise source.error(tree.meta["clauses"][0], "matches are final, and have no windows")
+    chosen = _measured(reader, tree, match, events, (first, second), fields)
+    apply = {"module": _MODULE, "columns": columns, "parameters": {"within": within}}
+    return [*stream.steps, {"apply": {"operator": apply}}, {"select": {"columns": chosen}}]
+
+
+def _steps(reader: Reader, match: Any) -> tuple[str, str | None, str]:
+    """Return the names of the first row, of those between if there are, and of the second."""
+    source, pattern = reader.source, match.args.get("pattern")
+    found = _PATTERN.fullmatch(pattern.name) if pattern is not None else None
+    if found is None:
+        said = f"the pattern {pattern.name if pattern else ''} is not two rows in order".replace("  ", " ")
+        advice = "longer ones: patterns.state_machine, or a stream operator of your own"
+        raise source.error(pattern or match, said, f"{_WRITE}; {advice}")
+    rows = match.args.get("rows")
+    if rows is not None and rows.name.upper() != "ONE ROW PER MATCH":
+        raise source.error(rows, f"{rows.name} is not there", "write ONE ROW PER MATCH")
+    after = match.args.get("after")
+    if after is None or after.name.upper() != "AFTER MATCH SKIP TO NEXT ROW":
+        said = "a row that closes a match may open the next one, which is not what SKIP PAST LAST ROW says"
+        raise source.error(after or match, said, "write AFTER MATCH SKIP TO NEXT ROW before PATTERN")
+    return found[1], found[2], found[3]
+
+
+def _condition(reader: Reader, defined: dict[str, Any], name: str) -> str:
+    """Return the condition of a step, over the columns of its own row."""
+    if name not in defined:
+        return "true"
+    node = defined[name]
+    for column in node.find_all(exp.Column):
+        if column.table and column.table.casefold() != name.casefold():
+            said = f"the condition of {name} reads {column.table}, another row"
+            raise reader.source.error(column, said, "compare rows in a stream operator of your own")
+    if node.find(exp.Anonymous, exp.AggFunc):
+        raise reader.source.error(node, f"the condition of {name} calls {text_of(node)}", "conditions are of one row")
+    return f"({reader.column(node, name)})"
+
+
+def _label(reader: Reader, match: Any, steps: tuple[str, str]) -> tuple[str, list[str]]:
+    """Return the column that a match keeps of a row, and the names of its fields where it is several."""
+    found: list[str] = []
+    for measure in match.args.get("measures") or ():
+        for column in measure.find_all(exp.Column):
+            if column.table not in steps:
+                said = f"{text_of(column)} is of no row of the pattern"
+                raise reader.source.error(column, said, f"write {steps[0]}.km or {steps[1]}.km")
+            if column.name not in found:
+                found.append(column.name)
+    if not found:
+        raise reader.source.error(match, "a match shows nothing", f"write MEASURES {steps[0]}.id AS first, ...")
+    if len(found) == 1:
+        return found[0], []
+    return f"struct({', '.join(map(spell_name, found))})", found
+
+
+def _measured(
+    reader: Reader, tree: Any, match: Any, events: dict[str, Any], steps: tuple[str, str], fields: list[str]
+) -> dict[str, str]:
+    """Return the columns of the results: the keys and the measures, as SELECT names them."""
+    made = {key: key for key in events.get("key", [])}
+    for measure in match.args["measures"]:
+        if not measure.alias:
+            raise reader.source.error(measure, f"{text_of(measure)} has no name", "write ... AS first")
+        body = measure.unalias().copy()
+        nodes = [body] if isinstance(body, exp.Column) else list(body.find_all(exp.Column))
+        for column in nodes:
+            place = ("first", "second")[column.table == steps[1]]
+            field = f"{place}.{spell_name(column.name)}" if fields else place
+            replaced: Any = exp.maybe_parse(field, dialect="spark")
+            body = replaced if column is body else body
+            if column is not body:
+                column.replace(replaced)
+        made[measure.alias] = body.sql(dialect="spark")
+    if len(tree.expressions) == 1 and isinstance(tree.expressions[0], exp.Star):
+        return made
+    chosen = {}
+    for node in tree.expressions:
+        body = node.unalias()
+        if not isinstance(body, exp.Column) or body.name not in made:
+            said = f"{text_of(node)} is neither a key nor a measure"
+            raise reader.source.error(node, said, f"there are {', '.join(made)}")
+        chosen[node.alias or body.name] = made[body.name]
+    return chosen

@@ -1,0 +1,74 @@
+"""Errors that show their place in a text of SQL."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from muntin.errors import QueryError
+
+
+class SqlError(QueryError):
+    """A text of SQL is not a query. The message shows the line, with a caret below the place.
+
+    Attributes:
+        line: The number of the line, from 1 on.
+        column: The number of the character in it, from 1 on.
+    """
+
+    def __init__(self, text: str, start: int, said: str, advice: str = "") -> None:
+        start = min(max(start, 0), len(text))
+        before = text[:start]
+        self.line = before.count("\n") + 1
+        self.column = start - (before.rfind("\n") + 1) + 1
+        lines = text.split("\n")
+        shown = lines[self.line - 1].replace("\t", " ")
+        place = f"line {self.line}, column {self.column}"
+        caret = " " * (self.column - 1) + "^"
+        tail = "".join(f"\n  {line}" for line in advice.split("\n") if line)
+        super().__init__(f"{place}: {said}\n  {shown}\n  {caret}{tail}")
+
+
+def placed(text: str, error: QueryError) -> QueryError:
+    """Return an error about what a text says, with the place of the first quoted word of its message in the text."""
+    said, _, advice = re.sub(r"^query(\[\d+\]|[.\w])*: ", "", str(error)).partition("\n")
+    for word in re.findall(r"'([^']+)'", said):
+        found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)
+        if found is not None:
+            return SqlError(text, found.start(), said, advice.replace("\n  ", "\n").strip())
+    return QueryError(f"{said}\n{advice}" if advice else said)
+
+
+class Source:
+    """A text of SQL, and where its nodes stand.
+
+    Attributes:
+        text: The text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def error(self, node: Any, said: str, advice: str = "") -> SqlError:
+        """Return an error about a node of the text."""
+        return SqlError(self.text, start_of(node), said, advice)
+
+
+def start_of(node: Any) -> int:
+    """Return where the first character of a node stands; 0 if its nodes do not say."""
+    if node is None:
+        return 0
+    if "from" in node.meta:
+        return int(node.meta["from"])
+    starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+    return int(min(starts, default=0))
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return advice that names what is close to a word, or all that there is."""
+    names = sorted(set(known))
+    by_case = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(word.casefold(), by_case, n=1, cutoff=0.6)
+    return f"did you mean {by_case[close[0]]}?" if close else f"there are {', '.join(names)}"

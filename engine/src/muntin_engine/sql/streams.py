@@ -1,0 +1,251 @@
+"""The streams of a query in SQL: window functions, their `TABLE` arguments and clauses, as the data of events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlglot import exp
+
+from muntin_engine.sql.dialect import Clause, Matching, StreamTable
+from muntin_engine.sql.places import Source, closest
+from muntin_engine.sql.steps import Steps
+from muntin_engine.sql.values import call_of, column_of, length_of, name_of, text_of, value_of
+from muntin_engine.sql.windows import EVENTS, FUNCTIONS
+
+EVENT_ARGUMENTS: Final = {
+    **dict.fromkeys(("id", "order", "change", "new_end", "signal", "source", "rows"), "column"),
+    **dict.fromkeys(("edge", "sources", "buckets", "unit"), "value"),
+    "key_ranges": "value",
+}
+"""Arguments of a window function that are those of `events`, by name."""
+
+_OF_COLUMNS: Final = ("with_columns", "select")
+STEPS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("shift", "extend", "shorten"), ("by",)),
+    "set_duration": ("length",),
+    "to_points": ("at",),
+    "to_edges": (),
+    "align_to": ("windows",),
+    "shedding": (),
+    "where": ("condition",),
+    **dict.fromkeys(_OF_COLUMNS, ()),
+}
+"""The steps of a stream that stand after THEN, and their arguments by place."""
+
+_LATE: Final = ("side", "drop", "adjust", "correct")
+
+
+@dataclass
+class Stream:
+    """A stream as the text has it.
+
+    Attributes:
+        steps: The calls that make it, in order.
+        bases: The arguments of the calls that take keys and orders: `events` or `as_events`, several in a union.
+        window: Its windows; None without windows.
+        by_rows: True if its windows follow the events of their key.
+        function: The name of its function.
+        node: Its node.
+        alias: The name that the query gives it.
+    """
+
+    steps: list[dict[str, Any]]
+    bases: list[dict[str, Any]]
+    window: dict[str, Any] | None
+    by_rows: bool
+    function: str
+    node: Any
+    alias: str = ""
+
+    @property
+    def keys(self) -> list[str] | None:
+        """The keys that were named; None if none were."""
+        return self.bases[0].get("key")
+
+    @keys.setter
+    def keys(self, keys: list[str]) -> None:
+        for base in self.bases:
+            base["key"] = keys
+
+    @property
+    def time(self) -> str | None:
+        """The column of the times of points; None for others."""
+        return self.bases[0].get("at")
+
+    def keep(self, condition: str) -> None:
+        """Filter the events."""
+        self.steps.append({"where": {"condition": condition}})
+
+
+def function_of(table: Any) -> tuple[str, list[Any], Any] | None:
+    """Return the window function that a FROM clause reads: its name, arguments and node; None if it reads a table."""
+    node = table.this if isinstance(table, exp.Table) else table
+    if isinstance(node, exp.Anonymous) and node.name.upper() == "TABLE" and len(node.expressions) == 1:
+        node = node.expressions[0]
+    if not isinstance(node, exp.Anonymous):
+        return None
+    name = node.name
+    if isinstance(table, exp.Table) and table.args.get("db"):
+        name = f"{name_of(table.args['db'])}.{name}"
+    arguments = node.expressions
+    has_stream = any(isinstance(_unnamed(part), StreamTable) for part in arguments)
+    return (name, arguments, node) if has_stream or name.upper() in (*FUNCTIONS, EVENTS) else None
+
+
+def is_streaming(tree: Any) -> bool:
+    """Return True if a tree has anything in it that Spark alone does not know."""
+    clauses = any(node.meta.get("clauses") for node in tree.walk())
+    if clauses or tree.find(StreamTable, Matching, Clause) is not None:
+        return True
+    return any(function_of(table) is not None for table in tree.find_all(exp.Table))
+
+
+def _unnamed(argument: Any) -> Any:
+    return argument.expression if isinstance(argument, exp.Kwarg) else argument
+
+
+def read_stream(  # noqa: PLR0912  # each is an argument that a window function may have
+    table: Any, source: Source, inner: Callable[[Any, Any], tuple[Steps, Steps]]
+) -> Stream:
+    """Return the stream that a window function makes of its arguments.
+
+    Args:
+        table: What a FROM clause reads.
+        source: The text.
+        inner: Returns the steps and bases of a table or a query, of a `TABLE` argument and the columns of its
+            DESCRIPTOR.
+    """
+    found = function_of(table)
+    if found is None:
+        raise source.error(table, f"{text_of(table)} is a table, and here a stream is read", _AS_STREAM)
+    name, arguments, node = found
+    function = FUNCTIONS.get(name.upper())
+    if function is None and name.upper() != EVENTS and "." not in name:
+        advice = closest(name, [*FUNCTIONS, EVENTS]) + "\na plugin's windows have its name: retail.visits(TABLE ...)"
+        raise source.error(node, f"{name} is no window function", advice)
+    others = dict(function.other_names) if function is not None else {}
+    names = function.parameters if function is not None else ()
+    places = [part for part in arguments if not isinstance(part, exp.Kwarg)]
+    named = {part.this.name.lower(): part for part in arguments if isinstance(part, exp.Kwarg)}
+    stream = places.pop(0) if places and "data" not in named else _unnamed(named.pop("data", None))
+    if not isinstance(stream, StreamTable):
+        raise source.error(
+            stream or node, f"{name} reads a table", f"write {name}(TABLE rides, DESCRIPTOR(leaves), ...)"
+        )
+    if any(map(_is_descriptor, places[1:])):
+        raise source.error(places[0], f"{text_of(places[0])} stands before the DESCRIPTOR", _KEYS)
+    described = [places.pop(0)] if places and _is_descriptor(places[0]) else []
+    described += [_unnamed(named.pop("timecol"))] if "timecol" in named else []
+    columns = [part for one in described for part in one.expressions]
+    steps, bases = inner(stream.this, (columns, node))
+    given: dict[str, Any] = {}
+    if stream.args.get("keys"):
+        given["key"] = [column_of(key) for key in stream.args["keys"]]
+    if order := stream.args.get("order"):
+        given["order"] = column_of(order)
+    for clause in stream.args.get("clauses") or ():
+        _CLAUSES[clause.name](given, clause, source)
+    if len(places) > len(names):
+        said = f"{name} takes {', '.join(names) or 'no more'} after the DESCRIPTOR"
+        raise source.error(places[len(names)], said, f"other arguments have names: {', '.join(EVENT_ARGUMENTS)}")
+    window: dict[str, Any] = dict(zip(names, (value_of(part, source) for part in places), strict=False))
+    for key, part in named.items():
+        own, value = others.get(key, key), part.expression
+        if own in EVENT_ARGUMENTS and own not in names:
+            given[own] = column_of(value) if EVENT_ARGUMENTS[own] == "column" else value_of(value, source)
+        elif own in names or (function is None and name.upper() != EVENTS) or own in _ROW_FIELDS:
+            window[own] = value_of(value, source)
+        else:
+            raise source.error(part, f"{name} has no argument {key}", closest(key, [*names, *others, *EVENT_ARGUMENTS]))
+    made = None if name.upper() == EVENTS else {"kind": function.window if function else name, **window}
+    by_rows = function is None or function.by_rows
+    steps += given.pop("then", [])
+    for base in bases:
+        base.update(given)
+    alias = (table.alias if isinstance(table, exp.Table) else "") or _name_of(bases[0].get("df"))
+    return Stream(steps, bases, made, by_rows and made is not None, name.upper(), node, alias)
+
+
+_ROW_FIELDS: Final = frozenset(
+    ("partitions", "shows_empty", "admits", "is_marked", "reopens", "closing_row", "closed_only")
+)
+_KEYS: Final = "several keys stand in parentheses: TABLE rides PARTITION BY (station, city)"
+_AS_STREAM: Final = "write EVENTS(TABLE rides, DESCRIPTOR(leaves)) AS r, or a window function such as TUMBLE(TABLE ...)"
+
+
+def times_of(columns: list[Any], node: Any, source: Source) -> dict[str, str]:
+    """Return the data of the columns of a DESCRIPTOR: the time of points, or start and end."""
+    texts = [column_of(column) for column in columns]
+    if len(texts) == 1:
+        return {"at": texts[0]}
+    if len(texts) == 2:
+        return {"start": texts[0], "end": texts[1]}
+    said = "no time column is named" if not texts else f"{len(texts)} time columns are named"
+    raise source.error(columns[2] if texts else node, said, "write DESCRIPTOR(leaves), or DESCRIPTOR(leaves, returns)")
+
+
+def _name_of(table: Any) -> str:
+    return table if isinstance(table, str) else ""
+
+
+def _is_descriptor(node: Any) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "DESCRIPTOR"
+
+
+def _watermark(events: dict[str, Any], clause: Any, source: Source) -> None:
+    """Read `WATERMARK [column] DELAY OF length`, `WATERMARK FOR at AS at - length` or `WATERMARK policy(...)`."""
+    parts = clause.expressions
+    words = [part.name.upper() if isinstance(part, exp.Var) else "" for part in parts]
+    if "DELAY" in words and words[words.index("DELAY") + 1 :][:1] == ["OF"] and len(parts) == words.index("DELAY") + 3:
+        events["watermark"] = length_of(parts[-1], source)
+        return
+    if words[:1] == ["FOR"] and "AS" in words:
+        rest = parts[-1]
+        events["watermark"] = length_of(rest.this if isinstance(rest, exp.Neg) else rest, source)
+        return
+    if len(parts) == 1 and call_of(parts[0], source) is not None:
+        events["watermark"] = value_of(parts[0], source)
+        return
+    raise source.error(clause, "this is no watermark", _WATERMARKS)
+
+
+_WATERMARKS: Final = "write WATERMARK leaves DELAY OF INTERVAL '10' MINUTES, or WATERMARK bounded_disorder(rows => 100)"
+
+
+def _late(events: dict[str, Any], clause: Any, source: Source) -> None:
+    """Read `LATE SIDE | DROP | ADJUST | CORRECT WITHIN length`."""
+    words = [part.name.lower() for part in clause.expressions if isinstance(part, exp.Var)]
+    if words == ["correct", "within"] and len(clause.expressions) == 3:
+        events["late_policy"] = {"kind": "correct", "allowed": length_of(clause.expressions[2], source)}
+    elif len(words) == 1 == len(clause.expressions) and words[0] in _LATE[:3]:
+        events["late_policy"] = words[0]
+    else:
+        advice = closest(words[0], _LATE) if words and words[0] not in _LATE else ""
+        said = "this says nothing of late rows"
+        raise source.error(clause, said, f"{advice}\nwrite LATE SIDE, DROP, ADJUST or CORRECT WITHIN INTERVAL '1' HOUR")
+
+
+def _then(events: dict[str, Any], clause: Any, source: Source) -> None:
+    """Read `THEN call(...)`: one of the calls of an event stream."""
+    for part in clause.expressions:
+        called = call_of(part, source)
+        if called is None:
+            raise source.error(part, f"{text_of(part)} is no call", "write THEN shift(INTERVAL '1' HOUR)")
+        name, places, named = called
+        if name not in STEPS or (len(places) > len(STEPS[name]) and name != "select"):
+            advice = (
+                closest(name, STEPS) if name not in STEPS else f"it takes {', '.join(STEPS[name]) or 'names alone'}"
+            )
+            raise source.error(part, f"{text_of(part)} is no step of a stream", advice)
+        given = {"columns": named} if name in _OF_COLUMNS else named
+        by_place = {"names": places} if name == "select" else dict(zip(STEPS[name], places, strict=False))
+        events.setdefault("then", []).append({name: {**by_place, **given}})
+
+
+_CLAUSES: Final[Mapping[str, Callable[[dict[str, Any], Any, Source], None]]] = {
+    "WATERMARK": _watermark,
+    "LATE": _late,
+    "THEN": _then,
+}

@@ -1,0 +1,209 @@
+"""Lengths, parameters and policies: expressions of SQL as plain data, and back.
+
+A length is text such as `10 minutes` or a number; a call such as `after_count(100)` is an object that has the name as
+its `kind`, and its arguments by name; a column is its text.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from sqlglot import exp
+
+import muntin
+import muntin.progress
+import muntin.rows
+import muntin.triggers
+from muntin_engine.sql.places import Source
+
+_UNITS: Final = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
+_PLAIN_LENGTH: Final = re.compile(rf"(-?\d+(?:\.\d+)?) ({'|'.join(_UNITS)})s?")
+_LENGTH: Final = re.compile(rf"-?(?:\d+(?:\.\d+)? (?:{'|'.join(_UNITS)})s?(?: |$))+")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_WORDS: Final = frozenset(
+    word
+    for line in (
+        "and anti between case emit clip cross distinct end else evaluator false for forget from full group having",
+        "in inner interval is join lateral late left like limit natural not null on or order outer right select",
+        "semi table then timestamps true union using values watermark when where with",
+    )
+    for word in line.split()
+)
+"""Words that do not name columns unless they stand in backticks."""
+
+
+def column_of(node: Any) -> str:
+    """Return an expression of columns: a name alone where it is one, else what Spark reads."""
+    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        return ".".join(part.name if part.name.isidentifier() else spell_name(part.name) for part in node.parts)
+    return text_of(node)
+
+
+def text_of(node: Any) -> str:
+    """Return the text that a node was read from, or what sqlglot makes of it."""
+    found = node.meta.get("text")
+    return str(found).strip() if found is not None else node.sql(dialect="spark")
+
+
+def length_of(node: Any, source: Source) -> str | int | Decimal:
+    """Return a length: an interval, quoted text, or a number."""
+    value = value_of(node, source)
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal | float):
+        raise source.error(node, f"{text_of(node)} is no length", "write INTERVAL '10' MINUTES, or a number of ticks")
+    return Decimal(str(value)) if isinstance(value, float) else value
+
+
+def value_of(node: Any, source: Source) -> Any:  # noqa: PLR0911  # each is a literal of SQL
+    """Return a literal, an interval, an array, a map, a call or a column as plain data.
+
+    Raises:
+        SqlError: It is none of these.
+    """
+    match node:
+        case exp.Boolean():
+            return bool(node.this)
+        case exp.Null():
+            return None
+        case exp.Literal(is_string=True):
+            return str(node.this)
+        case exp.Literal():
+            text = str(node.this)
+            return int(text) if text.isdigit() else float(text)
+        case exp.Neg(this=inner):
+            value = value_of(inner, source)
+            return f"-{value}" if isinstance(value, str) else -value
+        case exp.Interval() | exp.Add():
+            return _interval(node, source)
+        case exp.Array():
+            return [value_of(part, source) for part in node.expressions]
+        case exp.Tuple():
+            return [value_of(part, source) for part in node.expressions]
+        case exp.Column() | exp.Identifier() | exp.Var() | exp.Dot() if not node.find(exp.Anonymous, exp.Func):
+            return name_of(node)
+    call = call_of(node, source)
+    if call is None:
+        raise source.error(
+            node, f"{text_of(node)} is no value here", "write a literal, an interval, an array or a call"
+        )
+    name, places, named = call
+    return {"kind": name, **_by_name(node, name, places, source), **named}
+
+
+def call_of(node: Any, source: Source) -> tuple[str, list[Any], dict[str, Any]] | None:
+    """Return the name of a called function, its arguments by place, and those by name; None if it is no call."""
+    prefix = ""
+    if isinstance(node, exp.Dot):
+        prefix, node = f"{name_of(node.this)}.", node.expression
+    if not isinstance(node, exp.Func):
+        return None
+    name = str(node.name if isinstance(node, exp.Anonymous) else node.meta.get("name") or node.sql_name())
+    arguments = node.expressions if isinstance(node, exp.Anonymous) else list(node.iter_expressions())
+    places = [value_of(part, source) for part in arguments if not isinstance(part, exp.Kwarg)]
+    named = {
+        part.this.name.lower(): value_of(part.expression, source) for part in arguments if isinstance(part, exp.Kwarg)
+    }
+    return f"{prefix}{name}".lower(), places, named
+
+
+def _signature(name: str) -> list[inspect.Parameter]:
+    """Return the parameters of a function that makes windows, a trigger or a policy."""
+    places = (muntin, muntin.triggers, muntin.progress, muntin.rows)
+    made = next((getattr(place, name) for place in places if name in place.__all__), None)
+    return [] if made is None else list(inspect.signature(made).parameters.values())
+
+
+def _by_name(node: Any, name: str, places: list[Any], source: Source) -> dict[str, Any]:
+    """Return arguments by place by their names."""
+    parameters = _signature(name)
+    if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
+        return {parameters[0].name: places}
+    if len(places) > len(parameters):
+        said = f"{name} takes {', '.join(part.name for part in parameters) or 'arguments by name'}"
+        raise source.error(node, said, f"write {name}(parameter => value)")
+    return dict(zip((part.name for part in parameters), places, strict=False))
+
+
+def name_of(node: Any) -> str:
+    """Return a name, with those before it, without quotes."""
+    if isinstance(node, exp.Dot):
+        return f"{name_of(node.this)}.{name_of(node.expression)}"
+    if isinstance(node, exp.Column):
+        return ".".join(part.name for part in node.parts)
+    return str(node.name)
+
+
+def _interval(node: Any, source: Source) -> str:
+    text = text_of(node)
+    words = re.sub(r"(?i)\binterval\b|['\"+]", " ", text).lower().split()
+    found = []
+    for number, unit in zip(words[::2], words[1::2], strict=False):
+        found.append(f"{number} {unit.rstrip('s')}{'s' * (number not in ('1', '-1'))}")
+    if len(words) % 2 or not words:
+        raise source.error(node, f"{text} is no length of time", "write INTERVAL '10' MINUTES")
+    return " ".join(found)
+
+
+def spell_name(name: str) -> str:
+    """Return a name in SQL, in backticks where it needs them; dots stand between names."""
+    is_plain = _NAME.fullmatch(name) and name.lower() not in _WORDS
+    return name if is_plain else "`" + name.replace("`", "``") + "`"
+
+
+def spell_path(name: str) -> str:
+    """Return names with dots between them in SQL."""
+    return ".".join(map(spell_name, name.split(".")))
+
+
+def spell_value(value: Any) -> str:
+    """Return plain data in SQL, so that `value_of` reads the same.
+
+    Raises:
+        ValueError: There is no literal for it.
+    """
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).upper()
+        case int() | float():
+            return repr(value)
+        case Decimal():
+            return str(value)
+        case str():
+            return spell_length(value) if _LENGTH.fullmatch(value) else spell_text(value)
+        case Mapping() if "kind" in value:
+            return spell_call(value["kind"], {name: part for name, part in value.items() if name != "kind"})
+        case Sequence():
+            return f"ARRAY({', '.join(map(spell_value, value))})"
+    raise ValueError(f"{value!r} has no literal in SQL")
+
+
+def spell_call(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call in SQL: the first arguments by place, the others by name."""
+    rest, places = dict(arguments), []
+    for parameter in _signature(name):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            places = list(rest.pop(parameter.name, ()))
+        elif parameter.name not in rest or parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            break
+        else:
+            places.append(rest.pop(parameter.name))
+    named = [f"{key} => {spell_value(part)}" for key, part in rest.items()]
+    return f"{name}({', '.join([*map(spell_value, places), *named])})"
+
+
+def spell_text(value: str) -> str:
+    """Return a literal of text."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def spell_length(length: str | int | Decimal) -> str:
+    """Return a length in SQL."""
+    if not isinstance(length, str):
+        return str(length)
+    plain = _PLAIN_LENGTH.fullmatch(length)
+    return f"INTERVAL '{plain[1]}' {plain[2].upper()}" if plain else f"INTERVAL '{length}'"

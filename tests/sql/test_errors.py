@@ -1,0 +1,56 @@
+"""A mistake in SQL is told with its line, a caret below the place, and the closest name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from muntin.errors import QueryError
+from muntin_engine import sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HOURS = """SELECT station, window_start, AVG(km) AS km
+FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)
+GROUP BY station, window_start, window_end"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "at", "said"),
+    [
+        ("TUMBLE", "TUMBL", "TUMBL", "did you mean TUMBLE?"),
+        ("AVG(km)", "stats.avrage(km)", "stats.avrage", "did you mean 'stats.average'"),
+        ("AVG(km)", "stats.quantile(km, p => 0.5)", "", "p"),
+        ("AVG(km)", "AVG(kmm)", "kmm", "did you mean 'km'?"),
+        ("SELECT station", "SELECT city", "city", "city is neither a key nor an aggregate"),
+        ("DESCRIPTOR(leaves)", "DESCRIPTOR(leavez)", "leavez", "did you mean 'leaves'?"),
+        ("INTERVAL '1' HOUR", "INTERVAL '1' HOUR, 5, 6, 7", "7", "TUMBLE takes size, offset, reach"),
+        ("window_end", "window_end EMIT CHANGE", "CHANGE", "did you mean CHANGES?"),
+        ("window_end", "window_end ORDER BY km", "", "results of a stream have no order"),
+        ("window_end", "window_end LIMIT 3", "", "stats.top_k"),
+        ("TABLE rides", "TABLE rides LATE CORECT", "LATE", "did you mean correct?"),
+        ("AVG(km) AS km", "km", "", "no column is an aggregate"),
+        ("FROM TUMBLE", "FORM TUMBLE", "FORM", "FROM"),
+        ("TABLE rides,", "rides,", "rides", "write TUMBLE(TABLE rides"),
+    ],
+)
+def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: str, at: str, said: str) -> None:
+    text = HOURS.replace(right, wrong, 1)
+    rides = spark.createDataFrame([], "station string, leaves timestamp, km double, city string")
+    with pytest.raises(QueryError) as told:
+        sql(spark, text, rides=rides)
+    message = str(told.value)
+    assert said in message
+    if at:
+        place = text.index(at, text.index(wrong))
+        line = text[:place].count("\n")
+        column = place - (text[:place].rfind("\n") + 1)
+        assert f"line {line + 1}, column {column + 1}: " in message
+        assert f"\n  {' ' * column}^" in message
+
+
+def test_what_spark_runs_alone_is_said(spark: SparkSession) -> None:
+    with pytest.raises(QueryError, match=r"spark.sql"):
+        sql(spark, "SELECT 1")
