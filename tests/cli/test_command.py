@@ -20,7 +20,20 @@ from tests.cli.command_pages import FOLLOWED, PAGES_WITH_COMMANDS, alike, comman
 from tests.cli.running import Done, Run
 from tests.docs.pages import REFERENCE, headings, name_of
 
-COMMANDS = ("new", "modules", "describe", "check", "run", "replay", "shrink", "look", "state", "watch", "doctor")
+COMMANDS = (
+    "new",
+    "modules",
+    "describe",
+    "check",
+    "run",
+    "replay",
+    "shrink",
+    "look",
+    "state",
+    "schema",
+    "watch",
+    "doctor",
+)
 
 
 def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Run) -> None:

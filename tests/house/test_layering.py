@@ -196,7 +196,7 @@ LAYERS = (
     Layer(
         "muntin_cli",
         (*SDK, "muntin.testing", "muntin_cli", "packaging", "rich", "typer"),
-        in_functions=("muntin_engine",),
+        in_functions=("muntin_engine", "yaml"),
         for_types=("muntin_engine.plan", "muntin_engine.recording"),
     ),
     Layer("muntin_cli.probes", (*SDK, "pytest")),

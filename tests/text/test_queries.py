@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from jsonschema import Draft7Validator
 from pyspark.sql import functions as F
 
 import muntin_stats as stats
 from muntin import Aggregate, snapshot, tumbling
 from muntin.errors import MuntinError, QueryError
-from muntin_engine import Query, condition, events, module, query_from_dict, union
+from muntin_engine import Query, condition, events, module, query_from_dict, query_schema, union
 from muntin_engine.api.steps import SIGNATURES
 from muntin_engine.api.text.values import write_value
 from muntin_engine.plan.identity import plan_identity
@@ -25,6 +26,7 @@ from tests.text.random_queries import ROWS, TRIGGERS, WINDOWS, random_query
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_VALID = Draft7Validator(query_schema())
 _SCHEMA = "station string, line string, leaves timestamp, arrives timestamp, km double, km2 double"
 
 
@@ -35,6 +37,7 @@ def rides(spark: SparkSession) -> DataFrame:
 
 def there_and_back(query: Query, rides: DataFrame, **others: DataFrame) -> Query:
     data = query.to_dict(rides=rides, **others)
+    _VALID.validate(data)
     back = query_from_dict(json.loads(json.dumps(data)), {"rides": rides, **others})
     assert back.to_dict(rides=rides, **others) == data
     return back

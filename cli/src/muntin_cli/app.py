@@ -17,6 +17,7 @@ from muntin_cli.commands.pack import pack
 from muntin_cli.commands.query import query
 from muntin_cli.commands.replay import replay
 from muntin_cli.commands.run import run
+from muntin_cli.commands.schema import schema
 from muntin_cli.commands.shrink import shrink
 from muntin_cli.commands.state import state
 from muntin_cli.commands.watch import watch
@@ -35,7 +36,7 @@ app = typer.Typer(
 )
 """The commands, for a program that adds some or runs them itself."""
 
-for command in (new, modules, describe, check, pack, run, query, replay, shrink, look, state, watch, doctor):
+for command in (new, modules, describe, check, pack, run, query, replay, shrink, look, state, schema, watch, doctor):
     app.command()(command)
 
 

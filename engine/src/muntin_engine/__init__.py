@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from muntin_engine.api.request import JoinCondition
     from muntin_engine.api.sql import sql
     from muntin_engine.api.text.reading import query_from_dict
+    from muntin_engine.api.text.schema import query_schema
     from muntin_engine.api.union import union
     from muntin_engine.errors import (
         JavaNotFoundError,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from muntin_engine.spark.serving import serve
     from muntin_engine.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
+    from muntin_engine.spark.writing.query_texts import read_query
     from muntin_engine.spark.writing.state_table import read_state
     from muntin_engine.writing import (
         ChangelogTable,
@@ -68,6 +70,7 @@ else:
         "muntin_engine.api.request": ("JoinCondition",),
         "muntin_engine.api.text.reading": ("query_from_dict",),
         "muntin_engine.api.sql": ("sql",),
+        "muntin_engine.api.text.schema": ("query_schema",),
         "muntin_engine.api.union": ("union",),
         "muntin_engine.errors": (
             "JavaNotFoundError",
@@ -105,6 +108,7 @@ else:
         "muntin_engine.spark.serving": ("serve",),
         "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.spark.session.preconditions": ("prepare_session",),
+        "muntin_engine.spark.writing.query_texts": ("read_query",),
         "muntin_engine.spark.writing.state_table": ("read_state",),
     }
     _PLACE_OF: Final = {name: place for place, names in _PLACES.items() for name in names}
@@ -182,6 +186,8 @@ __all__ = [
     "prometheus_metrics",
     "queries",
     "query_from_dict",
+    "query_schema",
+    "read_query",
     "read_state",
     "root_cause",
     "serve",

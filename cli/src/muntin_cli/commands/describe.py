@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Annotated
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +14,7 @@ from muntin import ClipPolicy, TimestampPolicy
 from muntin_cli.commands.reporting import AsJson, CatalogFolder, With, catalog_with, reports_errors
 from muntin_cli.description import Description
 from muntin_cli.description import describe as describe_module
+from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.evaluation import can_evaluate
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import indented, show, show_json, show_table
@@ -20,21 +23,44 @@ from muntin_cli.parameters import parse_parameters
 
 @reports_errors
 def describe(
-    name: Annotated[str, typer.Argument(help="The full name of a module, function or trigger.")],
+    name: Annotated[str, typer.Argument(help="The full name of a module, function or trigger; or a checkpoint.")],
     parameters: With = None,
     catalog: CatalogFolder = None,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Describe a module, function or trigger.
+    """Describe a module, function or trigger; or print the query of a checkpoint.
 
-    That is its parameters, types, laws, clip, and evaluation per kind of window.
+    Of a module that is its parameters, types, laws, clip, and evaluation per kind of window.
     """
+    if "/" in name or Path(name).is_dir():
+        if parameters:
+            raise UsageError(f"{name} is a checkpoint, whose query has its parameters\n  leave --with out")
+        _show_queries(name, as_json=as_json)
+        return ExitCode.OK
     description = describe_module(catalog_with(catalog), name, parse_parameters(parameters or []))
     if as_json:
         show_json(asdict(description))
     else:
         _show(description)
     return ExitCode.OK
+
+
+def _show_queries(checkpoint: str, *, as_json: bool) -> None:
+    """Print the query of a checkpoint as YAML; those of one pass by their names."""
+    if not can_evaluate():
+        raise EnvironmentLacksError("a checkpoint is read with Spark: pip install 'muntin-cli[engine]'")
+    if not as_json and find_spec("yaml") is None:
+        raise EnvironmentLacksError("YAML needs PyYAML: pip install 'muntin-cli[engine]', or ask for --json")
+    from muntin_engine import read_query, spark_session
+
+    queries: Mapping[str, Any] = read_query(spark_session(), checkpoint)
+    data = queries.get("", queries)
+    if as_json:
+        show_json(data)
+        return
+    import yaml
+
+    show(yaml.safe_dump(data, sort_keys=False, default_flow_style=None, allow_unicode=True, width=100).rstrip())
 
 
 def _show(description: Description) -> None:

@@ -21,7 +21,7 @@ from muntin_engine.api.union import union
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_FIRST: Final[Mapping[str, Callable[..., EventStream]]] = {"events": events, "union": union}
+FIRST: Final[Mapping[str, Callable[..., EventStream]]] = {"events": events, "union": union}
 """The functions that a query begins with."""
 
 
@@ -71,7 +71,7 @@ class _Reader:
             call = self._call_of(one, made, here)
             args, kwargs = self._arguments(call, one, f"{here}.{call}")
             try:
-                made = (_FIRST[call] if made is None else getattr(made, call))(*args, **kwargs)
+                made = (FIRST[call] if made is None else getattr(made, call))(*args, **kwargs)
             except MuntinError as error:
                 raise QueryError(f"{here}.{call}: {error}") from error
             except TypeError as error:
@@ -80,7 +80,7 @@ class _Reader:
 
     def _call_of(self, one: Any, made: Any, here: str) -> str:
         """Return the name of the call that a step is."""
-        known = [*_FIRST] if made is None else [name for name in SIGNATURES if hasattr(type(made), name)]
+        known = [*FIRST] if made is None else [name for name in SIGNATURES if hasattr(type(made), name)]
         named = [name for name in one if name in known] if isinstance(one, Mapping) else []
         if len(named) == 1:
             return str(named[0])

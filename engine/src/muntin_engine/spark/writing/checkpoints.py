@@ -245,7 +245,11 @@ class Checkpoint:
         return last if all(found) and len({some[-1] for some in found}) > 1 else None
 
     def record(
-        self, plans: Sequence[Plan], names: Sequence[str] = (), places: Iterable[str] = ()
+        self,
+        plans: Sequence[Plan],
+        names: Sequence[str] = (),
+        places: Iterable[str] = (),
+        texts: Iterable[Mapping[str, Any] | str] = (),
     ) -> CheckpointNote | None:
         """Return the record of queries that continue from it, or begin it; None if that is there already.
 
@@ -253,6 +257,7 @@ class Checkpoint:
             plans: As in `check`.
             names: As in `check`.
             places: The places that are written to.
+            texts: The text of each query, in order, as data; or, in words, why it has none.
 
         It is kept by the first micro-batch that they run, not here: until then the checkpoint may be another query's,
         which runs, and which Spark lets no second one start beside.
@@ -260,7 +265,7 @@ class Checkpoint:
         identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
         identities = [*map(as_it_began, identities, self._recorded or identities)]
         written_to = sorted({*self.places, *places})
-        said = {"queries": identities, "places": written_to, "names": list(names)}
+        said = {"queries": identities, "places": written_to, "names": list(names), "texts": list(texts)}
         is_kept = said == self._note and all(number <= self._last_commit for number in self._records)
         return None if is_kept else CheckpointNote(self._path, json.dumps(said))
 
@@ -279,6 +284,11 @@ class Checkpoint:
         """The names of the queries, if they are of one pass."""
         return [] if self._note is None else self._note["names"]
 
+    @property
+    def texts(self) -> dict[str, Mapping[str, Any] | str]:
+        """The texts of the queries, by name, or why one has none; the name of a query that is asked alone is empty."""
+        return {} if self._note is None else dict(zip(self.names or [""], self._note["texts"], strict=False))
+
     @cached_property
     def _note(self) -> Mapping[str, Any] | None:
         """The record that holds since the last committed micro-batch.
@@ -293,7 +303,7 @@ class Checkpoint:
         try:
             text = "\n".join(row["value"] for row in self._lines(place).collect())
             said = json.loads(text)
-            return {name: list(said[name]) for name in ("queries", "places", "names")}
+            return {name: list(said[name]) for name in ("queries", "places", "names", "texts")}
         except (ValueError, KeyError, TypeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise

@@ -28,6 +28,7 @@ from muntin_engine.spark.writing.batch_writer import BatchWriter, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.spark.writing.query_ids import StartedQuery, StoredQueryId
+from muntin_engine.spark.writing.query_texts import kept_text
 from muntin_engine.spark.writing.recorded import begin, recording_settings, recordings_of
 from muntin_engine.spark.writing.written_query import WrittenQuery
 from muntin_engine.writing import SinkLike, pace_of
@@ -85,7 +86,7 @@ def write(  # what is asked, and how it runs
     query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
     if not is_remote:  # there they are the server's
         known.check_sinks(written.by_name)
-    note = known.record(written.plans, written.names, written.places)
+    note = known.record(written.plans, written.names, written.places, map(kept_text, written.queries))
     for of_query in written.sinks:
         for output, sink in of_query.sinks.items():
             _SINKS.info("%s=%s: each row arrives %s", of_query.spelled(output), sink, sink.guarantee)
