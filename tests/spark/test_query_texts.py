@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -24,7 +25,7 @@ def stream(spark: SparkSession, tmp_path: Path) -> DataFrame:
     return stream_of(spark, tmp_path / "input", [pa.table({"key": ["a", "b"], "at": [1, 20], "x": [1.0, 2.0]})])
 
 
-def hourly(stream: DataFrame, column: object = "x") -> Query:
+def hourly(stream: DataFrame, column: Any = "x") -> Query:
     windowed = events(stream, key="key", at="at", watermark=5).window(tumbling(10))
     return windowed.aggregate(total=stats.sum(column))
 

@@ -28,7 +28,7 @@ def describe(
     catalog: CatalogFolder = None,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Describe a module, function or trigger; or print the query of a checkpoint.
+    """Describe a module, or the query of a checkpoint.
 
     Of a module that is its parameters, types, laws, clip, and evaluation per kind of window.
     """
