@@ -178,12 +178,18 @@ LAYERS = (
         for_types=("muntin_engine.exchange", "muntin_engine.state"),
     ),
     Layer(
+        "muntin_engine.sql_text",
+        (*SDK, "sqlglot", "muntin_engine.api.arguments", "muntin_engine.sql_text"),
+        never=TESTING,
+    ),
+    Layer(
         "muntin_engine.api",
         (
             *(*SHIPPING, *PLANNING, "muntin_engine.api"),
             *("muntin_engine.core.lifetimes", "muntin_engine.core.source_rules", "muntin_engine.evaluators.registry"),
+            "muntin_engine.needed",
         ),
-        in_functions=("muntin_engine.spark",),
+        in_functions=("muntin_engine.spark", "muntin_engine.sql_text"),
         for_types=("pyarrow", "pyspark", "muntin_engine.recording", "muntin_engine.spark", "muntin_engine.writing"),
         never=TESTING,
     ),
@@ -198,6 +204,15 @@ LAYERS = (
         (*SDK, "muntin.testing", "muntin_cli", "packaging", "rich", "typer"),
         in_functions=("muntin_engine", "yaml"),
         for_types=("muntin_engine.plan", "muntin_engine.recording"),
+    ),
+    *(
+        Layer(
+            f"muntin_cli.{name}",
+            (*SDK, "muntin_cli", "rich", "typer"),
+            in_functions=("muntin_engine", "pyarrow", "pyspark"),
+            for_types=("pyspark",),
+        )
+        for name in ("querying", "commands.query")
     ),
     Layer("muntin_cli.probes", (*SDK, "pytest")),
     Layer("muntin_adapters", (*SDK, "muntin_adapters"), never=TESTING),

@@ -23,8 +23,8 @@ from muntin_engine import (
     opentelemetry_metrics,
     prometheus_metrics,
 )
+from muntin_engine import needed as needing
 from muntin_engine.errors import SetupError
-from muntin_engine.monitoring import needed as needing
 from muntin_engine.monitoring.exported import EXPORTED
 from muntin_engine.monitoring.opentelemetry import otel_name
 from tests.monitoring.queries import progress

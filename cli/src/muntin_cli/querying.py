@@ -29,7 +29,7 @@ _POLL: Final = 0.2
 
 
 @dataclass(frozen=True)
-class Table:
+class InputTable:
     """A table of files.
 
     Attributes:
@@ -59,13 +59,13 @@ class Table:
         return "*" if self.path.is_dir() else self.path.name
 
 
-def tables_of(inputs: Sequence[str]) -> list[Table]:
+def tables_of(inputs: Sequence[str]) -> list[InputTable]:
     """Return the tables that `--input` names: `NAME=PATH`, a file, a folder of files, or one of such folders.
 
     Raises:
         UsageError: There is no such path, no file in it that can be read, or a name is there twice.
     """
-    found: list[Table] = []
+    found: list[InputTable] = []
     for given in inputs:
         name, is_named, path = given.partition("=")
         folder = Path(path if is_named else name)
@@ -78,7 +78,7 @@ def tables_of(inputs: Sequence[str]) -> list[Table]:
     return found
 
 
-def _inner(folder: Path) -> list[Table]:
+def _inner(folder: Path) -> list[InputTable]:
     inside = [part for part in sorted(folder.iterdir()) if part.is_dir() and _files(part)] if folder.is_dir() else []
     if not inside:
         raise UsageError(f"{folder} has no files that can be read\n  expected: files named {', '.join(FORMATS)}")
@@ -93,12 +93,12 @@ def _files(path: Path) -> list[Path]:
     return [file for file in files if file.suffix.lower() in FORMATS and file.is_file() and file.name[0] not in "._"]
 
 
-def _table(name: str, path: Path) -> Table:
+def _table(name: str, path: Path) -> InputTable:
     files = _files(path)
     formats = sorted({FORMATS[file.suffix.lower()] for file in files})
     if len(formats) > 1:
         raise UsageError(f"{path} has files of several formats, {' and '.join(formats)}\n  keep each in its own folder")
-    return Table(name.replace("-", "_"), path, formats[0], len(files))
+    return InputTable(name.replace("-", "_"), path, formats[0], len(files))
 
 
 def show_rows(rows: DataFrame) -> None:

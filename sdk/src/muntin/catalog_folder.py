@@ -76,14 +76,14 @@ class Wheel:
 
 
 @dataclass(frozen=True, slots=True)
-class Unpacked:
+class UnpackedWheel:
     """A wheel whose code this process imports, from a folder of its own."""
 
     wheel: Wheel
     folder: str
 
 
-_UNPACKED: Final[dict[str, Unpacked]] = {}
+_UNPACKED: Final[dict[str, UnpackedWheel]] = {}
 _PRIVATE: Final[list[tempfile.TemporaryDirectory[str]]] = []
 
 
@@ -218,7 +218,7 @@ def _unpack(wheel: Wheel) -> None:
     for file, data in wheel.files.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(data)
-    _UNPACKED[wheel.name] = Unpacked(wheel, str(folder))
+    _UNPACKED[wheel.name] = UnpackedWheel(wheel, str(folder))
     sys.path.append(str(folder))
     invalidate_caches()
 

@@ -25,7 +25,7 @@ def pack(
         typer.Option("--with", metavar="MODULE:NAME=VALUE", help="A parameter that a module is to be tried with."),
     ] = None,
 ) -> ExitCode:
-    """Pack modules into a file that others use by name from a catalog folder.
+    """Pack modules for a catalog folder, by name for others.
 
     They are checked as others will load them; nothing is put into the folder if something is wrong.
     """

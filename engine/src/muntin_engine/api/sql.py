@@ -45,8 +45,8 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
         ... ''', rides=df)  # doctest: +SKIP
     """
     needed("sqlglot", "sql(...)", "sql")
-    from muntin_engine.sql.places import placed
-    from muntin_engine.sql.reading import read
+    from muntin_engine.sql_text.places import placed
+    from muntin_engine.sql_text.reading import read
 
     given = tuple(modules)
     known = GivenClasses.of(given).classes
@@ -76,7 +76,7 @@ def is_streaming_sql(text: str) -> bool:
         SetupError: `sqlglot` is not installed.
     """
     needed("sqlglot", "sql(...)", "sql")
-    from muntin_engine.sql.dialect import parse
-    from muntin_engine.sql.streams import is_streaming
+    from muntin_engine.sql_text.dialect import parse
+    from muntin_engine.sql_text.streams import is_streaming
 
     return is_streaming(parse(text))

@@ -55,7 +55,7 @@ class SharedDistributor:
     """Sends the rows that several queries share to the buckets of each; for `mapInArrow`."""
 
     def __init__(
-        self, tasks: Sequence[bytes], owned: Sequence[OwnColumns], recordings: Sequence[RowRecording | None]
+        self, tasks: Sequence[bytes], owned: Sequence[OwnColumns], recordings: Sequence[RowRecording | str | None]
     ) -> None:
         self._tasks = tuple(tasks)
         self._owned = tuple(owned)
@@ -71,7 +71,7 @@ class SharedDistributor:
 class StatelessTask:
     """Turns the rows of a task into blobs, as `BucketProcessor` does behind a shuffle; for `mapInArrow`."""
 
-    def __init__(self, task: bytes, teller: Teller | None = None, recording: RowRecording | None = None) -> None:
+    def __init__(self, task: bytes, teller: Teller | None = None, recording: RowRecording | str | None = None) -> None:
         self._task = task
         self._teller = teller
         self._recording = recording

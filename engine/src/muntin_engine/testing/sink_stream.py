@@ -67,6 +67,6 @@ def expected(
 
 def _row(number: int, place: int, of: int, wider: bool) -> dict[str, Any]:
     start = 10 * number
-    row = {"station": _STATIONS[place % 3], "rides": number + place, "km": number / 4 + of}
+    row: dict[str, Any] = {"station": _STATIONS[place % 3], "rides": number + place, "km": number / 4 + of}
     row |= {"window": {"start": start, "end": start + 10}, "event_id": 1000 * of + 10 * number + place}
     return row | ({"bikes": number} if wider else {})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
 from muntin.errors import WindowError
@@ -139,6 +139,14 @@ class CalendarWindows(WindowKind):
         days = max(self.size, self.hop) * (1 if self.unit == "day" else 31)
         if days * DAY * self.second > longest:
             raise WindowError(f"{self} is too long for a window; expected at most {longest} ticks")
+
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """Return `calendar` and its arguments."""
+        found: dict[str, Any] = {"size": spell_size(self.size, self.unit)}
+        found |= {"hop": spell_size(self.hop, self.unit)} if self.hop != self.size else {}
+        found |= {"zone": self.zone} if self.zone != "UTC" else {}
+        found |= {"start": self.start} if self.start != read_start(None, self.unit, self.size, self.hop) else {}
+        return self.name, found | ({"reach": self.reach} if self.reach else {})
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `calendar`."""

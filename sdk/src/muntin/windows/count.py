@@ -135,6 +135,10 @@ class CountWindows(WindowKind):
         every = f", every={self.every}" if self.every > 1 else ""
         return f"count_by_{self.by}({self.count}{every})"
 
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """Return `count_by_start` or `count_by_end` and its arguments."""
+        return f"count_by_{self.by}", {"count": self.count, **({"every": self.every} if self.every > 1 else {})}
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as data; without `every` where each time opens a window, as before there was that field."""
         data = super(CountWindows, self).to_dict()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from muntin.axis import EARLIEST, INFINITY, Axis, Duration, TimeLength, instant, spell_given, spell_number, ticks
 from muntin.errors import WindowError
@@ -129,6 +129,11 @@ class LandmarkWindows(WindowKind):
         """Return windows that grow by an hour, or by ten ticks."""
         return cls(ticks("1 hour") if axis is Axis.TIME else 10).spell(axis)
 
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """Return `landmark` and its arguments, a landmark in time as text."""
+        since = Axis.TIME.spell(self.since) if isinstance(self.since, TimeLength) else self.since
+        return self.name, {"step": self.step, **({"since": since} if self.since else {})}
+
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `landmark`."""
         landmark = repr(axis.spell(self.since)) if axis is Axis.TIME else spell_number(self.since)
@@ -149,6 +154,10 @@ class GlobalWindows(WindowKind):
         """Yield the window."""
         if start < end:
             yield Window(EARLIEST, INFINITY)
+
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """Return `global_windows`, which has no arguments."""
+        return "global_windows", {}
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `global_windows`."""

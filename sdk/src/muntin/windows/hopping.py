@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
 from muntin.errors import WindowError
@@ -78,6 +78,13 @@ class HoppingWindows(WindowKind):
     def holds_past(self) -> int:
         """The reach, and what neighbours have in common."""
         return self.reach + max(0, self.size - self.hop)
+
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """Return `tumbling` or `hopping` and its arguments."""
+        name, parts = super(HoppingWindows, self).call()
+        if self.size != self.hop:
+            return name, parts
+        return "tumbling", {part: value for part, value in parts.items() if part != "hop"}
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `hopping` or `tumbling`."""

@@ -187,6 +187,11 @@ class WindowSpecification(ABC):
             return repr(axis.spell_length(value))
         return repr(_plain(value))
 
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """Return the function that makes it, or the name of its kind, and the arguments that are no defaults."""
+        parts = {part.name: (getattr(self, part.name), part.default) for part in fields(self)}  # type: ignore[arg-type]
+        return self.name, {name: own for name, (own, default) in parts.items() if default is MISSING or own != default}
+
     def describe(self, axis: Axis = Axis.TICKS) -> str:
         """Describe the windows for `explain()`: the call, and the version if the kind is a plugin's."""
         return f"{self.spell(axis)}, version {self.version}" if "." in self.name else self.spell(axis)

@@ -16,7 +16,6 @@ import muntin.rows
 import muntin.triggers
 from muntin import correct, early
 from muntin.errors import QueryError, UnknownModuleError
-from muntin.named_windows import OWN_KINDS, OWN_ROWS
 from muntin.progress import ProgressPolicy
 from muntin.rows import Partitions
 from muntin_engine.plan import plain_data
@@ -93,19 +92,17 @@ class GivenClasses:
             star = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
             by_name = {name: part for name, part in arguments.items() if name != star}
             return function(*(arguments[star] if star else ()), **by_name)
-        if kind in OWN_KINDS or kind in OWN_ROWS:
-            return muntin.window(kind, **arguments)
         cls = self.classes.get(kind)
         if cls is not None:
             lengths = {part.name for part in fields(cls) if str(part.type).startswith("int")}
             texts = {name for name, value in arguments.items() if isinstance(value, str)}
             return cls(**{**arguments, **{name: muntin.ticks(arguments[name]) for name in lengths & texts}})
-        if function is not None:
-            raise QueryError(f"{kind} takes {signature}, got {', '.join(arguments) or 'nothing'}")
         for offered in (muntin.triggers.named, muntin.window):
             with suppress(UnknownModuleError):
                 return offered(kind, **arguments)
-        known = [*FUNCTIONS, *OWN_KINDS, *OWN_ROWS, *self.classes]
+        if function is not None:
+            raise QueryError(f"{kind} takes {signature}, got {', '.join(arguments) or 'nothing'}")
+        known = [*FUNCTIONS, *self.classes]
         close = get_close_matches(kind, known, n=1)
         meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}"
         raise QueryError(f"there is no kind {kind!r}\n  {meant}\n  a class of your own is given: modules=[...]")

@@ -72,9 +72,7 @@ class _Reader:
             args, kwargs = self._arguments(call, one, f"{here}.{call}")
             try:
                 made = (FIRST[call] if made is None else getattr(made, call))(*args, **kwargs)
-            except MuntinError as error:
-                raise QueryError(f"{here}.{call}: {error}") from error
-            except TypeError as error:
+            except _WRONG as error:
                 raise QueryError(f"{here}.{call}: {error}") from error
         return made
 
@@ -126,7 +124,7 @@ class _Reader:
             return {given: self._given.read(part) for given, part in data.items()}
         try:
             return self._given.read(data)
-        except MuntinError as error:
+        except _WRONG as error:
             raise QueryError(f"{here}: {error}") from error
 
     def _table(self, name: Any, here: str) -> Any:
@@ -147,7 +145,7 @@ class _Reader:
             streams = {n: StreamColumns(s["stream"], tuple(self._given.read(s["columns"]))) for n, s in named.items()}
             columns = self._given.read(data.get("columns", []))
             return module_call(cls, tuple(columns), {**streams, **parameters})
-        except MuntinError as error:
+        except _WRONG as error:
             raise QueryError(f"{here}: {error}\n  a module of the program is given: modules=[...]") from error
 
     def _condition(self, data: Any, here: str) -> JoinCondition:
@@ -158,9 +156,12 @@ class _Reader:
             parameters = {n: self._given.read(v) for n, v in data.get("parameters", {}).items()}
             sides = {side: tuple(self._given.read(data.get(side, []))) for side in ("left", "right")}
             return condition(given or data["function"], **sides, **parameters)
-        except MuntinError as error:
+        except _WRONG as error:
             raise QueryError(f"{here}: {error}") from error
 
+
+_WRONG: Final = (MuntinError, TypeError, ValueError, KeyError, AttributeError)
+"""What calls raise that get something else than they expect."""
 
 _COLUMNS: Final = ("left_columns", "right_columns", "columns", "key_ranges")
 """The parameters that are mappings of names that query writers choose."""

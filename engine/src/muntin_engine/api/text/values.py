@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Final
 
 from muntin import EarlyEmission, Lateness, LatePolicy
-from muntin.axis import Axis, DecimalLength, TimeLength, spell_ticks
+from muntin.axis import DecimalLength, TimeLength, spell_ticks
 from muntin.errors import QueryError
 from muntin.progress import Idle, ProgressPolicy
 from muntin.rows.policies import CountPolicy, ElapsedPolicy, PlainPolicy
@@ -18,10 +18,6 @@ from muntin.triggers.composed import Repeat
 from muntin.triggers.elementary import AfterCount, Past, Timer
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
-from muntin.windows.calendar import CalendarWindows
-from muntin.windows.count import CountWindows
-from muntin.windows.growing import GlobalWindows, LandmarkWindows
-from muntin.windows.hopping import HoppingWindows
 from muntin_engine.api.text.kinds import KIND
 from muntin_engine.plan.plain_data import path_of, written
 
@@ -124,32 +120,12 @@ def _named(value: Any) -> tuple[str, Mapping[str, Any]]:
         case PlainPolicy():
             found = getattr(value, "call", value.policy), _changed(value)
         case WindowSpecification():
-            found = _named_windows(value)
+            found = value.call()
         case Trigger() | EarlyEmission():
             found = getattr(value, "name", "early"), _changed(value)
         case _:
             found = path_of(type(value)), _changed(value)
     return found
-
-
-def _named_windows(value: WindowSpecification) -> tuple[str, dict[str, Any]]:
-    """Return the function that makes windows, or the name of their kind and its fields."""
-    parts = _changed(value)
-    match value:
-        case HoppingWindows() if value.size == value.hop:
-            return "tumbling", {name: part for name, part in parts.items() if name != "hop"}
-        case LandmarkWindows(since=TimeLength() as since):
-            return "landmark", {**parts, "since": Axis.TIME.spell(since)}
-        case CountWindows():
-            return f"count_by_{value.by}", {name: part for name, part in parts.items() if name != "by"}
-        case GlobalWindows():
-            return "global_windows", {}
-        case CalendarWindows() if "second" not in parts:
-            unit, hop = parts.pop("unit"), parts.pop("hop")
-            lengths = {"size": f"{value.size} {unit}s", **({} if hop == value.size else {"hop": f"{hop} {unit}s"})}
-            return "calendar", parts | lengths
-        case _:
-            return value.name, parts
 
 
 def _named_trigger(value: Repeat | Timer | Past) -> tuple[str, dict[str, Any]]:

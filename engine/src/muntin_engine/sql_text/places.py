@@ -41,7 +41,7 @@ def placed(text: str, error: QueryError) -> QueryError:
     return QueryError(f"{said}\n{advice}" if advice else said)
 
 
-class Source:
+class SqlText:
     """A text of SQL, and where its nodes stand.
 
     Attributes:

@@ -7,30 +7,27 @@ breaks it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.sql.steps import Steps
-from muntin_engine.sql.streams import Stream, function_of
-from muntin_engine.sql.values import length_of, name_of, spell_name, text_of
-
-if TYPE_CHECKING:
-    from muntin_engine.sql.reading import Reader
+from muntin_engine.sql_text.steps import Steps
+from muntin_engine.sql_text.streams import ReadsQueries, SqlStream, function_of
+from muntin_engine.sql_text.values import length_of, name_of, spell_name, text_of
 
 _PATTERN: Final = re.compile(r"(\w+)(?: (\w+) \* \?)? (\w+)")
 _MODULE: Final = "patterns.followed_without"
 _WRITE: Final = "write PATTERN (A B), or PATTERN (A X*? B) with rows between"
 
 
-def read_match(reader: Reader, tree: Any, table: Any) -> Steps:  # noqa: PLR0912  # each is a part of the clause
+def read_match(reader: ReadsQueries, tree: Any, table: Any) -> Steps:  # noqa: PLR0912  # each is a part of the clause
     """Return the steps of a query that looks for two rows in order."""
     source, match = reader.source, tree.args["match"]
     if function_of(table) is not None:
         stream = reader.stream(table)
     else:
         base: dict[str, Any] = {"df": ".".join(part.name for part in table.parts)}
-        stream = Stream([{"events": base}], [base], None, False, "", table)
+        stream = SqlStream([{"events": base}], [base], None, False, "", table)
     events = stream.bases[0]
     if keys := match.args.get("partition_by"):
         events["key"] = [name_of(key) for key in keys]
@@ -71,7 +68,7 @@ def read_match(reader: Reader, tree: Any, table: Any) -> Steps:  # noqa: PLR0912
     return [*stream.steps, {"apply": {"operator": apply}}, {"select": {"columns": chosen}}]
 
 
-def _steps(reader: Reader, match: Any) -> tuple[str, str | None, str]:
+def _steps(reader: ReadsQueries, match: Any) -> tuple[str, str | None, str]:
     """Return the names of the first row, of those between if there are, and of the second."""
     source, pattern = reader.source, match.args.get("pattern")
     found = _PATTERN.fullmatch(pattern.name) if pattern is not None else None
@@ -89,7 +86,7 @@ def _steps(reader: Reader, match: Any) -> tuple[str, str | None, str]:
     return found[1], found[2], found[3]
 
 
-def _condition(reader: Reader, defined: dict[str, Any], name: str) -> str:
+def _condition(reader: ReadsQueries, defined: dict[str, Any], name: str) -> str:
     """Return the condition of a step, over the columns of its own row."""
     if name not in defined:
         return "true"
@@ -103,7 +100,7 @@ def _condition(reader: Reader, defined: dict[str, Any], name: str) -> str:
     return f"({reader.column(node, name)})"
 
 
-def _label(reader: Reader, match: Any, steps: tuple[str, str]) -> tuple[str, list[str]]:
+def _label(reader: ReadsQueries, match: Any, steps: tuple[str, str]) -> tuple[str, list[str]]:
     """Return the column that a match keeps of a row, and the names of its fields where it is several."""
     found: list[str] = []
     for measure in match.args.get("measures") or ():
@@ -121,7 +118,7 @@ def _label(reader: Reader, match: Any, steps: tuple[str, str]) -> tuple[str, lis
 
 
 def _measured(
-    reader: Reader, tree: Any, match: Any, events: dict[str, Any], steps: tuple[str, str], fields: list[str]
+    reader: ReadsQueries, tree: Any, match: Any, events: dict[str, Any], steps: tuple[str, str], fields: list[str]
 ) -> dict[str, str]:
     """Return the columns of the results: the keys and the measures, as SELECT names them."""
     made = {key: key for key in events.get("key", [])}

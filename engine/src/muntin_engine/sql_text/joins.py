@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.sql.steps import Steps
-from muntin_engine.sql.streams import Stream
-from muntin_engine.sql.values import name_of, text_of, value_of
-
-if TYPE_CHECKING:
-    from muntin_engine.sql.reading import Reader
+from muntin_engine.sql_text.steps import Steps
+from muntin_engine.sql_text.streams import ReadsQueries, SqlStream
+from muntin_engine.sql_text.values import name_of, text_of, value_of
 
 _KINDS: Final = {
     ("", ""): "inner",
@@ -26,7 +23,7 @@ _KINDS: Final = {
 _WINDOW: Final = ("window_start", "window_end")
 
 
-def read_join(reader: Reader, tree: Any, table: Any) -> Steps:
+def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
     """Return the steps of a query that joins two streams."""
     source = reader.source
     join = tree.args["joins"][0]
@@ -54,7 +51,7 @@ def read_join(reader: Reader, tree: Any, table: Any) -> Steps:
     arguments: dict[str, Any] = {"how": kind}
     _read_condition(reader, join, left, right, arguments)
     if where := tree.args.get("where"):
-        _filter(reader, where.this, left, right)
+        _filter(reader, where.this, left, right, keeps_left=kind == "left")
     for part in ("group", "having"):
         if tree.args.get(part):
             said = "a join has no windows to group by"
@@ -65,7 +62,7 @@ def read_join(reader: Reader, tree: Any, table: Any) -> Steps:
     return [*steps, {"select": {"columns": chosen}}] if chosen is not None else steps
 
 
-def _as_of(reader: Reader, version: Any, left: Stream, right: Stream) -> None:
+def _as_of(reader: ReadsQueries, version: Any, left: SqlStream, right: SqlStream) -> None:
     """Read `FOR SYSTEM_TIME AS OF left.time`: each row of the right stream holds until the next of its key."""
     given = version.expression
     time = left.time
@@ -79,7 +76,7 @@ def _as_of(reader: Reader, version: Any, left: Stream, right: Stream) -> None:
 
 
 def _read_condition(  # noqa: PLR0912  # each is a part that ON may have
-    reader: Reader, join: Any, left: Stream, right: Stream, data: dict[str, Any]
+    reader: ReadsQueries, join: Any, left: SqlStream, right: SqlStream, data: dict[str, Any]
 ) -> None:
     """Read ON: equal keys, equal windows, and functions of columns of both."""
     source = reader.source
@@ -121,7 +118,7 @@ def _read_condition(  # noqa: PLR0912  # each is a part that ON may have
     data["same_window"] = left.window
 
 
-def _pair(reader: Reader, part: Any, left: Stream, right: Stream) -> tuple[str, str]:
+def _pair(reader: ReadsQueries, part: Any, left: SqlStream, right: SqlStream) -> tuple[str, str]:
     sides = {}
     for node in (part.this, part.expression):
         tables = {column.table.casefold() for column in node.find_all(exp.Column)}
@@ -141,7 +138,7 @@ def _function(part: Any) -> str | None:
     return part.name if isinstance(part, exp.Anonymous) else None
 
 
-def _condition(reader: Reader, part: Any, name: str, left: Stream, right: Stream) -> dict[str, Any]:
+def _condition(reader: ReadsQueries, part: Any, name: str, left: SqlStream, right: SqlStream) -> dict[str, Any]:
     call = part.expression if isinstance(part, exp.Dot) else part
     found: dict[str, Any] = {"function": name, "left": [], "right": []}
     for argument in call.expressions:
@@ -156,7 +153,7 @@ def _condition(reader: Reader, part: Any, name: str, left: Stream, right: Stream
     return found
 
 
-def _side(reader: Reader, node: Any, left: Stream, right: Stream) -> Stream:
+def _side(reader: ReadsQueries, node: Any, left: SqlStream, right: SqlStream) -> SqlStream:
     """Return the stream of the columns of an expression."""
     tables = {column.table.casefold() for column in node.find_all(exp.Column)}
     for stream in (left, right):
@@ -168,14 +165,17 @@ def _side(reader: Reader, node: Any, left: Stream, right: Stream) -> Stream:
     )
 
 
-def _filter(reader: Reader, where: Any, left: Stream, right: Stream) -> None:
+def _filter(reader: ReadsQueries, where: Any, left: SqlStream, right: SqlStream, *, keeps_left: bool) -> None:
     for part in where.flatten() if isinstance(where, exp.And) else [where]:
         side = _side(reader, part.unnest(), left, right)
+        if keeps_left and side is right:
+            said = f"WHERE on {right.alias} would drop the rows of {left.alias} that meet none"
+            raise reader.source.error(part, said, "filter its events: EVENTS(TABLE (SELECT ... WHERE ...), ...)")
         side.keep(reader.column(part.unnest(), side.alias))
 
 
 def _read_columns(
-    reader: Reader, tree: Any, left: Stream, right: Stream, data: dict[str, Any]
+    reader: ReadsQueries, tree: Any, left: SqlStream, right: SqlStream, data: dict[str, Any]
 ) -> dict[str, str] | None:
     """Read the columns of SELECT into those of each stream; return the results' if they are not in that order."""
     keys = left.keys or []

@@ -9,16 +9,17 @@ from typing import Any, Final
 from sqlglot import exp
 
 from muntin.errors import MuntinError
-from muntin_engine.sql.dialect import parse
-from muntin_engine.sql.joins import read_join
-from muntin_engine.sql.matching import read_match
-from muntin_engine.sql.modules import AGGREGATES, DISTINCT_COUNT, ROW_COUNT
-from muntin_engine.sql.places import Source, closest
-from muntin_engine.sql.selecting import WINDOW_COLUMNS, Item, output_columns
-from muntin_engine.sql.steps import Steps, packed
-from muntin_engine.sql.streams import Stream, is_streaming, read_stream, times_of
-from muntin_engine.sql.values import call_of, column_of, length_of, name_of, text_of, value_of
-from muntin_engine.sql.windows import EVENTS
+from muntin_engine.sql_text.dialect import parse
+from muntin_engine.sql_text.joins import read_join
+from muntin_engine.sql_text.matching import read_match
+from muntin_engine.sql_text.modules import AGGREGATES, DISTINCT_COUNT, ROW_COUNT
+from muntin_engine.sql_text.places import SqlText, closest
+from muntin_engine.sql_text.selecting import WINDOW_COLUMNS, SelectItem, output_columns
+from muntin_engine.sql_text.steps import Steps, packed
+from muntin_engine.sql_text.streams import SqlStream, is_streaming, read_stream, times_of
+from muntin_engine.sql_text.unread import refuse_unread
+from muntin_engine.sql_text.values import call_of, column_of, length_of, name_of, text_of, value_of
+from muntin_engine.sql_text.windows import EVENTS
 
 EMITS: Final = {"FINAL": "final", "SPECULATIVE": "speculative", "CHANGES": "eager", "EAGER": "eager"}
 REFINEMENTS: Final = ("accumulate", "discard", "retract")
@@ -32,7 +33,7 @@ _REFUSED: Final = {
 
 
 @dataclass
-class Reader:
+class SqlReader:
     """Reads queries of one text.
 
     Attributes:
@@ -42,7 +43,7 @@ class Reader:
         tables: The queries of a WITH clause, by name.
     """
 
-    source: Source
+    source: SqlText
     is_operator: Callable[[str], bool]
     known: Collection[str] = ()
     tables: dict[str, Any] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class Reader:
             if tree.args.get(part):
                 found = tree.args[part]
                 raise self.source.error(found[0] if isinstance(found, list) else found, said, advice)
+        refuse_unread(self.source, tree)
         table = tree.args["from_"].this if tree.args.get("from_") else None
         if table is None:
             raise self.source.error(tree, "this reads no table")
@@ -71,7 +73,7 @@ class Reader:
             return read_join(self, tree, table)
         return self._windowed(tree, table)
 
-    def stream(self, table: Any) -> Stream:
+    def stream(self, table: Any) -> SqlStream:
         """Return the stream that a FROM clause reads."""
         return read_stream(table, self.source, self._events)
 
@@ -80,6 +82,10 @@ class Reader:
         found: dict[str, Any] = {}
         for clause in tree.meta.get("clauses", ()):
             _CLAUSES[clause.name](found, clause, self.source)
+        names = [clause.name for clause in tree.meta.get("clauses", ())]
+        twice = [clause for place, clause in enumerate(tree.meta.get("clauses", ())) if clause.name in names[:place]]
+        if twice:
+            raise self.source.error(twice[0], f"{twice[0].name} is said twice", "leave one of them out")
         return found
 
     def column(self, node: Any, alias: str) -> str:
@@ -95,7 +101,7 @@ class Reader:
             part.set("table", None)
         return column_of(bare) if isinstance(bare, exp.Column) else bare.sql(dialect="spark")
 
-    def _is_operator(self, name: str, items: list[Item]) -> bool:
+    def _is_operator(self, name: str, items: list[SelectItem]) -> bool:
         try:
             return self.is_operator(name)
         except MuntinError as error:
@@ -132,8 +138,8 @@ class Reader:
         base = {"df": {"sql": f"WITH {before} {text}" if before else text}, **times}
         return [{"events": base}], [base]
 
-    def _united(self, union: Any) -> list[Stream]:
-        found: list[Stream] = []
+    def _united(self, union: Any) -> list[SqlStream]:
+        found: list[SqlStream] = []
         if union.args.get("distinct"):
             raise self.source.error(union, "UNION of streams would compare their rows", "write UNION ALL")
         for side in (union.left.unnest(), union.right.unnest()):
@@ -237,7 +243,7 @@ class Reader:
                 column.replace(replaced)
         return column_of(made) if isinstance(made, exp.Column) else made.sql(dialect="spark")
 
-    def _keys(self, tree: Any, stream: Stream) -> list[str]:
+    def _keys(self, tree: Any, stream: SqlStream) -> list[str]:
         """Return the keys: of PARTITION BY, or of GROUP BY where windows do not depend on the key."""
         grouped = tree.args["group"].expressions if tree.args.get("group") else []
         texts = [self.column(node, stream.alias) for node in grouped]
@@ -257,7 +263,7 @@ class Reader:
             raise self.source.error(grouped[0], said, "name the same columns in both")
         return list(known or [])
 
-    def _item(self, node: Any, stream: Stream) -> Item:
+    def _item(self, node: Any, stream: SqlStream) -> SelectItem:
         """Return an output column: its name, its expression, and the calls of modules in it."""
         alias = node.alias if isinstance(node, exp.Alias) else ""
         body = node.this if isinstance(node, exp.Alias) else node
@@ -267,9 +273,9 @@ class Reader:
                 called = self._module(part, stream)
                 if called is not None and not any(part is call[0] for call in calls):
                     calls.append((part, called))
-        return Item(node, body, alias, calls)
+        return SelectItem(node, body, alias, calls)
 
-    def _module(self, node: Any, stream: Stream) -> dict[str, Any] | None:
+    def _module(self, node: Any, stream: SqlStream) -> dict[str, Any] | None:
         """Return a call of a module as data; None if a node is none."""
         condition = ""
         if isinstance(node, exp.Filter):
@@ -291,6 +297,10 @@ class Reader:
             if name.upper() != "COUNT":
                 raise self.source.error(node, f"{name}(DISTINCT ...) is no module", "write COUNT(DISTINCT km)")
             (module, parameters), places = DISTINCT_COUNT, places[0].expressions
+        for part in places:
+            if any(self._module(inner, stream) is not None for inner in part.find_all(exp.Anonymous, exp.Dot)):
+                said = f"{text_of(part)} is an aggregate within an aggregate"
+                raise self.source.error(part, said, "aggregate the results of a query: TABLE (SELECT ...)")
         columns = [self.column(part, stream.alias) for part in places]
         if condition:
             if not columns and module == ROW_COUNT[0]:
@@ -303,7 +313,7 @@ class Reader:
             **({"parameters": given} if given else {}),
         }
 
-    def _modules(self, tree: Any, items: list[Item]) -> dict[str, Any]:
+    def _modules(self, tree: Any, items: list[SelectItem]) -> dict[str, Any]:
         """Name the modules of all columns, and return them by name."""
         modules: dict[str, Any] = {}
         for item in items:
@@ -322,7 +332,7 @@ def _reads(tree: Any, name: str) -> bool:
     return any(table.name.casefold() == name for table in tree.find_all(exp.Table))
 
 
-def _emit(data: dict[str, Any], clause: Any, source: Source) -> None:
+def _emit(data: dict[str, Any], clause: Any, source: SqlText) -> None:
     """Read `EMIT FINAL | CHANGES | SPECULATIVE | EARLY trigger [refinement]`."""
     parts = list(clause.expressions)
     word = parts[0].name.upper() if parts and isinstance(parts[0], exp.Var) else ""
@@ -345,8 +355,8 @@ def _emit(data: dict[str, Any], clause: Any, source: Source) -> None:
     data["emit"] = early
 
 
-def _word(name: str) -> Callable[[dict[str, Any], Any, Source], None]:
-    def read(data: dict[str, Any], clause: Any, source: Source) -> None:
+def _word(name: str) -> Callable[[dict[str, Any], Any, SqlText], None]:
+    def read(data: dict[str, Any], clause: Any, source: SqlText) -> None:
         if len(clause.expressions) != 1:
             raise source.error(clause, f"{clause.name} takes one word")
         data[name] = clause.expressions[0].name.lower()
@@ -354,7 +364,7 @@ def _word(name: str) -> Callable[[dict[str, Any], Any, Source], None]:
     return read
 
 
-def _forget(data: dict[str, Any], clause: Any, source: Source) -> None:
+def _forget(data: dict[str, Any], clause: Any, source: SqlText) -> None:
     """Read `FORGET KEYS AFTER length`."""
     words = [part.name.upper() for part in clause.expressions if isinstance(part, exp.Var)]
     if words != ["KEYS", "AFTER"] or len(clause.expressions) != 3:
@@ -362,7 +372,7 @@ def _forget(data: dict[str, Any], clause: Any, source: Source) -> None:
     data["forget_keys_after"] = length_of(clause.expressions[2], source)
 
 
-_CLAUSES: Final[Mapping[str, Callable[[dict[str, Any], Any, Source], None]]] = {
+_CLAUSES: Final[Mapping[str, Callable[[dict[str, Any], Any, SqlText], None]]] = {
     "EMIT": _emit,
     "CLIP": _word("clip"),
     "TIMESTAMPS": _word("timestamps"),
@@ -385,4 +395,4 @@ def read(text: str, is_operator: Callable[[str], bool], known: Collection[str] =
     tree = parse(text)
     if not is_streaming(tree):
         return None
-    return packed(Reader(Source(text), is_operator, known).query(tree))
+    return packed(SqlReader(SqlText(text), is_operator, known).query(tree))

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.sql.places import Source, closest
-from muntin_engine.sql.values import name_of, spell_path, text_of
+from muntin_engine.sql_text.places import SqlText, closest
+from muntin_engine.sql_text.values import name_of, spell_path, text_of
 
 WINDOW_COLUMNS: Final[Mapping[str, str]] = {
     "window_start": "window.start",
@@ -23,7 +23,7 @@ WINDOW_COLUMNS: Final[Mapping[str, str]] = {
 
 
 @dataclass
-class Item:
+class SelectItem:
     """One column of a SELECT.
 
     Attributes:
@@ -75,7 +75,7 @@ class Item:
 
 
 def output_columns(
-    source: Source, items: list[Item], natural: list[str], modules: list[str] | None
+    source: SqlText, items: list[SelectItem], natural: list[str], modules: list[str] | None
 ) -> dict[str, str] | None:
     """Return the columns of the results by name; None if they are those that the query has without being asked.
 
@@ -108,7 +108,7 @@ def output_columns(
     return None if list(chosen.items()) == [(name, name) for name in (*natural, *modules)] else chosen
 
 
-def _check(source: Source, item: Item, natural: list[str], modules: Collection[str]) -> None:
+def _check(source: SqlText, item: SelectItem, natural: list[str], modules: Collection[str]) -> None:
     """Refuse columns that results do not have."""
     inside = {id(part) for call, _ in item.calls for part in call.walk()}
     if isinstance(item.body, exp.Star):

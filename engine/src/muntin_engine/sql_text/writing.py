@@ -10,13 +10,13 @@ from sqlglot import exp
 
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import columns_by_name
-from muntin_engine.sql import modules as aggregates
-from muntin_engine.sql.reading import EMITS, REFINEMENTS
-from muntin_engine.sql.selecting import WINDOW_COLUMNS
-from muntin_engine.sql.steps import Steps, unpacked
-from muntin_engine.sql.streams import EVENT_ARGUMENTS, STEPS
-from muntin_engine.sql.values import spell_length, spell_name, spell_value
-from muntin_engine.sql.windows import EVENTS, spelled
+from muntin_engine.sql_text import modules as aggregates
+from muntin_engine.sql_text.reading import EMITS, REFINEMENTS
+from muntin_engine.sql_text.selecting import WINDOW_COLUMNS
+from muntin_engine.sql_text.steps import Steps, unpacked
+from muntin_engine.sql_text.streams import EVENT_ARGUMENTS, STEPS
+from muntin_engine.sql_text.values import spell_length, spell_name, spell_value
+from muntin_engine.sql_text.windows import EVENTS, spelled
 
 _IN_SQL: Final = {text: name for name, text in WINDOW_COLUMNS.items()}
 _EMIT_WORDS: Final = {value: word for word, value in reversed(EMITS.items())}

@@ -18,7 +18,7 @@ import muntin
 import muntin.progress
 import muntin.rows
 import muntin.triggers
-from muntin_engine.sql.places import Source
+from muntin_engine.sql_text.places import SqlText
 
 _UNITS: Final = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
 _PLAIN_LENGTH: Final = re.compile(rf"(-?\d+(?:\.\d+)?) ({'|'.join(_UNITS)})s?")
@@ -49,7 +49,7 @@ def text_of(node: Any) -> str:
     return str(found).strip() if found is not None else node.sql(dialect="spark")
 
 
-def length_of(node: Any, source: Source) -> str | int | Decimal:
+def length_of(node: Any, source: SqlText) -> str | int | Decimal:
     """Return a length: an interval, quoted text, or a number."""
     value = value_of(node, source)
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal | float):
@@ -57,7 +57,7 @@ def length_of(node: Any, source: Source) -> str | int | Decimal:
     return Decimal(str(value)) if isinstance(value, float) else value
 
 
-def value_of(node: Any, source: Source) -> Any:  # noqa: PLR0911  # each is a literal of SQL
+def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a literal of SQL
     """Return a literal, an interval, an array, a map, a call or a column as plain data.
 
     Raises:
@@ -93,7 +93,7 @@ def value_of(node: Any, source: Source) -> Any:  # noqa: PLR0911  # each is a li
     return {"kind": name, **_by_name(node, name, places, source), **named}
 
 
-def call_of(node: Any, source: Source) -> tuple[str, list[Any], dict[str, Any]] | None:
+def call_of(node: Any, source: SqlText) -> tuple[str, list[Any], dict[str, Any]] | None:
     """Return the name of a called function, its arguments by place, and those by name; None if it is no call."""
     prefix = ""
     if isinstance(node, exp.Dot):
@@ -116,7 +116,7 @@ def _signature(name: str) -> list[inspect.Parameter]:
     return [] if made is None else list(inspect.signature(made).parameters.values())
 
 
-def _by_name(node: Any, name: str, places: list[Any], source: Source) -> dict[str, Any]:
+def _by_name(node: Any, name: str, places: list[Any], source: SqlText) -> dict[str, Any]:
     """Return arguments by place by their names."""
     parameters = _signature(name)
     if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
@@ -136,7 +136,7 @@ def name_of(node: Any) -> str:
     return str(node.name)
 
 
-def _interval(node: Any, source: Source) -> str:
+def _interval(node: Any, source: SqlText) -> str:
     text = text_of(node)
     words = re.sub(r"(?i)\binterval\b|['\"+]", " ", text).lower().split()
     found = []

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sqlglot import exp
 
-from muntin_engine.sql.dialect import Clause, Matching, StreamTable
-from muntin_engine.sql.places import Source, closest
-from muntin_engine.sql.steps import Steps
-from muntin_engine.sql.values import call_of, column_of, length_of, name_of, text_of, value_of
-from muntin_engine.sql.windows import EVENTS, FUNCTIONS
+from muntin_engine.sql_text.dialect import Clause, Matching, StreamTable
+from muntin_engine.sql_text.places import SqlText, closest
+from muntin_engine.sql_text.steps import Steps
+from muntin_engine.sql_text.values import call_of, column_of, length_of, name_of, text_of, value_of
+from muntin_engine.sql_text.windows import EVENTS, FUNCTIONS
 
 EVENT_ARGUMENTS: Final = {
     **dict.fromkeys(("id", "order", "change", "new_end", "signal", "source", "rows"), "column"),
@@ -37,8 +37,23 @@ STEPS: Final[Mapping[str, tuple[str, ...]]] = {
 _LATE: Final = ("side", "drop", "adjust", "correct")
 
 
+class ReadsQueries(Protocol):
+    """What reads the parts of a query: see `SqlReader`."""
+
+    source: SqlText
+
+    def stream(self, table: Any) -> SqlStream:
+        """Return the stream that a FROM clause reads."""
+
+    def clauses(self, tree: Any) -> dict[str, Any]:
+        """Return the arguments that the clauses after a query are."""
+
+    def column(self, node: Any, alias: str) -> str:
+        """Return an expression of columns of one stream."""
+
+
 @dataclass
-class Stream:
+class SqlStream:
     """A stream as the text has it.
 
     Attributes:
@@ -107,8 +122,8 @@ def _unnamed(argument: Any) -> Any:
 
 
 def read_stream(  # noqa: PLR0912  # each is an argument that a window function may have
-    table: Any, source: Source, inner: Callable[[Any, Any], tuple[Steps, Steps]]
-) -> Stream:
+    table: Any, source: SqlText, inner: Callable[[Any, Any], tuple[Steps, Steps]]
+) -> SqlStream:
     """Return the stream that a window function makes of its arguments.
 
     Args:
@@ -145,14 +160,15 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
         given["key"] = [column_of(key) for key in stream.args["keys"]]
     if order := stream.args.get("order"):
         given["order"] = column_of(order)
-    for clause in stream.args.get("clauses") or ():
-        _CLAUSES[clause.name](given, clause, source)
+    _read_clauses(given, stream, [name_of(column) for column in columns[:1]], source)
     if len(places) > len(names):
         said = f"{name} takes {', '.join(names) or 'no more'} after the DESCRIPTOR"
         raise source.error(places[len(names)], said, f"other arguments have names: {', '.join(EVENT_ARGUMENTS)}")
     window: dict[str, Any] = dict(zip(names, (value_of(part, source) for part in places), strict=False))
     for key, part in named.items():
         own, value = others.get(key, key), part.expression
+        if own in window:
+            raise source.error(part, f"{key} is given by its place already", "leave one of them out")
         if own in EVENT_ARGUMENTS and own not in names:
             given[own] = column_of(value) if EVENT_ARGUMENTS[own] == "column" else value_of(value, source)
         elif own in names or (function is None and name.upper() != EVENTS) or own in _ROW_FIELDS:
@@ -165,7 +181,29 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
     for base in bases:
         base.update(given)
     alias = (table.alias if isinstance(table, exp.Table) else "") or _name_of(bases[0].get("df"))
-    return Stream(steps, bases, made, by_rows and made is not None, name.upper(), node, alias)
+    return SqlStream(steps, bases, made, by_rows and made is not None, name.upper(), node, alias)
+
+
+def _read_clauses(events: dict[str, Any], stream: Any, times: list[str], source: SqlText) -> None:
+    """Read the clauses of a stream, each once but for the steps after THEN."""
+    known: set[str] = set()
+    for clause in stream.args.get("clauses") or ():
+        if clause.name in known and clause.name != "THEN":
+            raise source.error(clause, f"{clause.name} is said twice", "leave one of them out")
+        known.add(clause.name)
+        _check_time(clause, times, source)
+        _CLAUSES[clause.name](events, clause, source)
+
+
+def _check_time(clause: Any, times: list[str], source: SqlText) -> None:
+    """Refuse a watermark that names another column than the DESCRIPTOR does."""
+    named = [part for part in clause.expressions if isinstance(part, exp.Var)]
+    if clause.name != "WATERMARK" or not times or not named:
+        return
+    column = named[1] if named[0].name.upper() == "FOR" and len(named) > 1 else named[0]
+    if column.name.upper() not in ("DELAY", *(time.upper() for time in times)):
+        said = f"the watermark is of {column.name}, and the times of the stream are {times[0]}"
+        raise source.error(column, said, f"write WATERMARK {times[0]} DELAY OF ...")
 
 
 _ROW_FIELDS: Final = frozenset(
@@ -175,7 +213,7 @@ _KEYS: Final = "several keys stand in parentheses: TABLE rides PARTITION BY (sta
 _AS_STREAM: Final = "write EVENTS(TABLE rides, DESCRIPTOR(leaves)) AS r, or a window function such as TUMBLE(TABLE ...)"
 
 
-def times_of(columns: list[Any], node: Any, source: Source) -> dict[str, str]:
+def times_of(columns: list[Any], node: Any, source: SqlText) -> dict[str, str]:
     """Return the data of the columns of a DESCRIPTOR: the time of points, or start and end."""
     texts = [column_of(column) for column in columns]
     if len(texts) == 1:
@@ -194,7 +232,7 @@ def _is_descriptor(node: Any) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() == "DESCRIPTOR"
 
 
-def _watermark(events: dict[str, Any], clause: Any, source: Source) -> None:
+def _watermark(events: dict[str, Any], clause: Any, source: SqlText) -> None:
     """Read `WATERMARK [column] DELAY OF length`, `WATERMARK FOR at AS at - length` or `WATERMARK policy(...)`."""
     parts = clause.expressions
     words = [part.name.upper() if isinstance(part, exp.Var) else "" for part in parts]
@@ -214,7 +252,7 @@ def _watermark(events: dict[str, Any], clause: Any, source: Source) -> None:
 _WATERMARKS: Final = "write WATERMARK leaves DELAY OF INTERVAL '10' MINUTES, or WATERMARK bounded_disorder(rows => 100)"
 
 
-def _late(events: dict[str, Any], clause: Any, source: Source) -> None:
+def _late(events: dict[str, Any], clause: Any, source: SqlText) -> None:
     """Read `LATE SIDE | DROP | ADJUST | CORRECT WITHIN length`."""
     words = [part.name.lower() for part in clause.expressions if isinstance(part, exp.Var)]
     if words == ["correct", "within"] and len(clause.expressions) == 3:
@@ -227,7 +265,7 @@ def _late(events: dict[str, Any], clause: Any, source: Source) -> None:
         raise source.error(clause, said, f"{advice}\nwrite LATE SIDE, DROP, ADJUST or CORRECT WITHIN INTERVAL '1' HOUR")
 
 
-def _then(events: dict[str, Any], clause: Any, source: Source) -> None:
+def _then(events: dict[str, Any], clause: Any, source: SqlText) -> None:
     """Read `THEN call(...)`: one of the calls of an event stream."""
     for part in clause.expressions:
         called = call_of(part, source)
@@ -244,7 +282,7 @@ def _then(events: dict[str, Any], clause: Any, source: Source) -> None:
         events.setdefault("then", []).append({name: {**by_place, **given}})
 
 
-_CLAUSES: Final[Mapping[str, Callable[[dict[str, Any], Any, Source], None]]] = {
+_CLAUSES: Final[Mapping[str, Callable[[dict[str, Any], Any, SqlText], None]]] = {
     "WATERMARK": _watermark,
     "LATE": _late,
     "THEN": _then,

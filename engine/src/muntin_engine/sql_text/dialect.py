@@ -15,9 +15,9 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]  # it is where its pages name it
 
-from muntin_engine.sql.modules import AGGREGATES
-from muntin_engine.sql.places import SqlError
-from muntin_engine.sql.windows import FUNCTIONS
+from muntin_engine.sql_text.modules import AGGREGATES
+from muntin_engine.sql_text.places import SqlError
+from muntin_engine.sql_text.windows import FUNCTIONS
 
 QUERY_CLAUSES: Final = ("EMIT", "CLIP", "TIMESTAMPS", "FORGET", "EVALUATOR")
 """The first words of clauses that follow a query."""
