@@ -45,8 +45,8 @@ def rides(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -
     else:
         table = spark.createDataFrame(ROWS, "station string, leaves string, km double")
         table.selectExpr("station", "timestamp(leaves) AS leaves", "km").write.parquet(str(folder / "files"))
-        for file in (folder / "files").glob("*.parquet"):
-            file.rename(folder / file.name)
+        for part in (folder / "files").glob("*.parquet"):
+            part.rename(folder / part.name)
     return folder
 
 
