@@ -20,6 +20,7 @@ from docs.pictures import (
     late,
     overview,
     progress,
+    railroads,
     rows,
     slices,
     timestamps,
@@ -30,12 +31,13 @@ from docs.pictures.chart import Chart
 from docs.pictures.diagram import Diagram
 from docs.pictures.panels import Panels
 from docs.pictures.picture import Picture
+from docs.pictures.railroads import Railroad
 
 FOLDER: Final = Path(__file__).parent
 """Where they are kept: beside the code that draws them."""
 
 
-def album() -> Iterator[Picture | Diagram | Chart | Panels]:
+def album() -> Iterator[Picture | Diagram | Chart | Panels | Railroad]:
     """Yield them all."""
     chapters = (
         title,
@@ -55,5 +57,6 @@ def album() -> Iterator[Picture | Diagram | Chart | Panels]:
         slices,
         guides,
         architecture,
+        railroads,
     )
     return chain.from_iterable(chapter.pictures() for chapter in chapters)
