@@ -75,7 +75,8 @@ def test_new_plugins_and_pages_require_the_sdk_of_this_version() -> None:
 
 def test_muntin_brings_all_others_and_its_extra_all_brings_all_other_extras() -> None:
     muntin = OURS["muntin"]
-    assert {requirement.name for requirement in muntin.extras[""]} == set(OURS) - {"muntin"}
+    brings = {requirement.name for requirement in muntin.extras[""]}
+    assert brings == (set(OURS) - {"muntin"}) | {"pandas"}  # of which the engine takes more versions
     extras = {name: brought(muntin, name) for name in muntin.extras if name}
     assert extras.pop("all") == set().union(*extras.values())
     assert len(extras) > 2
