@@ -72,7 +72,7 @@ SEARCHES: Final = {
     "local_session": "install.html#get-a-session",
     "log4j": "how-to/troubleshoot.html#warnings-in-the-log-that-are-no-faults",
     "lookup join": "how-to/join-streams.html#the-version-that-was-valid-then",
-    "MATCH_RECOGNIZE": "how-to/alerts.html#silence-sequences-and-state-machines",
+    "MATCH_RECOGNIZE": "reference/query.html#sql",
     "median": "reference/stats.html#statsmedian",
     "merge_asof": "reference/adapters.html#from-pandas",
     "metrics": "reference/metrics.html",
