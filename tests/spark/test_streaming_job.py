@@ -24,8 +24,6 @@ TESTS = (
     "test_a_ride_that_comes_after_its_hour_is_late",
     "test_longer_windows_need_a_new_checkpoint",
 )
-OF_A_RECORDING = "test_the_south_has_ten_kilometers"
-"""The page runs it itself."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +42,7 @@ def shown(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.mark.parametrize("name", TESTS)
 def test_the_tests_on_the_page_pass(name: str, shown: dict[str, Any], streaming: StartsJob) -> None:
-    assert {found for found in shown if found.startswith("test_")} == {*TESTS, OF_A_RECORDING}
+    assert {found for found in shown if found.startswith("test_")} == {*TESTS}
     shown[name](streaming)
 
 

@@ -73,7 +73,7 @@ def query_schema() -> dict[str, Any]:
 _LATE: Final = {"correct": POLICIES["correct"]}
 _EARLY: Final = {"early": POLICIES["early"]}
 _MADE: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
-    "windows": {**WINDOWS, **OWN_KINDS, **OWN_ROWS},
+    "windows": {**OWN_KINDS, **OWN_ROWS, **WINDOWS},
     "trigger": TRIGGERS,
     "row policy": ROWS,
     "partitions": {Partitions.policy: Partitions},
