@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from muntin.errors import QueryError
 from muntin_engine.writing.local_folder import address, reading_address
-from muntin_engine.writing.sink import Sink, WrittenBatch
+from muntin_engine.writing.sink import ToldSink, WrittenBatch
 from muntin_engine.writing.table_versions import Pointer, TableVersions
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NEEDED = ("change", "event_id")
 
 
-class ChangelogTable(Sink):
+class ChangelogTable(ToldSink):
     """Keeps the results that stand in a table of Parquet files: insertions come in, retractions go, revisions change.
 
     For results that may be retracted, as with `emit="speculative"` or `"eager"`. After each micro-batch the table is
@@ -53,9 +53,6 @@ class ChangelogTable(Sink):
         self._versions = TableVersions(path)
         self._path = path
         self._keys = None if key is None else _names(key)
-        self._watermark: int | None = None
-        self._count: int | None = None
-        self._read = ""
 
     def __str__(self) -> str:
         keys = "" if self._keys is None else f", key={self._keys}"
@@ -103,18 +100,6 @@ class ChangelogTable(Sink):
     def open(self, query_id: str) -> None:
         """See that the folder belongs to the query."""
         self._versions.claim(query_id)
-
-    def take_watermark(self, watermark: int) -> None:
-        """Keep it for the next micro-batch."""
-        self._watermark = watermark
-
-    def take_count(self, rows: int) -> None:
-        """Take the number of changes in the next micro-batch."""
-        self._count = rows
-
-    def take_read(self, read: str) -> None:
-        """Take the name of what the next micro-batch read."""
-        self._read = read
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Fold the changes of a micro-batch into the table."""

@@ -10,7 +10,7 @@ from muntin.errors import QueryError
 from muntin_engine.errors import StateError
 from muntin_engine.writing.databases import Database, database_of
 from muntin_engine.writing.net_rows import net_rows
-from muntin_engine.writing.sink import Sink, WrittenBatch
+from muntin_engine.writing.sink import ToldSink, WrittenBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,7 +19,7 @@ _OWN: Final = "muntin_batches"
 """The table beside those of results, with the last micro-batch of each."""
 
 
-class DatabaseTable(Sink):
+class DatabaseTable(ToldSink):
     """Writes to a table of PostgreSQL or SQLite, each micro-batch in one transaction with its number.
 
     Rows are appended. Results that may be retracted, as with `emit="speculative"` or `"eager"`, are applied instead:
@@ -59,9 +59,6 @@ class DatabaseTable(Sink):
         self._batches = self._database.quoted(*parts[:-1], _OWN)
         self._keys: list[str] = []
         self._query_id = ""
-        self._watermark: int | None = None
-        self._count: int | None = None
-        self._read = ""
         self._is_checked = False
 
     def __str__(self) -> str:
@@ -117,18 +114,6 @@ class DatabaseTable(Sink):
             cursor.execute(
                 f"INSERT INTO {self._batches} VALUES ({mark}1, {mark}2, -1, '', NULL)", (self._table, query_id)
             )
-
-    def take_watermark(self, watermark: int) -> None:
-        """Keep it for the next micro-batch."""
-        self._watermark = watermark
-
-    def take_count(self, rows: int) -> None:
-        """Take the number of rows of the next micro-batch."""
-        self._count = rows
-
-    def take_read(self, read: str) -> None:
-        """Take the name of what the next micro-batch read."""
-        self._read = read
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write the rows and the number of a micro-batch; once more if the connection is lost.

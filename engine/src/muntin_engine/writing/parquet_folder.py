@@ -13,7 +13,7 @@ from muntin_engine.writing.batch_folders import COLUMN, BatchFolders
 from muntin_engine.writing.changelog import final_rows
 from muntin_engine.writing.local_folder import address, reading_address
 from muntin_engine.writing.rows_on_driver import write_file
-from muntin_engine.writing.sink import Sink, WrittenBatch
+from muntin_engine.writing.sink import ToldSink, WrittenBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from muntin_engine.spark.session.kinds import AnySession
 
 
-class ParquetFolder(Sink):
+class ParquetFolder(ToldSink):
     """Writes each micro-batch as a folder of Parquet files, put in place by renaming.
 
     On this machine's file system, or one that the driver and the workers share, the workers write the files. Anywhere
@@ -55,9 +55,6 @@ class ParquetFolder(Sink):
         """
         self._folders = BatchFolders(path)
         self._path = self._folders.path if self._folders.is_elsewhere else path
-        self._watermark: int | None = None
-        self._count: int | None = None
-        self._read = ""
 
     def __str__(self) -> str:
         return f"ParquetFolder({str(self._path)!r})"
@@ -95,18 +92,6 @@ class ParquetFolder(Sink):
     def open(self, query_id: str) -> None:
         """See that the folder belongs to the query."""
         self._folders.claim(query_id)
-
-    def take_watermark(self, watermark: int) -> None:
-        """Keep it for the next micro-batch."""
-        self._watermark = watermark
-
-    def take_count(self, rows: int) -> None:
-        """Take the number of rows of the next micro-batch."""
-        self._count = rows
-
-    def take_read(self, read: str) -> None:
-        """Take the name of what the next micro-batch read."""
-        self._read = read
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Put the rows of a micro-batch in place, and then keep that they are, with the watermark."""

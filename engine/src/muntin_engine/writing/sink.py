@@ -148,6 +148,26 @@ class Sink(ABC):
         """
 
 
+class ToldSink(Sink):
+    """A sink that keeps what it is told of the micro-batch that is written next."""
+
+    _watermark: int | None = None
+    _count: int | None = None
+    _read = ""
+
+    def take_watermark(self, watermark: int) -> None:
+        """Keep it for the next micro-batch."""
+        self._watermark = watermark
+
+    def take_count(self, rows: int) -> None:
+        """Keep it for the next micro-batch."""
+        self._count = rows
+
+    def take_read(self, read: str) -> None:
+        """Keep it for the next micro-batch."""
+        self._read = read
+
+
 WriteFunction: TypeAlias = "Callable[[DataFrame, int], object]"
 """A function that writes a micro-batch, given its rows and its number."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from muntin.errors import QueryError
 from muntin_engine.writing.changelog import net_changes
 from muntin_engine.writing.rows_on_driver import record_batches
-from muntin_engine.writing.sink import Sink, WrittenBatch
+from muntin_engine.writing.sink import ToldSink, WrittenBatch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ class Mark(NamedTuple):
     watermark: int | None = None
 
 
-class TableSink(Sink):
+class TableSink(ToldSink):
     """Writes each micro-batch in one transaction, together with its number.
 
     A number that the table has is skipped, so each row arrives exactly once. Rows are appended. A changelog (rows with
@@ -50,9 +50,6 @@ class TableSink(Sink):
 
     _query_id = ""
     _keys: Sequence[str] = ()
-    _watermark: int | None = None
-    _count: int | None = None
-    _read = ""
 
     @abstractmethod
     def find_mark(self, query_id: str) -> Mark:
@@ -90,18 +87,6 @@ class TableSink(Sink):
     def open(self, query_id: str) -> None:
         """Take the query's id."""
         self._query_id = query_id
-
-    def take_watermark(self, watermark: int) -> None:
-        """Take the watermark that is committed with the next micro-batch."""
-        self._watermark = watermark
-
-    def take_count(self, rows: int) -> None:
-        """Take the number of rows of the next micro-batch."""
-        self._count = rows
-
-    def take_read(self, read: str) -> None:
-        """Take the name of what the next micro-batch read."""
-        self._read = read
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Commit the rows of a micro-batch with its number, unless the table has it."""
