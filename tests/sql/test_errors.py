@@ -34,6 +34,13 @@ GROUP BY station, window_start, window_end"""
         ("AVG(km) AS km", "km", "", "no column is an aggregate"),
         ("FROM TUMBLE", "FORM TUMBLE", "FORM", "FROM"),
         ("TABLE rides,", "rides,", "rides", "write TUMBLE(TABLE rides"),
+        ("window_end", "window_end EMIT FINAL EMIT CHANGES", "EMIT CHANGES", "EMIT is said twice"),
+        ("rides,", "rides LATE DROP LATE SIDE,", "LATE SIDE", "LATE is said twice"),
+        ("rides,", "rides WATERMARK seen DELAY OF INTERVAL '1' MINUTE,", "seen", "the times of the stream are leaves"),
+        ("'1' HOUR", "'1' HOUR, SIZE => INTERVAL '2' HOUR", "", "size is given by its place already"),
+        ("AVG(km) AS km", "SUM(km) OVER (ORDER BY km) AS km", "", "results come one by one"),
+        ("station, window_start, window_end", "ROLLUP(station), window_start, window_end", "", "several groupings"),
+        ("AVG(km)", "AVG(SUM(km))", "SUM(km)", "is an aggregate within an aggregate"),
     ],
 )
 def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: str, at: str, said: str) -> None:

@@ -196,20 +196,25 @@ def follow(start: Callable[[], StreamingQuery]) -> int:
     Returns:
         How many rows it has read.
     """
-    console, read = Console(stderr=True), 0
+    console, read, seen = Console(stderr=True), 0, -1
     query = start()
+
+    def count_new() -> None:
+        nonlocal read, seen
+        for one in query.recentProgress:  # which holds the last hundred
+            if one["batchId"] > seen:
+                seen, read = one["batchId"], read + one["numInputRows"]
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("waiting for files; Ctrl-C ends it", total=None)
-        seen = -1
         try:
             while not query.awaitTermination(1):
-                for one in query.recentProgress:
-                    if one["batchId"] > seen:
-                        seen, read = one["batchId"], read + one["numInputRows"]
+                count_new()
                 told = f"{counted(read, 'row')} in {counted(seen + 1, 'micro-batch')}; Ctrl-C ends it"
                 bar.update(task, description=told.replace("batchs", "batches"))
         except KeyboardInterrupt:
             query.stop()
             query.awaitTermination()
-    return sum(one["numInputRows"] for one in query.recentProgress) or read
+    count_new()
+    return read

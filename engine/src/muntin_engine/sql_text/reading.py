@@ -16,7 +16,7 @@ from muntin_engine.sql_text.modules import AGGREGATES, DISTINCT_COUNT, ROW_COUNT
 from muntin_engine.sql_text.places import SqlText, closest
 from muntin_engine.sql_text.selecting import WINDOW_COLUMNS, SelectItem, output_columns
 from muntin_engine.sql_text.steps import Steps, packed
-from muntin_engine.sql_text.streams import SqlStream, is_streaming, read_stream, times_of
+from muntin_engine.sql_text.streams import SqlStream, is_streaming, read_stream, said_once, times_of
 from muntin_engine.sql_text.unread import refuse_unread
 from muntin_engine.sql_text.values import call_of, column_of, length_of, name_of, text_of, value_of
 from muntin_engine.sql_text.windows import EVENTS
@@ -80,12 +80,8 @@ class SqlReader:
     def clauses(self, tree: Any) -> dict[str, Any]:
         """Return the arguments that the clauses after a query are."""
         found: dict[str, Any] = {}
-        for clause in tree.meta.get("clauses", ()):
+        for clause in said_once(tree.meta.get("clauses", ()), self.source):
             _CLAUSES[clause.name](found, clause, self.source)
-        names = [clause.name for clause in tree.meta.get("clauses", ())]
-        twice = [clause for place, clause in enumerate(tree.meta.get("clauses", ())) if clause.name in names[:place]]
-        if twice:
-            raise self.source.error(twice[0], f"{twice[0].name} is said twice", "leave one of them out")
         return found
 
     def column(self, node: Any, alias: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -160,7 +160,9 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
         given["key"] = [column_of(key) for key in stream.args["keys"]]
     if order := stream.args.get("order"):
         given["order"] = column_of(order)
-    _read_clauses(given, stream, [name_of(column) for column in columns[:1]], source)
+    for clause in said_once(stream.args.get("clauses") or (), source):
+        _check_time(clause, [name_of(column) for column in columns[:1]], source)
+        _CLAUSES[clause.name](given, clause, source)
     if len(places) > len(names):
         said = f"{name} takes {', '.join(names) or 'no more'} after the DESCRIPTOR"
         raise source.error(places[len(names)], said, f"other arguments have names: {', '.join(EVENT_ARGUMENTS)}")
@@ -184,15 +186,18 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
     return SqlStream(steps, bases, made, by_rows and made is not None, name.upper(), node, alias)
 
 
-def _read_clauses(events: dict[str, Any], stream: Any, times: list[str], source: SqlText) -> None:
-    """Read the clauses of a stream, each once but for the steps after THEN."""
+def said_once(clauses: Iterable[Any], source: SqlText) -> Iterator[Any]:
+    """Yield clauses, and refuse one that is said twice; only steps, after THEN, may be several.
+
+    Raises:
+        SqlError: One is.
+    """
     known: set[str] = set()
-    for clause in stream.args.get("clauses") or ():
+    for clause in clauses:
         if clause.name in known and clause.name != "THEN":
             raise source.error(clause, f"{clause.name} is said twice", "leave one of them out")
         known.add(clause.name)
-        _check_time(clause, times, source)
-        _CLAUSES[clause.name](events, clause, source)
+        yield clause
 
 
 def _check_time(clause: Any, times: list[str], source: SqlText) -> None:
