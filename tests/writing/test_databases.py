@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,19 +18,10 @@ import pytest
 
 from muntin.errors import QueryError
 from muntin_engine.errors import SetupError, StateError
+from muntin_engine.testing import ArrowBatch, check_sink
 from muntin_engine.writing.database_table import DatabaseTable
 from muntin_engine.writing.sink import WrittenBatch
 from tests.writing.postgresql_server import PASSWORD, running_server
-
-
-class Batch:
-    """A micro-batch that is known already."""
-
-    def __init__(self, rows: list[dict[str, Any]], schema: pa.Schema | None = None) -> None:
-        self._table = pa.Table.from_pylist(rows, schema)
-
-    def toArrow(self) -> pa.Table:
-        return self._table
 
 
 class Place:
@@ -54,6 +46,14 @@ class Place:
             connection.commit()
         return cast("list[tuple[Any, ...]]", rows)
 
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """Return the rows of a table, none if it is not there, with their windows as records."""
+        known = "sqlite_master WHERE name" if self.is_sqlite else "pg_tables WHERE tablename"
+        if not self.ask(f"SELECT 1 FROM {known} = '{table}'"):
+            return []
+        named = [dict(zip(self.columns(table), row, strict=True)) for row in self.ask(f"SELECT * FROM {table}")]
+        return [row | {"window": {"start": row["window_start"], "end": row["window_end"]}} for row in named]
+
     def columns(self, table: str) -> list[str]:
         with closing(self.connect()) as connection:
             return [name for name, *_ in connection.execute(f"SELECT * FROM {table}").description]
@@ -77,7 +77,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 def write(sink: DatabaseTable, batch_id: int, rows: list[dict[str, Any]], schema: pa.Schema | None = None) -> None:
     sink.take_count(len(rows))
-    sink.write(cast("Any", Batch(rows, schema)), batch_id)
+    sink.write(cast("Any", ArrowBatch(pa.Table.from_pylist(rows, schema))), batch_id)
 
 
 def opened(place: Place, table: str = "bikes", query: str = "q1", keys: tuple[str, ...] = ()) -> DatabaseTable:
@@ -101,6 +101,15 @@ def test_a_micro_batch_that_comes_again_changes_nothing(place: Place) -> None:
     write(again, 2, [{"n": 3}])
     assert place.ask("SELECT n FROM bikes ORDER BY n") == [(1,), (2,), (3,)]
     assert place.ask("SELECT query_id, batch, watermark FROM muntin_batches") == [("q1", 2, 10)]
+
+
+@pytest.mark.filterwarnings("ignore:Exception ignored.*Connection:pytest.PytestUnraisableExceptionWarning")  # a crash
+@pytest.mark.parametrize("changes", [False, True], ids=["appended", "merged"])
+def test_a_table_keeps_the_laws_of_sinks(place: Place, changes: bool) -> None:
+    every = 1 if "MUNTIN_KILLS" in os.environ else 9 if place.is_sqlite else 25
+    held = check_sink(place.table, place.rows, changes=changes, every=every)
+    assert held.pop("a new column is taken with its values, or refused").startswith("a new column is refused: ")
+    assert set(held.values()) == {"holds"}
 
 
 def test_every_type_of_a_result_arrives_as_it_was(place: Place) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -12,9 +13,9 @@ from confluent_kafka import Message
 
 from muntin.errors import QueryError
 from muntin_engine.errors import SetupError
+from muntin_engine.testing import ArrowBatch, check_sink
 from muntin_engine.writing.kafka_topic import KafkaTopic
 from tests.writing.kafka_brokers import brokers, read_topic
-from tests.writing.test_databases import Batch
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def opened(address: str, *keys: str, query: str = "q1") -> KafkaTopic:
 
 
 def write(sink: KafkaTopic, batch_id: int, rows: list[dict[str, Any]], schema: pa.Schema | None = None) -> None:
-    sink.write(cast("Any", Batch(rows, schema)), batch_id)
+    sink.write(cast("Any", ArrowBatch(pa.Table.from_pylist(rows, schema))), batch_id)
 
 
 def value_of(message: Message) -> bytes:
@@ -103,3 +104,18 @@ def test_a_password_is_shown_nowhere(servers: str, capfd: pytest.CaptureFixture[
     with pytest.raises(SetupError, match=r"kafka://.*: .*security\.protocol") as error:
         write(sink, 0, [{"n": 1}])
     assert "s3cret" not in "".join((str(sink), str(error.value), *capfd.readouterr()))
+
+
+def test_a_topic_keeps_the_laws_of_a_sink_that_is_at_least_once(servers: str) -> None:
+    made: set[str] = set()
+
+    def make(place: str) -> KafkaTopic:
+        made.add(place)
+        return KafkaTopic(f"kafka://{servers}/{place}")
+
+    def read(place: str) -> list[Any]:
+        return [json.loads(value_of(message)) for message in read_topic(servers, place)] if place in made else []
+
+    held = check_sink(make, read, every=1 if "MUNTIN_KILLS" in os.environ else 60)
+    assert "does not say which micro-batch it has" in held.pop("last_written is the last micro-batch")
+    assert set(held.values()) == {"holds"}

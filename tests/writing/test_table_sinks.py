@@ -49,18 +49,14 @@ def read_sqlite(folder: Path) -> list[dict[str, Any]]:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'hours'").fetchall():
             return []
         connection.row_factory = sqlite3.Row
-        rows = [dict(row) for row in connection.execute("SELECT * FROM hours")]
-    return [row | {"window": {"start": row.get("window_start"), "end": row.get("window_end")}} for row in rows]
+        return [dict(row) for row in connection.execute("SELECT * FROM hours")]
 
 
-TABLES = pytest.mark.parametrize(
-    ("make", "read"),
-    [(make_delta, read_delta), (make_iceberg, read_iceberg), (make_sqlite, read_sqlite)],
-    ids=["delta", "iceberg", "sqlite"],
-)
+LAKES = {"delta": (make_delta, read_delta), "iceberg": (make_iceberg, read_iceberg)}
+TABLES = LAKES | {"sqlite": (make_sqlite, read_sqlite)}
 
 
-@TABLES
+@pytest.mark.parametrize(("make", "read"), LAKES.values(), ids=LAKES)
 @pytest.mark.parametrize("changes", [False, True], ids=["appended", "merged"])
 def test_tables_keep_the_laws(
     tmp_path: Path, make: Callable[[Path], Sink], read: Callable[[Path], Any], changes: bool
@@ -69,9 +65,7 @@ def test_tables_keep_the_laws(
     held = check_sink(
         lambda place: make(tmp_path / place), lambda place: read(tmp_path / place), changes=changes, every=every
     )
-    refused = {why for why in held.values() if why != "holds"}
-    assert not refused or make is make_sqlite, "a table of a database that is there keeps its columns"
-    assert all(why.startswith("a new column is refused") for why in refused)
+    assert set(held.values()) == {"holds"}
 
 
 def test_addresses_name_catalogues_and_folders(tmp_path: Path) -> None:
@@ -90,7 +84,7 @@ def test_addresses_name_catalogues_and_folders(tmp_path: Path) -> None:
             IcebergTable(name)
 
 
-@TABLES
+@pytest.mark.parametrize(("make", "read"), TABLES.values(), ids=TABLES)
 def test_readers_see_a_merge_whole_while_it_is_written(
     tmp_path: Path, make: Callable[[Path], Sink], read: Callable[[Path], Any]
 ) -> None:

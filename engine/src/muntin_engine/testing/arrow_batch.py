@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+
+from muntin_engine.writing.json_text import json_of
 
 
 class ArrowRow(dict[str, Any]):
@@ -69,10 +72,24 @@ class ArrowBatch:
         return self.count() == 0
 
     def net_changes(self, key: Sequence[str] | None) -> ArrowBatch:
-        """Return what `muntin_engine.net_changes` returns of insertions and retractions, which calls this."""
-        live: dict[object, tuple[int, ArrowRow]] = {}
+        """Return what `muntin_engine.net_changes` returns, which calls this."""
+        rows: dict[str, ArrowRow] = {}
+        ends: dict[str, Counter[Any]] = {}
+        has_ends = "new_end" in self.columns
         for row in self.collect():
-            name = (*(row[column] for column in key or ()), row.event_id)
-            live[name] = (live.get(name, (0, row))[0] + (1 if row.change == "insert" else -1), row)
-        rows = [row | {"change": "upsert" if n > 0 else "delete"} for n, row in live.values() if n]
-        return ArrowBatch(pa.Table.from_pylist(rows, self._table.schema))
+            name = json_of([row[column] for column in (*(key or ()), "event_id")])
+            rows.setdefault(name, row)
+            signs = ends.setdefault(name, Counter())
+            signs[row.lifetime["end"] if has_ends else None] += 1 if row.change == "insert" else -1
+            if row.change == "revise":
+                signs[row.new_end] += 1
+        net = []
+        for name, row in rows.items():
+            end, sign = ends[name].most_common(1)[0]
+            if any(ends[name].values()):
+                net.append(row | {"change": "upsert" if sign > 0 else "delete"})
+                net[-1] |= {"lifetime": row.lifetime | {"end": end}} if has_ends else {}
+        schema = self._table.schema
+        return ArrowBatch(
+            pa.Table.from_pylist(net, schema.remove(schema.get_field_index("new_end")) if has_ends else schema)
+        )
