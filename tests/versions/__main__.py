@@ -1,7 +1,7 @@
 """`python -m tests.versions [environment ...]`: run tests on other versions of Python, PySpark and pandas.
 
 Each combination has an environment of its own, in build/versions. One whose Python is not on this machine is left out,
-and named.
+and named. Where there are several, they go on with one checkpoint in turn, and the last asks a server of the first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from xml.etree import ElementTree
 
 from release.distributions import distributions
+from tests.versions import remote, story, upgrade
 from tests.versions.environments import ENVIRONMENTS, QUICK, SPARK, Environment, python_of
 from tests.versions.record import ROOT, Run, keep
 
@@ -32,7 +33,7 @@ print(json.dumps(found | {name: version(name) for name in names}))
 
 
 def main() -> int:
-    """Run what is asked for, and return how many environments failed."""
+    """Run what is asked for, and return how many runs failed."""
     asked = argparse.ArgumentParser(prog="make test-versions", description=__doc__)
     asked.add_argument("environments", nargs="*", help="those alone; all by default")
     asked.add_argument("--spark", action="store_true", help="all tests that run a query in Spark, not the quick part")
@@ -41,16 +42,20 @@ def main() -> int:
     if unknown := set(told.environments) - set(ENVIRONMENTS):
         asked.error(f"no environment {', '.join(sorted(unknown))}; there are {', '.join(ENVIRONMENTS)}")
     failures = 0
+    pythons: list[str] = []
     for name in told.environments or ENVIRONMENTS:
         environment = ENVIRONMENTS[name]
         python = python_of(environment.python)
         if python is None:
             print(f"{name}: left out, this machine has no Python {environment.python}", flush=True)
             continue
-        run = _run(name, environment, _made(name, environment, python), is_quick=not told.spark)
+        pythons.append(str(_made(name, environment, python)))
+        run = _run(name, environment, Path(pythons[-1]), is_quick=not told.spark)
         failures += bool(run.failed or not run.passed)
         if told.record:
             keep(run)
+    if len(pythons) > 1:
+        failures += upgrade.main(pythons[: story.FILES]) + remote.main(pythons[0], pythons[-1])
     return failures
 
 

@@ -220,11 +220,11 @@ class DatabaseTable(TableSink):
 
 def _flat(table: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, str, Any]]:
     """Return the columns of rows, those of records one by one: the output's, the name, and the values."""
-    todo = [(name, name, column) for name, column in zip(table.schema.names, table.columns, strict=True)]
-    while todo:
-        output, name, column = todo.pop(0)
+    left = [(name, name, column) for name, column in zip(table.schema.names, table.columns, strict=True)]
+    while left:
+        output, name, column = left.pop(0)
         if str(column.type).startswith("struct<"):
             parts = zip(column.type.names, column.flatten(), strict=True)
-            todo[:0] = [(output, f"{name}_{part}", values) for part, values in parts]
+            left[:0] = [(output, f"{name}_{part}", values) for part, values in parts]
         else:
             yield output, name, column
