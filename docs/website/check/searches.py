@@ -30,6 +30,7 @@ SEARCHES: Final = {
     "data skew": "how-to/troubleshoot.html#slow-batches",
     "databricks serverless": "deploy/run-on-a-cluster.html#databricks-emr-and-dataproc",
     "daylight saving": "how-to/time-zones-and-other-axes.html",
+    "deployed query text": "reference/query.html#read_query",
     "dead letter queue": "how-to/late-and-bad-rows.html",
     "debugger": "how-to/debug-a-result.html#look-at-a-recording",
     "dedupe": "how-to/filter-and-deduplicate.html#deduplicate",
