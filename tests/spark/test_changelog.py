@@ -18,6 +18,7 @@ from muntin.changes import fold as fold_changes
 from muntin.errors import QueryError
 from muntin_engine import final_rows, fold, net_changes
 from muntin_engine.spark.changelog import settled
+from muntin_engine.writing.net_table import net_table
 from tests.spark.running import collect, stream_of
 
 EXTENT = pa.struct([("start", pa.int64()), ("end", pa.int64())])
@@ -126,6 +127,10 @@ def test_net_changes_of_each_micro_batch_keep_a_keyed_table_up_to_date(
 
     table: dict[tuple[str | None, int], Row] = {}
     rows = collect(nets)
+    on_driver = net_table(changelog.toArrow(), ["batch", "key", "event_id"])
+    assert on_driver.column_names == nets.columns
+    assert sorted(map(str, on_driver.to_pylist())) == sorted(map(str, nets.toArrow().to_pylist()))
+
     for net in sorted(rows, key=lambda net: net["batch"]):
         name = net["key"], net["event_id"]
         if net["change"] == "delete":

@@ -51,7 +51,11 @@ def test_outputs_go_to_tables_by_their_scheme_and_a_repeated_micro_batch_changes
     assert {name: rows_of(tmp_path / name) for name in sinks} == before
 
 
-def test_a_changelog_is_merged_into_what_it_folds_to(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("many", [0, 100_000])
+def test_a_changelog_is_merged_into_what_it_folds_to(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr(rows_on_driver, "MANY", many)
     keyed = events(stream_of(spark, tmp_path / "stream", BATCHES), key="key", at="at", change="change", buckets=2)
     query = keyed.window(tumbling(10), emit="eager").aggregate(n=module(Count, "x"))
     run(query, tmp_path / "1", results=f"delta:{tmp_path / 'table'}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.writing.json_text import json_of
+from muntin_engine.writing.net_table import net_table
 
 
 class ArrowRow(dict[str, Any]):
@@ -73,23 +72,4 @@ class ArrowBatch:
 
     def net_changes(self, key: Sequence[str] | None) -> ArrowBatch:
         """Return what `muntin_engine.net_changes` returns, which calls this."""
-        rows: dict[str, ArrowRow] = {}
-        ends: dict[str, Counter[Any]] = {}
-        has_ends = "new_end" in self.columns
-        for row in self.collect():
-            name = json_of([row[column] for column in (*(key or ()), "event_id")])
-            rows.setdefault(name, row)
-            signs = ends.setdefault(name, Counter())
-            signs[row.lifetime["end"] if has_ends else None] += 1 if row.change == "insert" else -1
-            if row.change == "revise":
-                signs[row.new_end] += 1
-        net = []
-        for name, row in rows.items():
-            end, sign = ends[name].most_common(1)[0]
-            if any(ends[name].values()):
-                net.append(row | {"change": "upsert" if sign > 0 else "delete"})
-                net[-1] |= {"lifetime": row.lifetime | {"end": end}} if has_ends else {}
-        schema = self._table.schema
-        return ArrowBatch(
-            pa.Table.from_pylist(net, schema.remove(schema.get_field_index("new_end")) if has_ends else schema)
-        )
+        return ArrowBatch(net_table(self._table, [*(key or ()), "event_id"]))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
+
+from muntin_engine.writing.changelog import net_changes
+from muntin_engine.writing.net_table import net_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,11 +33,27 @@ def record_batches(batch: DataFrame, count: int | None = None) -> pa.RecordBatch
     """
     import pyarrow as pa
 
-    if count is None or count <= MANY:
+    if _are_few(count):
         table = batch.toArrow()
         return table.cast(_nullable(table.schema)).to_reader()
     schema = _nullable(batch.limit(0).toArrow().schema)
     return pa.RecordBatchReader.from_batches(schema, _by_partition(batch, schema))
+
+
+def net_batches(batch: DataFrame, names: Sequence[str], count: int | None = None) -> pa.RecordBatchReader:
+    """Return the net changes of a changelog, to be read once.
+
+    Args:
+        batch: The changes.
+        names: The columns that name a row: the keys and `event_id`.
+        count: As for `record_batches`.
+
+    Cost: up to `MANY` changes are added up here, more by Spark.
+    """
+    if not _are_few(count):
+        return record_batches(net_changes(batch, names[:-1]), count)
+    table = net_table(batch.toArrow(), names)
+    return table.cast(_nullable(table.schema)).to_reader()
 
 
 def write_file(batch: DataFrame, count: int | None, path: Any) -> None:
@@ -54,6 +73,10 @@ def write_file(batch: DataFrame, count: int | None, path: Any) -> None:
     with path.open() as file, ParquetWriter(file, schema) as writer:
         for part in rows:
             writer.write_batch(part)
+
+
+def _are_few(count: int | None) -> bool:
+    return count is None or count <= MANY
 
 
 def _by_partition(batch: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

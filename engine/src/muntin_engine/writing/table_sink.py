@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from muntin.errors import QueryError
-from muntin_engine.writing.changelog import net_changes
-from muntin_engine.writing.rows_on_driver import record_batches
+from muntin_engine.writing.rows_on_driver import net_batches, record_batches
 from muntin_engine.writing.sink import ToldSink, WrittenBatch
 
 if TYPE_CHECKING:
@@ -99,6 +98,6 @@ class TableSink(ToldSink):
         mark = Mark(batch_id, self._read, max(known, default=None))
         if CHANGE in batch.columns and EVENT_ID in batch.columns:
             names = (*self._keys, EVENT_ID)
-            self.merge(record_batches(net_changes(batch, self._keys), self._count), names, self._query_id, mark)
+            self.merge(net_batches(batch, names, self._count), names, self._query_id, mark)
         else:
             self.append(record_batches(batch, self._count), self._query_id, mark)
