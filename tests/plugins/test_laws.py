@@ -20,6 +20,7 @@ import muntin_patterns as patterns
 import muntin_stats as stats
 from muntin_adapters.combinators import (
     all_of,
+    catching,
     filtering,
     flat_mapping,
     grouping_by,
@@ -43,6 +44,7 @@ from muntin_stats.columns.sum import ColumnarSumOfIntegers
 from muntin_stats.columns.variance import ColumnarVariance
 from tests.naming import spelled
 from tests.plugins.combined_modules import Busy, Coverage, Distinct, Largest, Mean, Starts, Total, Values
+from tests.plugins.failing_modules import FAILING
 from tests.plugins.forms import broken_laws
 
 HARD: Final = st.sampled_from([1e16, -1e16, 1.0, 0.1, -0.0, 5e-324, 1.7e308, -1.7e308, inf, -inf, nan, None])
@@ -218,6 +220,8 @@ COMBINED: Final = (
     case(all_of(mean=Mean, present=skipping_nulls(Mean))()),
     case(all_of(largest=Largest, total=Total, coverage=Coverage, busy=Busy)()),
     case(all_of(total=Total, busy=Busy)()),
+    *(case(catching(module)()) for module in (Values, Busy, Starts, Mean)),
+    *(case(catching(module)(), st.integers(-3, 9)) for module in FAILING),
 )
 
 

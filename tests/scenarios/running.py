@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -356,6 +356,8 @@ def plain(value: Any) -> Any:
     """Return a value of a result that equals itself and can be counted."""
     if isinstance(value, Mapping):
         return tuple(map(plain, value.values()))
+    if is_dataclass(value) and not isinstance(value, type):
+        return tuple(plain(getattr(value, part.name)) for part in fields(value))
     if isinstance(value, list | tuple):
         return tuple(map(plain, value))
     return repr(value) if isinstance(value, float) else value

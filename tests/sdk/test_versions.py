@@ -14,7 +14,7 @@ from muntin.schemas import describe
 from muntin.testing import IncrementalAggregateLaws, LawError, OldState, Outcome, try_laws
 from muntin.versions import order_of
 from muntin_adapters import from_aggregator, from_function
-from muntin_adapters.combinators import all_of, filtering, grouping_by, preset, skipping_nulls, with_default
+from muntin_adapters.combinators import all_of, catching, filtering, grouping_by, preset, skipping_nulls, with_default
 from muntin_adapters.combinators.grouping_by import Grouped
 
 SPELLINGS = "1.0 1.0.0 v1.2 1.0.dev1 1.0a1 1.0a1.dev2 1.0a1.post1 1.0b2 1.0rc1 1.0.post1.dev3 1.0-1 0 1.9"
@@ -93,6 +93,7 @@ class Wrong(Total):
         (Since(), ["1.4", "1.3", "1.2"], ["1.1", "1.2rc1", "1.5", "code 7f"]),
         (Total(), ["2.0", "1.0", "0.1", "code 7f"], ["2.1"]),
         (skipping_nulls(Total)(), ["2.0 without nulls", "1.0 without nulls"], ["1.0", "2.1 without nulls"]),
+        (catching(Total)(), ["2.0 or its error", "1.0 or its error"], ["1.0", "2.1 or its error"]),
         (with_default(Since, 0.0)(), ["1.4 or 0.0", "1.2 or 0.0"], ["1.1 or 0.0", "1.3 or 1.0"]),
         (preset(Total, scale=2.0)(), ["2.0 with scale=2.0", "1.0 with scale=2.0"], ["1.0", "1.0 with scale=3.0"]),
         (
@@ -123,6 +124,9 @@ def test_combinators_upgrade_what_they_wrap() -> None:
     assert grouped.compute_result(grouped.add_events(state, [Grouped("a", 1.0)])) == {"a": 6.0}
     filtered = filtering(Total, lambda payload: payload > 0)()
     assert filtered.compute_result(filtered.upgrade_state((1, 5.0), filtered.version.replace("2.0", "1.0", 1))) == 5.0
+    caught = catching(Total)()
+    assert caught.upgrade_state((5.0, None), "1.0 or its error") == ({"total": 5.0}, None)
+    assert caught.upgrade_state((None, "failed"), "1.0 or its error") == (None, "failed")
 
 
 def test_all_of_upgrades_those_that_changed() -> None:

@@ -11,7 +11,16 @@ from pyspark.sql import SparkSession
 
 from muntin import count_by_end, cumulate, global_windows, hopping, landmark, session, snapshot, tumbling
 from muntin_adapters import from_array_function, from_combine_fn, from_sqlite_aggregate
-from muntin_adapters.combinators import all_of, filtering, grouping_by, skipping_nulls, top_n, with_default
+from muntin_adapters.combinators import (
+    all_of,
+    catching,
+    filtering,
+    grouping_by,
+    mapping,
+    skipping_nulls,
+    top_n,
+    with_default,
+)
 from muntin_engine import events, module
 from muntin_engine.testing import random_stream, shuffle, split
 from muntin_engine.testing.streaming import setting
@@ -122,6 +131,9 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
         "positive": module(with_default(skipping_nulls(positive), 0.0), "value"),
         "groups": module(grouping_by("stats.count"), "kind"),
         "top": module(top_n(grouping_by(skipping_nulls("stats.sum")), 1), "kind", "value"),
+        "caught": module(
+            catching(mapping("stats.average", lambda value: 1 / (value - 4), input=float, to=float)), "value"
+        ),
     }
     grouped = {
         "texts": module(TEXTS, "kind", "value"),
@@ -138,12 +150,14 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
             "positive": 6.0,
             "groups": {"a": 2, "b": 2},
             "top": [{"group": "b", "result": 12.0}],
+            "caught": {"result": None, "error": "add_events: ZeroDivisionError: float division by zero"},
         },
         {
             "mean": -1.0,
             "positive": 0.0,
             "groups": {"a": 1, "c": 1},
             "top": [{"group": "a", "result": -1.0}],
+            "caught": {"result": -0.2, "error": None},
         },
     ]
     assert rows_of(found["grouped"]) == [

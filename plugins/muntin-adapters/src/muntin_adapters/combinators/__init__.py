@@ -1,10 +1,11 @@
-"""Modules made of modules: over some payloads, over something else than the payloads, per group, several at once.
+"""Modules made of modules: over some payloads, over something else, per group, several at once, with errors as results.
 
 Each function takes a module, by name or as a class, and returns a module class with the same parameters and
 capabilities. What is made is used like any module: `module(filtering("stats.average", is_long), "delay")`.
 """
 
 from muntin_adapters.combinators.all_of import all_of
+from muntin_adapters.combinators.catching import Caught, catching
 from muntin_adapters.combinators.filtering import filtering
 from muntin_adapters.combinators.flat_mapping import flat_mapping
 from muntin_adapters.combinators.grouping_by import Grouped, GroupMember, grouping_by
@@ -16,10 +17,12 @@ from muntin_adapters.combinators.top_n import Ranked, top_n
 from muntin_adapters.combinators.with_default import with_default
 
 __all__ = [
+    "Caught",
     "GroupMember",
     "Grouped",
     "Ranked",
     "all_of",
+    "catching",
     "filtering",
     "flat_mapping",
     "grouping_by",

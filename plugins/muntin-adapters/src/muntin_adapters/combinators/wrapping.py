@@ -28,7 +28,7 @@ METHODS: Final = (
     "compute_result",
     "upgrade_state",
 )
-"""The methods that the engine calls; a wrapping module has those that the wrapped one has."""
+"""The methods that the engine calls; a wrapping module has those that the wrapped one has and its way knows."""
 
 SAID: Final = (
     *("accepted_clips", "contract", "decimal_digits", "decimal_places"),
@@ -195,8 +195,17 @@ def module_class(module: str | type[Module]) -> type[Module]:
 
 
 def base_of(cls: type[Module]) -> Any:
-    """Return the one of the four base classes that a module has; the columnar one counts as incremental aggregate."""
+    """Return the one of the four base classes that a module has; the columnar one counts as incremental aggregate.
+
+    Raises:
+        ModuleDefinitionError: It follows rows or a stream, and has none of them.
+    """
     base = next(base for base in cls.__mro__ if "_roles" in vars(base))
+    if base not in (Aggregate, Operator, IncrementalAggregate, IncrementalOperator, ColumnarAggregate):
+        raise ModuleDefinitionError(
+            f"{cls.name} cannot be combined: it is a {base.__name__}, whose state is that of a key for good, not of a "
+            "window\n  expected: an aggregate or an operator over windows"
+        )
     return IncrementalAggregate if base is ColumnarAggregate else base
 
 
@@ -239,7 +248,7 @@ def wrap(  # everything that a module says of itself
         base, methods = FROM_MEMBERS.get(base, base), ["compute_result"]
     types = (payload, state, result) if base.is_incremental else (payload, result)
     found: dict[str, Callable[..., Any]] = {
-        method: getattr(way, f"_{method}") for method in methods if hasattr(cls, method)
+        method: getattr(way, f"_{method}") for method in methods if hasattr(cls, method) and hasattr(way, f"_{method}")
     }
     said = {name: getattr(cls, name) for name in SAID}
     return make_module(

@@ -1,0 +1,158 @@
+"""A module whose exceptions are results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic
+
+from typing_extensions import TypeVar
+
+from muntin.errors import ModuleContractError
+from muntin.events import Event
+from muntin.modules.aggregate import rows_of
+from muntin.modules.module import Module
+from muntin.policies import OutputContract
+from muntin.safe_text import safe_message
+from muntin.windows.extent import Window
+from muntin_adapters.combinators.annotations import with_null
+from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap
+from muntin_adapters.made import maker
+
+Result = TypeVar("Result")
+
+_TUPLE: Final[Any] = tuple  # of types that are known at run time alone
+
+
+@dataclass(frozen=True, slots=True)
+class Caught(Generic[Result]):
+    """A module's result, or its error.
+
+    Attributes:
+        result: The result, or a row of an operator; null if there is an error.
+        error: The method that raised an exception, with the exception's type and at most 500 characters of its message;
+            null if none did.
+    """
+
+    result: Result | None
+    error: str | None
+
+
+def catching(module: str | type[Module]) -> type[Any]:
+    """Return a module that gives an error where another one raises an exception, so that the query goes on.
+
+    A result is a record: its `result` is the module's, and `error` is null. Where a method raised an exception,
+    `result` is null, and `error` says so. An operator's rows are such records; where it fails, a window has one row.
+
+    The window fails, not one row of it: its state takes further rows and stays failed. Of several errors the least, as
+    text, is kept, so that neither the order of rows nor their split into calls matters: if a call fails, each of its
+    rows is tried on a state of its own. A failure of `combine` is reported as one of `add_events`, because the engine
+    chooses which of the two merges rows. A module that reads the order has its first error.
+
+    Three failures still stop the query: a `MemoryError`, which depends on the machine and not on the rows; one of
+    `upgrade_state`, which would cost every window; and a mistake in code, such as a result of another type than
+    declared.
+
+    Cost: a tuple around each state, and a call around each method. The module loses `remove_events` and `deduct`, as
+    removing a row cannot undo its failure, and its columnar form, in which one failure would be that of all windows.
+
+    Args:
+        module: A module's name or class. Its parameters stay, and so do its other capabilities.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name.
+        ModuleDefinitionError: It follows rows or a stream: one error would be that of a key for good.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class Pace(Aggregate[float, float]):
+        ...     name, version = "demo.pace", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return 60 / sum(payloads)
+        >>> pace = catching(Pace)()
+        >>> pace.compute_result([20.0])
+        Caught(result=3.0, error=None)
+        >>> pace.compute_result([0.0])
+        Caught(result=None, error='compute_result: ZeroDivisionError: float division by zero')
+    """
+    return _catching(module_class(module))
+
+
+class _Catching(Wrapping):
+    """Keeps a state and null, or null and an error."""
+
+    def _create_state(self, *window: Window) -> object:
+        return _attempt("create_state", self._module.create_state, *window)
+
+    def _add_events(self, state: Any, members: Sequence[object], *window: Window) -> object:
+        _, before = state
+        if before is not None and self._module.reads_order:
+            return state
+        after = self._added(state if before is None else self._create_state(*window), members, window)
+        if after[1] is None:
+            return after if before is None else state
+        if self._module.reads_order:
+            return after
+        alone = (self._added(self._create_state(*window), [member], window)[1] for member in members)
+        errors = {error for error in alone if error is not None} or {after[1]}
+        return None, min(errors if before is None else {before, *errors})
+
+    def _added(self, state: Any, members: Sequence[object], window: tuple[Window, ...]) -> Any:
+        inner, error = state
+        return state if error is not None else _attempt("add_events", self._module.add_events, inner, members, *window)
+
+    def _combine(self, state: Any, other: Any) -> object:
+        errors = [error for _, error in (state, other) if error is not None]
+        if errors:
+            return None, min(errors)
+        return _attempt("add_events", self._module.combine, state[0], other[0])
+
+    def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
+        inner, error = state
+        return (self._module.upgrade_state(inner, self._inner(version), *window), None) if error is None else state
+
+    def _compute_result(self, known: Any, *window: Window) -> Any:
+        found, error = known if self.is_incremental else (known, None)
+        if error is None:
+            found, error = _attempt("compute_result", self._result, found, *window)
+        if error is not None:
+            failed: Caught[object] = Caught(None, error)
+            return [failed] if self.is_operator else failed
+        return [_with_no_error(row) for row in found] if self.is_operator else Caught(found, None)
+
+    def _result(self, *arguments: object) -> object:
+        result = self._module.compute_result(*arguments)
+        return rows_of(result) if self.is_operator else result
+
+
+def _attempt(method: str, call: Callable[..., object], *arguments: object) -> tuple[Any, str | None]:
+    """Return what a method returns, and null; if it raises, null and the error."""
+    try:
+        return call(*arguments), None
+    except (MemoryError, ModuleContractError):
+        raise
+    except Exception as error:
+        return None, f"{method}: {safe_message(error, most=500)}"
+
+
+def _with_no_error(row: object) -> object:
+    if isinstance(row, Event):
+        return Event(row.start, row.end, Caught(row.payload, None))
+    return Caught(row, None)
+
+
+@maker
+def _catching(cls: type[Module]) -> type[Any]:
+    payload, state, result = types_of(cls)
+    caught: Any = Caught
+    # a change that makes a window fail alters output from the window's start on, not from the change on
+    is_bound = cls.contract is OutputContract.TIME_BOUND
+    return wrap(
+        cls,
+        _Catching,
+        ("or_error", "or its error"),
+        payload,
+        caught[result],
+        {"contract": OutputContract.WINDOW_BASED if is_bound else cls.contract},
+        _TUPLE[with_null(state), str | None],
+    )
