@@ -62,7 +62,7 @@ def main() -> int:
 def _made(name: str, environment: Environment, python: Path) -> Path:
     """Return the Python of an environment, made or brought up to date first if its requirements changed."""
     folder = ROOT / "build" / "versions" / name
-    ours = [each.folder for each in distributions().values()]
+    ours = [each.folder for each in distributions().values() if each.project["name"] != "muntin"]  # it needs pandas 2
     needs = [folder / "pyproject.toml" for folder in ours] + [ROOT / "requirements-dev.txt"]
     wanted = "\n".join([*environment.packages, *(file.read_text(encoding="utf-8") for file in needs)])
     stamp, made = folder / "made", folder / "bin" / "python"
@@ -70,7 +70,7 @@ def _made(name: str, environment: Environment, python: Path) -> Path:
         print(f"{name}: installing into {folder.relative_to(ROOT)}", flush=True)
         subprocess.run([python, "-m", "venv", folder], check=True)
         editable = [f"--editable={each}" for each in ours]
-        extras = ["--editable=./bundle[jre,connect]", "--requirement=requirements-dev.txt"]
+        extras = ["--editable=./engine[jre,connect]", "--requirement=requirements-dev.txt"]
         pip = [str(made), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *editable, *extras, *environment.packages], cwd=ROOT, check=True)
         stamp.write_text(wanted, encoding="utf-8")
