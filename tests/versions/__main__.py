@@ -62,7 +62,7 @@ def main() -> int:
 def _made(name: str, environment: Environment, python: Path) -> Path:
     """Return the Python of an environment, made or brought up to date first if its requirements changed."""
     folder = ROOT / "build" / "versions" / name
-    ours = [each.folder for each in distributions().values() if each.project["name"] != "muntin"]  # it needs pandas 2
+    ours = [each.folder for each in distributions().values() if each.name != "muntin"]  # it needs pandas 2
     needs = [folder / "pyproject.toml" for folder in ours] + [ROOT / "requirements-dev.txt"]
     wanted = "\n".join([*environment.packages, *(file.read_text(encoding="utf-8") for file in needs)])
     stamp, made = folder / "made", folder / "bin" / "python"
