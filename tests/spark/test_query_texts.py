@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import muntin_stats as stats
 from muntin import tumbling
 from muntin_cli.app import app
-from muntin_engine import Query, StateError, events, module, one_pass, query_from_dict, read_query
+from muntin_engine import Query, StateError, events, module, one_pass, one_pass_from_dict, query_from_dict, read_query
 from tests.spark.running import stream_of
 
 
@@ -44,7 +44,7 @@ def test_the_query_of_a_checkpoint_is_described_and_made_again(stream: DataFrame
     query, checkpoint = hourly(stream), tmp_path / "checkpoint"
     query.write(checkpoint=checkpoint, results=take, available_now=True).awaitTermination()
     text = query.to_dict()
-    assert read_query(stream.sparkSession, checkpoint) == {"": text}
+    assert read_query(stream.sparkSession, checkpoint) == text
     code, told, _ = described(checkpoint)
     assert (code, yaml.safe_load(told)) == (0, text)
     assert json.loads(described(checkpoint, "--json")[1]) == text
@@ -54,20 +54,20 @@ def test_the_query_of_a_checkpoint_is_described_and_made_again(stream: DataFrame
     assert "leave --with out" in told
 
 
-def test_the_queries_of_one_pass_have_texts_by_name_and_one_that_has_none_says_why(
-    stream: DataFrame, tmp_path: Path
-) -> None:
+def test_the_queries_of_one_pass_have_one_text_and_are_made_of_it_again(stream: DataFrame, tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint"
     asked = one_pass(short=hourly(stream), long=hourly(stream, F.col("x") * 2))
     asked.write(checkpoint=checkpoint, results={"short": take, "long": take}, available_now=True).awaitTermination()
     found = read_query(stream.sparkSession, checkpoint)
-    assert list(found) == ["short", "long"]
-    assert found["long"]["query"][2]["aggregate"]["total"]["columns"] == [{"sql": "(x * 2)"}]
-    assert list(yaml.safe_load(described(checkpoint)[1])) == ["short", "long"]
+    assert found == asked.to_dict()
+    assert list(found["one_pass"]) == ["short", "long"]
+    assert found["one_pass"]["long"][2]["aggregate"]["total"]["columns"] == [{"sql": "(x * 2)"}]
+    assert yaml.safe_load(described(checkpoint)[1]) == found
+    assert one_pass_from_dict(found, {"input": stream}).check(checkpoint) == []
 
     other = tmp_path / "other"
     windowed = events(stream, key="key", at="at", watermark=5).window(tumbling(10))
-    hidden = one_pass(short=hourly(stream), long=windowed.aggregate(last=module("stats.last", F.lit("x"))))
+    hidden = one_pass(short=hourly(stream), long=windowed.aggregate(last=module("stats.last", F.when(F.col("x") > 2, "far"))))
     hidden.write(checkpoint=other, results={"short": take, "long": take}, available_now=True).awaitTermination()
     with pytest.raises(StateError, match=r"no text of its query: long: aggregate\(modules=...\) cannot be written"):
         read_query(stream.sparkSession, other)

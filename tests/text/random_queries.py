@@ -53,7 +53,13 @@ if TYPE_CHECKING:
 
 WINDOWS: Final[tuple[Any, ...]] = (
     *(tumbling("1 hour"), tumbling("1 hour", "5 minutes", reach="1 minute"), hopping("1 hour", "10 minutes")),
-    *(hopping("10 minutes", "1 hour", "-2 minutes"), session("30 minutes"), snapshot(), cumulate("1 day", "1 hour")),
+    *(
+        hopping("10 minutes", "1 hour", "-2 minutes"),
+        session("30 minutes"),
+        session(),
+        snapshot(),
+        cumulate("1 day", "1 hour"),
+    ),
     *(count_by_start(3), count_by_start(3, 2), count_by_end(2), landmark("1 hour", "2024-05-01T00:00:00Z")),
     *(landmark("1 hour"), global_windows(), trailing("1 hour"), trailing("1 hour", 2), calendar("month")),
     *(calendar("2 weeks", "1 week", zone="Europe/Berlin", start="2024-01-01"), calendar("1 day", reach="1 hour")),

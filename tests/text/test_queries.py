@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock, call
 
 import pytest
 import yaml
@@ -14,9 +15,19 @@ from jsonschema import Draft7Validator
 from pyspark.sql import functions as F
 
 import muntin_stats as stats
-from muntin import Aggregate, snapshot, tumbling
+from muntin import Aggregate, session, snapshot, tumbling
 from muntin.errors import MuntinError, QueryError
-from muntin_engine import Query, condition, events, module, query_from_dict, query_schema, union
+from muntin_engine import (
+    Query,
+    condition,
+    events,
+    module,
+    one_pass,
+    one_pass_from_dict,
+    query_from_dict,
+    query_schema,
+    union,
+)
 from muntin_engine.api.steps import SIGNATURES
 from muntin_engine.api.text.values import write_value
 from muntin_engine.plan.identity import plan_identity
@@ -25,6 +36,8 @@ from tests.text.random_queries import ROWS, TRIGGERS, WINDOWS, random_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from muntin_engine import EventStream
 
 _VALID = Draft7Validator(query_schema())
 _SCHEMA = "station string, line string, leaves timestamp, arrives timestamp, km double, km2 double"
@@ -121,7 +134,9 @@ def test_a_column_of_sparks_is_text_that_means_the_same_or_refused(rides: DataFr
     assert data["query"][:2] == [{"events": "rides", "key": "station", "at": "leaves"}, {"where": {"sql": "(km > 2)"}}]
     assert data["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "(km * 2)"}]
     same(query, there_and_back(query, rides))
-    secret = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.lit("km")))
+    secret = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.when(F.col("km") > 2, "far")))
+    text = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.lit("km"))).to_dict()
+    assert text["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "'km'"}]
     with pytest.raises(QueryError, match="write it as SQL"):
         secret.to_dict(rides=rides)
 
@@ -163,6 +178,68 @@ def test_a_person_writes_it_in_yaml(rides: DataFrame) -> None:
     written = yaml.safe_dump(query.to_dict(rides=rides), sort_keys=False)
     same(query, query_from_dict(yaml.safe_load(written), {"rides": rides}, [near]))
     assert [step.call for step in query.steps] == ["events", "join", "as_events", "window", "aggregate"]
+
+
+def rides_by_hour(rides: DataFrame) -> EventStream:
+    hours = events(rides, key="station", at="leaves", watermark="1 minute").window(tumbling("1 hour"))
+    return hours.aggregate(n=stats.count(), km=stats.sum("km")).as_events()
+
+
+@pytest.mark.parametrize(
+    "stream_of",
+    [
+        lambda rides: events(rides, key="station", at="leaves", watermark="1 minute").where("km > 2"),
+        lambda rides: union(
+            **{name: events(rides, key="station", at="leaves", rows=name) for name in ("km>2", "km<2")}
+        ),
+        rides_by_hour,
+    ],
+    ids=["events", "union", "chain"],
+)
+def test_queries_of_one_pass_come_back_and_share_what_they_shared(rides: DataFrame, stream_of: Any) -> None:
+    stream, km = stream_of(rides), "km"
+    asked = one_pass(
+        days=stream.window(tumbling("1 day")).aggregate(km=stats.sum(km)),
+        visits=stream.where("km > 3").window(session("2 hours")).aggregate(n=stats.count()),
+    )
+    data = asked.to_dict(rides=rides)
+    _VALID.validate(data)
+    tables = Mock(return_value=rides)
+    back = one_pass_from_dict(json.loads(json.dumps(data)), tables)
+    assert tables.mock_calls == [call("rides")]
+    assert back.to_dict(rides=rides) == data
+    assert list(back.queries) == ["days", "visits"]
+    for name, query in asked.queries.items():
+        same(query, back.queries[name])
+    first, second = back.queries.values()
+    assert first.source.rows.df is second.source.rows.df
+
+
+def test_tables_of_one_pass_have_names_that_no_two_share(rides: DataFrame, spark: SparkSession) -> None:
+    beats, others = (spark.createDataFrame([], "at timestamp") for _ in range(2))
+    stream = events(rides, at="leaves")
+    asked = one_pass(
+        a=stream.with_heartbeat(beats, at="at").window(snapshot()).aggregate(n=stats.count()),
+        b=stream.with_heartbeat(others, at="at").window(snapshot()).aggregate(n=stats.count()),
+    )
+    named = [steps[1]["with_heartbeat"] for steps in asked.to_dict()["one_pass"].values()]
+    assert named == ["input_2", "input_3"]
+
+
+def test_queries_that_do_not_share_an_input_are_no_one_pass(rides: DataFrame) -> None:
+    query = events(rides, at="leaves").window(snapshot()).aggregate(n=stats.count())
+    data = {
+        "muntin": 1,
+        "one_pass": {"a": query.to_dict(rides=rides)["query"], "b": query.to_dict(tides=rides)["query"]},
+    }
+    with pytest.raises(QueryError, match=r"one_pass: 'a' and 'b' are of two DataFrames"):
+        one_pass_from_dict(data, {"rides": rides, "tides": rides.limit(1)})
+    with pytest.raises(QueryError, match=r"the text has query, which query_from_dict reads"):
+        one_pass_from_dict(query.to_dict(rides=rides), {"rides": rides})
+    with pytest.raises(QueryError, match=r"one_pass: one_pass\(\) needs at least one query"):
+        one_pass_from_dict({"muntin": 1, "one_pass": {}}, {})
+    with pytest.raises(QueryError, match=r"one_pass: expected lists of steps by the names of queries"):
+        one_pass_from_dict({"muntin": 1, "one_pass": []}, {})
 
 
 class Widest(Aggregate[float, float]):
@@ -223,10 +300,16 @@ def is_near(one: float, other: float, most: float) -> bool:
             lambda d: d["query"].insert(1, {"wher": "km > 2"}),
             r"query\[1\]: expected one of .*got wher\n  did you mean 'where'",
         ),
-        (lambda d: d["query"][1].update(window="1 hour"), r"query\[1\].window: .*window specification"),
-        (lambda d: d["query"][1]["window"].update(kind="tumblin"), r"query\[1\].window: .*\n  did you mean 'tumbling'"),
+        (
+            lambda d: d["query"][1].update(window="1 hour"),
+            r"query\[1\].window: expected windows, such as .*, got '1 hour'",
+        ),
+        (
+            lambda d: d["query"][1]["window"].update(kind="tumblin"),
+            r"query\[1\].window.kind: .*\n  did you mean 'tumbling'",
+        ),
         (lambda d: d["query"][1]["window"].update(size="1 houw"), r"query\[1\].window: .*houw"),
-        (lambda d: d["query"][1].update(emit="eagr"), r"query\[1\].window: .*\n  did you mean 'eager'"),
+        (lambda d: d["query"][1].update(emit="eagr"), r"query\[1\].window.emit: .*\n  did you mean 'eager'"),
         (
             lambda d: d["query"][2]["aggregate"]["n"].update(module="stats.cuont"),
             r"query\[2\].aggregate.n: (.*\n)*.*stats.count",

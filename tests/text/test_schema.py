@@ -38,9 +38,24 @@ def changed(place: int, **given: Any) -> dict[str, Any]:
     return text
 
 
-def test_it_is_a_schema_and_takes_a_query() -> None:
+def test_it_is_a_schema_and_takes_a_query_whose_steps_have_one_call_and_its_arguments_alone() -> None:
     Draft7Validator.check_schema(SCHEMA)
-    VALID.validate(TEXT)
+    assert list(VALID.iter_errors(TEXT)) == []
+    for place, step in enumerate(TEXT["query"]):
+        refused = [error.absolute_path[1] for error in VALID.iter_errors(changed(place, zzz=None))]
+        assert refused == [place]
+        (call,) = set(step) & set(SIGNATURES)
+        text = changed(place)
+        del text["query"][place][call]
+        assert not VALID.is_valid(text)
+
+
+def test_it_takes_the_queries_of_one_pass_by_name() -> None:
+    texts: dict[str, Any] = {"short": TEXT["query"], "long": TEXT["query"][:5]}
+    assert list(VALID.iter_errors({"muntin": 1, "one_pass": texts})) == []
+    assert not VALID.is_valid({**TEXT, "one_pass": texts})
+    for entry in ({}, [TEXT["query"]], {**texts, "third": [{"x": 1}]}, None):
+        assert not VALID.is_valid({"muntin": 1, "one_pass": entry})
 
 
 def test_each_call_and_each_kind_of_windows_policies_and_triggers_is_in_it() -> None:
@@ -65,13 +80,17 @@ def test_no_parameter_is_named_as_a_call() -> None:
     ],
 )
 def test_it_takes_each_value_that_is_written(place: int, argument: str, values: tuple[Any, ...]) -> None:
-    for value in values:
-        VALID.validate(changed(place, **{argument: write_value(value)}))
+    for value in map(write_value, values):
+        assert list(VALID.iter_errors(changed(place, **{argument: value}))) == []
+        if isinstance(value, dict):
+            assert not VALID.is_valid(changed(place, **{argument: {**value, "zzz": 1}})), value
+            assert not VALID.is_valid(changed(place, **{argument: {**value, "kind": f"{value['kind']}_"}})), value
 
 
 def test_it_takes_kinds_of_plugins() -> None:
-    VALID.validate(changed(3, window={"kind": "retail.visits", "gap": 5}))
-    VALID.validate(changed(0, watermark={"kind": "program:Slow", "delay": 5}))
+    for dot, is_valid in ((".", True), (":", True), ("_", False)):
+        assert VALID.is_valid(changed(3, window={"kind": f"retail{dot}visits", "gap": 5})) is is_valid
+        assert VALID.is_valid(changed(0, watermark={"kind": f"program{dot}Slow", "delay": 5})) is is_valid
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies
 
 import muntin
 import muntin.progress
@@ -26,8 +27,8 @@ from tests.text.random_queries import DECIMALS, EMISSIONS, LATE, PROGRESS, ROWS,
 VALUES = (*WINDOWS, *TICKS, *DECIMALS, *ROWS, *TRIGGERS, *PROGRESS, *EMISSIONS, *LATE)
 
 
-def there_and_back(value: Any, *given: Any) -> Any:
-    return GivenClasses.of(given).read(json.loads(json.dumps(write_value(value))))
+def there_and_back(value: Any, *classes: Any) -> Any:
+    return GivenClasses.of(classes).read(json.loads(json.dumps(write_value(value))), "here")
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: str(value)[:60])
@@ -81,9 +82,30 @@ def test_every_kind_and_function_is_among_the_values_of_the_law() -> None:
     ids=repr,
 )
 def test_a_parameter_comes_back_as_it_was(value: Any) -> None:
-    back = GivenClasses.of(()).read(json.loads(json.dumps(write_parameter(value))))
+    back = GivenClasses.of(()).parameter(json.loads(json.dumps(write_parameter(value))), "here")
     assert back == value
     assert type(back) is type(value)
+
+
+PARAMETERS = strategies.recursive(
+    strategies.none()
+    | strategies.booleans()
+    | strategies.integers()
+    | strategies.text(max_size=3)
+    | strategies.decimals(),
+    lambda parts: (
+        strategies.lists(parts, max_size=3)
+        | strategies.lists(parts, max_size=3).map(tuple)
+        | strategies.dictionaries(strategies.sampled_from(["a", "is", "kind", "sql", "value", 1]), parts, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(PARAMETERS)
+def test_parameters_in_parameters_come_back_too_whatever_their_names(value: Any) -> None:
+    back = GivenClasses.of(()).parameter(json.loads(json.dumps(write_parameter(value))), "here")
+    assert repr(back) == repr(value)
 
 
 def test_a_function_is_no_text() -> None:
@@ -113,10 +135,10 @@ def test_a_class_of_the_program_is_given() -> None:
 
 def test_an_unknown_kind_has_the_closest_name() -> None:
     with pytest.raises(QueryError, match="did you mean 'tumbling'"):
-        GivenClasses.of(()).read({"kind": "tumblin", "size": "1 hour"})
+        GivenClasses.of(()).read({"kind": "tumblin", "size": "1 hour"}, "here")
     with pytest.raises(MuntinError, match="size"):
-        GivenClasses.of(()).read({"kind": "tumbling", "hop": "1 hour"})
-    assert isinstance(GivenClasses.of(()).read({"kind": "calendar", "size": "month"}), WindowSpecification)
+        GivenClasses.of(()).read({"kind": "tumbling", "hop": "1 hour"}, "here")
+    assert isinstance(GivenClasses.of(()).read({"kind": "calendar", "size": "month"}, "here"), WindowSpecification)
     with pytest.raises(QueryError, match="neither idle"):
-        GivenClasses.of(()).read({"kind": "tumbling", "size": "1 hour", "idle": {"after": "1 minute"}})
-    assert bounded_delay(3) == GivenClasses.of(()).read({"kind": "bounded_delay", "delay": 3})
+        GivenClasses.of(()).read({"kind": "tumbling", "size": "1 hour", "idle": {"after": "1 minute"}}, "here")
+    assert bounded_delay(3) == GivenClasses.of(()).read({"kind": "bounded_delay", "delay": 3}, "here")

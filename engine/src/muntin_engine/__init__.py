@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from muntin_engine.api.query import EventStream, Query, WindowedStream
     from muntin_engine.api.request import JoinCondition
     from muntin_engine.api.sql import sql
-    from muntin_engine.api.text.reading import query_from_dict
+    from muntin_engine.api.text.reading import one_pass_from_dict, query_from_dict
     from muntin_engine.api.text.schema import query_schema
     from muntin_engine.api.union import union
     from muntin_engine.errors import (
@@ -68,7 +68,7 @@ else:
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
         "muntin.modules.call": ("ModuleCall", "StreamColumns"),
         "muntin_engine.api.request": ("JoinCondition",),
-        "muntin_engine.api.text.reading": ("query_from_dict",),
+        "muntin_engine.api.text.reading": ("one_pass_from_dict", "query_from_dict"),
         "muntin_engine.api.sql": ("sql",),
         "muntin_engine.api.text.schema": ("query_schema",),
         "muntin_engine.api.union": ("union",),
@@ -181,6 +181,7 @@ __all__ = [
     "monitor",
     "net_changes",
     "one_pass",
+    "one_pass_from_dict",
     "opentelemetry_metrics",
     "prepare_session",
     "prometheus_metrics",

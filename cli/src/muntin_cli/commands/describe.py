@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -46,15 +46,14 @@ def describe(
 
 
 def _show_queries(checkpoint: str, *, as_json: bool) -> None:
-    """Print the query of a checkpoint as YAML; those of one pass by their names."""
+    """Print the query of a checkpoint, or the queries of one pass, as YAML."""
     if not can_evaluate():
         raise EnvironmentLacksError("a checkpoint is read with Spark: pip install 'muntin-cli[engine]'")
     if not as_json and find_spec("yaml") is None:
         raise EnvironmentLacksError("YAML needs PyYAML: pip install 'muntin-cli[engine]', or ask for --json")
     from muntin_engine import read_query, spark_session
 
-    queries: Mapping[str, Any] = read_query(spark_session(), checkpoint)
-    data = queries.get("", queries)
+    data = read_query(spark_session(), checkpoint)
     if as_json:
         show_json(data)
         return

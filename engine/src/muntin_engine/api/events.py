@@ -118,10 +118,11 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         from muntin_engine.spark.columns import condition_of
 
         condition = condition_of(df, rows, "rows({})")
-    if keys:
-        from muntin_engine.spark.columns import keys_of
+    if keys or order is not None:
+        from muntin_engine.spark.columns import fields_of, keys_of
 
         keys_of(df, keys)
+        fields_of(df, {"order": order}, {})
     ranges: Mapping[str, ColumnLike] = {}
     if key_ranges:
         from muntin_engine.spark.columns import ranges_of

@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from os import PathLike
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name, check_path, spelled
 from muntin_engine.api.outputs import OUTPUTS
 from muntin_engine.api.query import Query
+from muntin_engine.api.text.writing import text_of
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.load import loads_of
 from muntin_engine.plan.planner import evaluator_of
 from muntin_engine.plan.sizing import size_together
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin_engine.recording.recorder import RecordLike
@@ -105,6 +107,23 @@ class OnePass:
     def __repr__(self) -> str:
         """Return the names of the queries."""
         return f"one_pass({', '.join(self.queries)})"
+
+    def to_dict(self, **tables: DataFrame) -> dict[str, Any]:
+        """Return the queries as plain data, which JSON and YAML can hold: the calls that make each, by its name.
+
+        `one_pass_from_dict` reads it. Steps that queries begin with alike are written for each, and called once.
+
+        Args:
+            tables: As for `Query.to_dict`.
+
+        Raises:
+            QueryError: As `Query.to_dict`; the message begins with the name of the query.
+
+        Example:
+            >>> asked.to_dict(rides=df)  # doctest: +SKIP
+            {'muntin': 1, 'one_pass': {'hourly': [{'events': 'rides', ...}, ...], 'sessions': [...]}}
+        """
+        return text_of({name: query.steps for name, query in self.queries.items()}, tables)
 
     def write(  # noqa: PLR0913  # as Query.write
         self,

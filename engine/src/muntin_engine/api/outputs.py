@@ -80,7 +80,7 @@ class Outputs(PlannedQuery):
         return replace(self, is_timed=False)
 
     @step
-    def select(self, *names: str, **columns: str) -> Self:
+    def select(self, /, *names: str, **columns: str) -> Self:
         """Return the query with some columns of its results, and with others that are computed from them.
 
         Columns that say what becomes of a result, `change`, `event_id`, `new_end`, `timing` and `firing`, stay after

@@ -25,7 +25,7 @@ class ChangesPayload(InputRequest):
     """
 
     @step
-    def with_columns(self, **columns: ColumnLike) -> Self:
+    def with_columns(self, /, **columns: ColumnLike) -> Self:
         """Add columns to the events, or replace some.
 
         Args:
@@ -41,7 +41,7 @@ class ChangesPayload(InputRequest):
         return self._computed("with_columns", {}, columns, keeps_others=True)
 
     @step
-    def select(self, *names: str, **columns: ColumnLike) -> Self:
+    def select(self, /, *names: str, **columns: ColumnLike) -> Self:
         """Keep some columns of the events, and add others; modules can then read no more than these.
 
         The columns that the stream itself reads, such as times and keys, are kept in any case.

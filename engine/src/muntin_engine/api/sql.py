@@ -9,8 +9,7 @@ from muntin.catalog import installed
 from muntin.errors import QueryError
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.kinds import GivenClasses
-from muntin_engine.api.text.reading import query_from_dict
-from muntin_engine.api.text.writing import VERSION
+from muntin_engine.api.text.reading import QueryReader
 from muntin_engine.needed import needed
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
     if steps is None:
         raise QueryError("the text has no window, no joined streams and no pattern\n  Spark runs it: spark.sql(...)")
     try:
-        return query_from_dict({"muntin": VERSION, "query": steps}, table, given)
+        return QueryReader(table, given).query(steps)
     except QueryError as error:
         raise placed(text, error) from error
 

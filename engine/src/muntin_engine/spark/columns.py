@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,9 +45,11 @@ def text_of_column(df: DataFrame, column: Column) -> str | None:
     try:
         with _unlogged():
             found = df.select(column)
-            text = found.columns[0]
-            same = df.select(F.expr(text).alias("c")).sameSemantics(df.select(column.alias("c")))
-            return text if same else None
+            for text in (found.columns[0], str(column).removeprefix("Column<'").removesuffix("'>")):
+                with suppress(PySparkException):  # a name that hides the expression need not be one
+                    if df.select(F.expr(text).alias("c")).sameSemantics(df.select(column.alias("c"))):
+                        return text
+            return None
     except PySparkException:
         return None
 

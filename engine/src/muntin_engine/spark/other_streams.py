@@ -14,7 +14,7 @@ from muntin.axis import decimal_of
 from muntin.errors import QueryError
 from muntin_engine.api.request import Heartbeat
 from muntin_engine.plan.lengths import UNITS, AxisScale
-from muntin_engine.spark.columns import as_column
+from muntin_engine.spark.columns import as_column, fields_of
 from muntin_engine.spark.types import axis_of, places_of
 
 _SECOND: Final = 1_000_000
@@ -53,7 +53,8 @@ def fitted(schema: spark_types.StructType, df: DataFrame, given: Mapping[str, Co
 
 def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[DataFrame, Mapping[str, Column]]:
     at = as_column(heartbeat.at)
-    field = heartbeat.df.select(at).schema.fields[0]
+    given = {"at": heartbeat.at, "source": heartbeat.source}
+    field = fields_of(heartbeat.df, given, {name: f"with_heartbeat({name}=...)" for name in given})["at"]
     is_same = field.dataType == start.dataType
     if axis_of(field.name, field.dataType) is Axis.TIME:
         time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
@@ -67,8 +68,8 @@ def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[
             f"the events' times are {start.dataType.simpleString()}, those of the heartbeat are "
             f"{field.dataType.simpleString()}\n  cast them to the same type"
         )
-    given = {"change": F.lit("punctuate"), "start": time}
-    return heartbeat.df, given | ({} if heartbeat.source is None else {"source": as_column(heartbeat.source)})
+    columns = {"change": F.lit("punctuate"), "start": time}
+    return heartbeat.df, columns | ({} if heartbeat.source is None else {"source": as_column(heartbeat.source)})
 
 
 def _readings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
 from muntin.errors import WindowError
@@ -84,6 +84,10 @@ class SessionWindows(WindowKind):
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return sessions with a gap of the reach."""
         return cls(max(1, axis.round_up(reach))).spell(axis)
+
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """Return `session` and its gap, unless it is that of `session()`, which has no length."""
+        return self.name, {} if self.gap == 1 else {"gap": self.gap}
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `session`."""

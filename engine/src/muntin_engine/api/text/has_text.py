@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from muntin_engine.api.planned_query import PlannedQuery
-from muntin_engine.api.text.writing import query_to_data
+from muntin_engine.api.text.writing import text_of
 from muntin_engine.needed import needed
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class HasText(PlannedQuery):
             >>> query.to_dict(rides=df)  # doctest: +SKIP
             {'muntin': 1, 'query': [{'events': 'rides', 'key': 'station', 'at': 'leaves'}, ...]}
         """
-        return query_to_data(self.steps, tables)
+        return text_of({"": self.steps}, tables)
 
     def to_sql(self, **tables: DataFrame) -> str:
         """Return the query as SQL, from which `sql` makes it again.

@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from datetime import date
-from difflib import get_close_matches
 from typing import Any, Final
 
 import muntin
@@ -15,11 +13,12 @@ import muntin.progress
 import muntin.rows
 import muntin.triggers
 from muntin import correct, early
-from muntin.errors import QueryError, UnknownModuleError
+from muntin.errors import MuntinError, QueryError, UnknownModuleError
 from muntin.progress import ProgressPolicy
 from muntin.rows import Partitions
+from muntin_engine.api.text.places import at, closest
 from muntin_engine.plan import plain_data
-from muntin_engine.plan.plain_data import path_of
+from muntin_engine.plan.plain_data import IS, path_of
 
 KIND: Final = "kind"
 """The entry that says which windows, policy or trigger an object is: the name of the function that makes it."""
@@ -102,34 +101,53 @@ class GivenClasses:
                 return offered(kind, **arguments)
         if function is not None:
             raise QueryError(f"{kind} takes {signature}, got {', '.join(arguments) or 'nothing'}")
-        known = [*FUNCTIONS, *self.classes]
-        close = get_close_matches(kind, known, n=1)
-        meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}"
-        raise QueryError(f"there is no kind {kind!r}\n  {meant}\n  a class of your own is given: modules=[...]")
+        advice = closest([kind], sorted([*FUNCTIONS, *self.classes]))
+        raise QueryError(f"there is no kind {kind!r}{advice}\n  a class of your own is given: modules=[...]")
 
-    def read(self, data: Any) -> Any:
-        """Return the value that `write_value` or `write_parameter` wrote.
+    def read(self, data: Any, here: str) -> Any:
+        """Return the value that `write_value` wrote, at a place in the text.
 
         Raises:
-            MuntinError: There is no such thing, or it does not take what it is given.
+            PlacedError: There is no such thing, or it does not take what it is given.
         """
         if isinstance(data, list):
-            return [self.read(part) for part in data]
-        if isinstance(data, date):
-            return data.isoformat()  # YAML reads a day that is not quoted as one
-        if not isinstance(data, Mapping):
-            return data
-        if KIND in data:
-            return self._object({name: self.read(part) for name, part in data.items()})
+            return [self.read(part, f"{here}[{place}]") for place, part in enumerate(data)]
+        if not isinstance(data, Mapping) or IS in data:
+            return self.parameter(data, here)
         if set(data) == {SQL}:
             from muntin_engine.spark.columns import expression
 
             return expression(data[SQL])
-        if data.get("is") == "tuple":
-            return tuple(self.read(data["value"]))
-        if "is" in data:
-            return plain_data.read(data, self.classes)
-        return {name: self.read(part) for name, part in data.items()}
+        parts = {name: self.read(part, f"{here}.{name}") for name, part in data.items()}
+        if KIND not in data:
+            return parts
+        with at(here):
+            return self._object(parts)
+
+    def parameter(self, data: Any, here: str) -> Any:
+        """Return the parameter of a module that `write_parameter` wrote, at a place in the text; raises as `read`."""
+        if isinstance(data, list):
+            return [self.parameter(part, f"{here}[{place}]") for place, part in enumerate(data)]
+        if not isinstance(data, Mapping):
+            return data
+        if IS in data:
+            with at(here):
+                return self._value(data, here)
+        return {name: self.parameter(part, f"{here}.{name}") for name, part in data.items()}
+
+    def _value(self, data: Mapping[str, Any], here: str) -> Any:
+        """Return what is none of JSON's, such as a decimal."""
+        if data[IS] == "tuple" and isinstance(data.get("value"), list):
+            return tuple(self.parameter(data["value"], f"{here}.value"))
+        try:
+            found = plain_data.read(data, self.classes)
+        except MuntinError:
+            raise
+        except Exception as error:
+            raise QueryError(f"{dict(data)!r:.80} is no value that to_dict writes") from error
+        if isinstance(found, plain_data.Unwritable):
+            raise QueryError(f"{found.text:.80} was no value that text can hold")
+        return found
 
     def _object(self, data: dict[str, Any]) -> Any:
         kind, idle, by_key = data.pop(KIND), data.pop("idle", None), data.pop("key_punctuation", False)

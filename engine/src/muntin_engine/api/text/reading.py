@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin.catalog import installed
-from muntin.errors import MuntinError, QueryError
+from muntin.errors import QueryError
 from muntin.modules.call import ModuleCall, StreamColumns, module_call
-from muntin_engine.api.events import events
 from muntin_engine.api.functions import condition
-from muntin_engine.api.query import EventStream, Query
+from muntin_engine.api.one_pass import OnePass, one_pass
+from muntin_engine.api.query import Query
 from muntin_engine.api.request import JoinCondition
 from muntin_engine.api.steps import SIGNATURES
+from muntin_engine.api.text.checking import check
 from muntin_engine.api.text.kinds import GivenClasses
-from muntin_engine.api.text.writing import FRAMES, VERSION, main_parameter
-from muntin_engine.api.union import union
+from muntin_engine.api.text.places import PlacedError, at, closest, plain
+from muntin_engine.api.text.schema import FIRST, definitions
+from muntin_engine.api.text.writing import FRAMES, VERSION, is_left_out, main_parameter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FIRST: Final[Mapping[str, Callable[..., EventStream]]] = {"events": events, "union": union}
-"""The functions that a query begins with."""
+_definitions: Final = cache(definitions)
 
 
 def query_from_dict(
@@ -32,48 +34,130 @@ def query_from_dict(
 
     Args:
         data: What `Query.to_dict` returned.
-        tables: The DataFrames by name, or a function that returns the one of a name.
+        tables: The DataFrames by name, or a function that returns the one of a name, which is called once for each.
         modules: Classes that are not installed: modules, functions of joins, policies, triggers and windows.
 
     Raises:
         QueryError: The data describe no query, or something is not here; the message says the place in the data.
     """
-    if not isinstance(data, Mapping) or "muntin" not in data or not isinstance(data.get("query"), list):
-        raise QueryError(f"{data!r:.80} is not the text of a query\n  expected: {{'muntin': 1, 'query': [...]}}")
-    if data["muntin"] != VERSION:
+    return QueryReader(_found_in(tables), modules).query(_content(data, "query", "one_pass_from_dict"))
+
+
+def one_pass_from_dict(
+    data: Any, tables: Mapping[str, DataFrame] | Callable[[str], DataFrame], modules: Iterable[Any] = ()
+) -> OnePass:
+    """Return the queries of one pass that data describe.
+
+    Steps that queries begin with alike are called once, so they share the input, or the results of another query.
+
+    Args:
+        data: What `OnePass.to_dict` returned.
+        tables: As for `query_from_dict`.
+        modules: As for `query_from_dict`.
+
+    Raises:
+        QueryError: As `query_from_dict`, or the queries are not of one input.
+    """
+    return QueryReader(_found_in(tables), modules).one_pass(_content(data, "one_pass", "query_from_dict"))
+
+
+def _content(data: Any, entry: str, other: str) -> Any:
+    """Return what a text has in the one of its two entries that is not the version."""
+    wanted = f"expected: {{'muntin': {VERSION}, {entry!r}: {'[...]' if entry == 'query' else '{...}'}}}"
+    if not isinstance(data, Mapping) or "muntin" not in data:
+        raise QueryError(f"{data!r:.80} is not the text of a query\n  {wanted}")
+    if type(data["muntin"]) is not int or data["muntin"] != VERSION:
         raise QueryError(f"the text is of version {data['muntin']!r:.20}, and this Muntin reads {VERSION}")
-    if others := set(data) - {"muntin", "query"}:
-        raise QueryError(f"the text has {', '.join(sorted(map(str, others)))}\n  expected: muntin and query alone")
-    made = _Reader(tables, GivenClasses.of(modules), tuple(modules)).stream(data["query"], "query")
-    if not isinstance(made, Query):
-        raise QueryError("query: the last step makes no results\n  expected: aggregate, apply or join as the last step")
-    return made
+    if found := {"query", "one_pass"} - {entry} & set(data):
+        raise QueryError(f"the text has {found.pop()}, which {other} reads\n  {wanted}")
+    if others := set(data) - {"muntin", entry}:
+        raise QueryError(f"the text has {', '.join(sorted(map(str, others)))}\n  {wanted}")
+    if entry not in data:
+        raise QueryError(f"the text has no {entry}\n  {wanted}")
+    return plain(data[entry], entry)
 
 
-class _Reader:
-    """Calls what the steps of a query say."""
+def _found_in(tables: Mapping[str, DataFrame] | Callable[[str], DataFrame]) -> Callable[[Any], DataFrame]:
+    """Return a function that returns the DataFrame of a name, the same one each time.
 
-    def __init__(
-        self,
-        tables: Mapping[str, DataFrame] | Callable[[str], DataFrame],
-        given: GivenClasses,
-        modules: tuple[Any, ...],
-    ) -> None:
-        self._tables, self._given, self._modules = tables, given, modules
+    Raises:
+        QueryError: There is none.
+    """
 
-    def stream(self, steps: Any, place: str) -> Any:
-        """Return what a list of steps makes: events, windows or a query."""
+    @cache
+    def found(name: str) -> Any:
+        if isinstance(tables, Mapping) and name not in tables:
+            advice = f"{closest([name], map(str, tables))}\n  give it: {name:.80}=df"
+            raise QueryError(f"no DataFrame is given as {name!r:.80}{advice}")
+        try:
+            frame: Any = tables[name] if isinstance(tables, Mapping) else tables(name)
+        except Exception as error:
+            raise QueryError(f"tables has no {name!r:.80}: {type(error).__name__}: {error}") from error
+        if not hasattr(type(frame), "isStreaming"):
+            raise QueryError(f"tables gave {frame!r:.80} for {name!r:.80}\n  expected: a DataFrame of Spark's")
+        return frame
+
+    def named(name: Any) -> Any:
+        if isinstance(name, str):
+            return found(name)
+        raise QueryError(f"expected the name of a DataFrame, got {name!r:.80}")
+
+    return named
+
+
+class QueryReader:
+    """Calls what the steps of queries say.
+
+    Args:
+        table: Returns the DataFrame that `events` has the name of.
+        modules: As for `query_from_dict`.
+    """
+
+    def __init__(self, table: Callable[[Any], DataFrame], modules: Iterable[Any]) -> None:
+        self._table, self._modules = table, tuple(modules)
+        self._given = GivenClasses.of(self._modules)
+
+    def query(self, steps: Any) -> Query:
+        """Return the query that steps make."""
+        return self._query(steps, "query", {})
+
+    def one_pass(self, queries: Any) -> OnePass:
+        """Return the queries of one pass that steps by the names of the queries make."""
+        if not isinstance(queries, Mapping):
+            raise PlacedError("one_pass", f"expected lists of steps by the names of queries, got {queries!r:.80}")
+        shared: dict[str, Any] = {}
+        made = {name: self._query(steps, f"one_pass.{name}", shared) for name, steps in queries.items()}
+        with at("one_pass"):
+            return one_pass(**made)
+
+    def _query(self, steps: Any, place: str, shared: dict[str, Any]) -> Query:
+        made = self._stream(steps, place, shared)
+        if isinstance(made, Query):
+            return made
+        advice = "expected: aggregate, apply or join as the last step"
+        raise PlacedError(place, f"the last step makes no results\n  {advice}")
+
+    def _stream(self, steps: Any, place: str, shared: dict[str, Any]) -> Any:
+        """Return what a list of steps makes: events, windows or a query.
+
+        Args:
+            steps: The steps.
+            place: Their place.
+            shared: By the first steps of a query, what they made: others that begin with them have it too.
+        """
         if not isinstance(steps, list) or not steps:
-            raise QueryError(f"{place}: expected a list of steps that begins with events or union, got {steps!r:.80}")
+            raise PlacedError(place, f"expected a list of steps that begins with events or union, got {steps!r:.80}")
         made: Any = None
         for number, one in enumerate(steps):
             here = f"{place}[{number}]"
-            call = self._call_of(one, made, here)
-            args, kwargs = self._arguments(call, one, f"{here}.{call}")
-            try:
-                made = (FIRST[call] if made is None else getattr(made, call))(*args, **kwargs)
-            except _WRONG as error:
-                raise QueryError(f"{here}.{call}: {error}") from error
+            said = json.dumps(steps[: number + 1], sort_keys=True, default=str)
+            if said not in shared:
+                call = self._call_of(one, made, here)
+                here = f"{here}.{call}"
+                args, kwargs = self._arguments(call, one, here)
+                with at(here):
+                    shared[said] = (FIRST[call] if made is None else getattr(made, call))(*args, **kwargs)
+            made = shared[said]
         return made
 
     def _call_of(self, one: Any, made: Any, here: str) -> str:
@@ -82,26 +166,27 @@ class _Reader:
         named = [name for name in one if name in known] if isinstance(one, Mapping) else []
         if len(named) == 1:
             return str(named[0])
-        got = ", ".join(map(str, one)) if isinstance(one, Mapping) else f"{one!r:.80}"
-        raise QueryError(f"{here}: expected one of {', '.join(known)}, got {got}{_closest(one, known)}")
+        got = ", ".join(one) if isinstance(one, Mapping) else f"{one!r:.80}"
+        advice = closest(one if isinstance(one, Mapping) else (), known)
+        raise PlacedError(here, f"expected one of {', '.join(known)}, got {got or 'nothing'}{advice}")
 
-    def _arguments(self, call: str, one: Mapping[Any, Any], here: str) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, call: str, one: Mapping[str, Any], here: str) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments of a call by place and by name, as its step says them."""
         parameters, main = SIGNATURES[call].parameters, main_parameter(call)
+        check(one, _definitions()[f"call {call}"], _definitions(), here, call)
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
-        for key, data in one.items():
-            given = key if isinstance(key, str) else "on"  # YAML 1.1 reads that word as true
-            name = main if given == call else given
-            place = here if given == call else f"{here}.{given}"
-            if name is None or (given == call and data is None):
+        for given, data in one.items():
+            name, place = (main, here) if given == call else (given, f"{here}.{given}")
+            if name is None or (given == call and data is None and is_left_out(parameters[name])):
                 continue  # a call without its first argument
-            if name not in parameters or (name == main and given != call):
-                allowed = [one for one in parameters if one not in (main, "unnamed")]
-                raise QueryError(f"{here}: {call} takes no {given!r}{_closest([given], allowed)}")
             parameter = parameters[name]
             if parameter.kind is parameter.VAR_KEYWORD:
-                _check_mapping(data, place)
-                kwargs |= {str(part): self._value(name, value, f"{place}.{part}") for part, value in data.items()}
+                if taken := [part for part in data if part in parameters and part not in (name, "unnamed")]:
+                    raise PlacedError(
+                        place, f"{taken[0]!r} is an argument of {call}, and no name\n  choose another one"
+                    )
+                kwargs |= {part: self._value(name, value, f"{place}.{part}") for part, value in data.items()}
             elif parameter.kind is parameter.VAR_POSITIONAL:
                 args += self._value(name, data, place)
             elif name == main:
@@ -113,70 +198,44 @@ class _Reader:
     def _value(self, name: str, data: Any, here: str) -> Any:
         """Return an argument, by the name of its parameter."""
         if name in FRAMES:
-            return None if data is None else self._table(data, here)
+            with at(here):
+                return self._table(data)
         if name in ("streams", "right"):
-            return self.stream(data, here)
+            return self._stream(data, here, {})
         if name in ("modules", "operator"):
             return self._module(data, here)
         if name == "on":
-            return self._condition(data, here)
+            return None if data is None else self._condition(data, here)
         if isinstance(data, Mapping) and name in _COLUMNS:
-            return {given: self._given.read(part) for given, part in data.items()}
-        try:
-            return self._given.read(data)
-        except _WRONG as error:
-            raise QueryError(f"{here}: {error}") from error
+            return {given: self._given.read(part, f"{here}.{given}") for given, part in data.items()}
+        return self._given.read(data, here)
 
-    def _table(self, name: Any, here: str) -> Any:
-        if callable(self._tables):
-            return self._tables(name)
-        if name in self._tables:
-            return self._tables[name]
-        known = list(self._tables)
-        raise QueryError(f"{here}: no DataFrame is given as {name!r}{_closest([name], known)}\n  give it: {name}=df")
-
-    def _module(self, data: Any, here: str) -> ModuleCall:
-        _check_mapping(data, here, "module", "columns", "parameters", "streams")
+    def _module(self, data: Mapping[str, Any], here: str) -> ModuleCall:
         name = data["module"]
+        parameters = self._parameters(data, here)
+        columns = self._given.read(data.get("columns", []), f"{here}.columns")
+        streams = {
+            given: StreamColumns(part["stream"], tuple(self._given.read(part["columns"], f"{here}.streams.{given}")))
+            for given, part in data.get("streams", {}).items()
+        }
         try:
             cls = self._given.classes.get(name) or installed().module(name)
-            parameters = {n: self._given.read(v) for n, v in data.get("parameters", {}).items()}
-            named = data.get("streams", {})
-            streams = {n: StreamColumns(s["stream"], tuple(self._given.read(s["columns"]))) for n, s in named.items()}
-            columns = self._given.read(data.get("columns", []))
             return module_call(cls, tuple(columns), {**streams, **parameters})
-        except _WRONG as error:
-            raise QueryError(f"{here}: {error}\n  a module of the program is given: modules=[...]") from error
+        except Exception as error:
+            raise PlacedError(here, f"{error}\n  a module of the program is given: modules=[...]") from error
 
-    def _condition(self, data: Any, here: str) -> JoinCondition:
-        _check_mapping(data, here, "function", "left", "right", "parameters")
+    def _parameters(self, data: Mapping[str, Any], here: str) -> dict[str, Any]:
+        given = data.get("parameters", {}).items()
+        return {name: self._given.parameter(part, f"{here}.parameters.{name}") for name, part in given}
+
+    def _condition(self, data: Mapping[str, Any], here: str) -> JoinCondition:
         functions = [getattr(one, "function", one) for one in self._modules]  # of a condition, or a function
         given = next((one for one in functions if getattr(one, "name", None) == data["function"]), None)
-        try:
-            parameters = {n: self._given.read(v) for n, v in data.get("parameters", {}).items()}
-            sides = {side: tuple(self._given.read(data.get(side, []))) for side in ("left", "right")}
+        sides = {side: tuple(self._given.read(data.get(side, []), f"{here}.{side}")) for side in ("left", "right")}
+        parameters = self._parameters(data, here)
+        with at(here):
             return condition(given or data["function"], **sides, **parameters)
-        except _WRONG as error:
-            raise QueryError(f"{here}: {error}") from error
 
-
-_WRONG: Final = (MuntinError, TypeError, ValueError, KeyError, AttributeError)
-"""What calls raise that get something else than they expect."""
 
 _COLUMNS: Final = ("left_columns", "right_columns", "columns", "key_ranges")
 """The parameters that are mappings of names that query writers choose."""
-
-
-def _check_mapping(data: Any, here: str, *names: str) -> None:
-    """Refuse what is no mapping, or has other entries than some names, the first of which is needed."""
-    if not isinstance(data, Mapping) or (names and names[0] not in data):
-        wanted = f"{{{names[0]}: ...}}" if names else "a mapping of names"
-        raise QueryError(f"{here}: expected {wanted}, got {data!r:.80}")
-    if names and (others := [name for name in data if name not in names]):
-        raise QueryError(f"{here}: there is no {others[0]!r} in it{_closest(others, list(names))}")
-
-
-def _closest(given: Any, known: Sequence[str]) -> str:
-    names = [str(name) for name in given] if isinstance(given, Mapping | list) else []
-    close = [match for name in names for match in get_close_matches(name, known, n=1)]
-    return f"\n  did you mean {close[0]!r}?" if close else f"\n  there are {', '.join(known)}"

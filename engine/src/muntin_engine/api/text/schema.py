@@ -13,63 +13,95 @@ import muntin
 import muntin.progress
 from muntin.named_windows import OWN_KINDS, OWN_ROWS
 from muntin.rows import Partitions
+from muntin_engine.api.events import events
 from muntin_engine.api.query import EventStream, Query, WindowedStream
 from muntin_engine.api.steps import SIGNATURES
 from muntin_engine.api.text.kinds import KIND, POLICIES, ROWS, TRIGGERS, WINDOWS
-from muntin_engine.api.text.reading import FIRST
-from muntin_engine.api.text.writing import VERSION, main_parameter
+from muntin_engine.api.text.writing import VERSION, is_left_out, main_parameter
+from muntin_engine.api.union import union
+
+FIRST: Final[Mapping[str, Callable[..., EventStream]]] = {"events": events, "union": union}
+"""The functions that a query begins with."""
 
 
 def query_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 7) of what `Query.to_dict` writes and `query_from_dict` reads.
 
     It knows the calls, their parameters, and the windows, policies and triggers of Muntin. Names of modules, and kinds
-    of plugins, which have a dot or a colon in their name, are open. Columns and types are checked by `query_from_dict`.
+    of plugins, which have a dot or a colon in their name, are open. Columns and their types are checked by
+    `query_from_dict`, which refuses all that the schema refuses.
 
     Example:
         >>> sorted(query_schema()["properties"])
-        ['muntin', 'query']
+        ['muntin', 'one_pass', 'query']
     """
-    own, calls = {KIND: {"pattern": "[.:]"}}, {name: {"required": [name]} for name in SIGNATURES}
-    chosen = [{"if": called, "then": _ref(f"call {name}")} for name, called in calls.items()]
-    later: dict[str, Any] = {"type": "object", "anyOf": [calls[name] for name in calls if name not in FIRST]}
-    first: dict[str, Any] = {"type": "object", "anyOf": [calls[name] for name in FIRST]}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "The text of a Muntin query",
         "type": "object",
-        "required": ["muntin", "query"],
-        "properties": {"muntin": {"const": VERSION}, "query": _ref("stream")},
-        "additionalProperties": False,
-        "definitions": {
-            "stream": {
-                **{"type": "array", "minItems": 1},
-                "items": [{**first, "allOf": chosen}],
-                "additionalItems": {**later, "allOf": chosen},
-            },
-            "column": {"anyOf": [{"type": "string"}, _record(("sql",), sql={"type": "string"})]},
-            "length": {"anyOf": [{"type": ["string", "number"]}, {"type": "object", "required": ["is"]}]},
-            "module": _record(
-                ("module",),
-                module={"type": "string"},
-                columns={"type": "array", "items": _ref("column")},
-                parameters={"type": "object"},
-                streams={"type": "object"},
-            ),
-            "condition": _record(
-                ("function",),
-                function={"type": "string"},
-                left={"type": "array", "items": _ref("column")},
-                right={"type": "array", "items": _ref("column")},
-                parameters={"type": "object"},
-            ),
-            "own": {"type": "object", "required": [KIND], "properties": own},
-            **{name: _kinds(made) for name, made in _MADE.items()},
-            **{f"call {name}": _call(name) for name in SIGNATURES},
+        "required": ["muntin"],
+        "properties": {
+            "muntin": {"const": VERSION},
+            "query": _ref("stream"),
+            "one_pass": {"type": "object", "minProperties": 1, "additionalProperties": _ref("stream")},
         },
+        "oneOf": [{"required": ["query"]}, {"required": ["one_pass"]}],
+        "additionalProperties": False,
+        "definitions": definitions(),
     }
 
 
+def definitions() -> dict[str, Any]:
+    """Return the schemas of the parts of a text, by name. A title says what a part is, in errors too."""
+    calls = {name: {"required": [name]} for name in SIGNATURES}
+    chosen = [{"if": called, "then": _ref(f"call {name}")} for name, called in calls.items()]
+    later: dict[str, Any] = {"type": "object", "anyOf": [calls[name] for name in calls if name not in FIRST]}
+    first: dict[str, Any] = {"type": "object", "anyOf": [calls[name] for name in FIRST]}
+    columns = {"type": "array", "items": _ref("column")}
+    return {
+        "stream": {
+            **{"type": "array", "minItems": 1},
+            "items": [{**first, "allOf": chosen}],
+            "additionalItems": {**later, "allOf": chosen},
+        },
+        "frame": {"title": "the name of a DataFrame", "type": "string"},
+        "column": {
+            "title": "a column, which is a name or {sql: ...}",
+            "anyOf": [{"type": "string"}, _record("an expression", ("sql",), sql={"type": "string"})],
+        },
+        "length": {
+            "title": "a length, such as 10 minutes",
+            "anyOf": [
+                {"type": ["string", "number"]},
+                _record("a decimal", ("is", "value"), **{"is": {"const": "Decimal"}, "value": {"type": "string"}}),
+            ],
+        },
+        "module": _record(
+            "{module: ...}",
+            ("module",),
+            module={"type": "string"},
+            columns=columns,
+            parameters={"type": "object"},
+            streams={"type": "object", "additionalProperties": _ref("stream of a module")},
+        ),
+        "stream of a module": _record(
+            "{stream: ..., columns: [...]}", ("stream", "columns"), stream={"type": "string"}, columns=columns
+        ),
+        "condition": _record(
+            "{function: ...}",
+            ("function",),
+            function={"type": "string"},
+            left=columns,
+            right=columns,
+            parameters={"type": "object"},
+        ),
+        "own": {"title": "{kind: ...}", "type": "object", "required": [KIND], "properties": {KIND: _OWN}},
+        **{name: _kinds(_TITLES[name], made) for name, made in _MADE.items()},
+        **{f"call {name}": _call(name) for name in SIGNATURES},
+    }
+
+
+_OWN: Final = {"title": "the name of a class of a plugin or program", "type": "string", "pattern": "[.:]"}
 _LATE: Final = {"correct": POLICIES["correct"]}
 _EARLY: Final = {"early": POLICIES["early"]}
 _MADE: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
@@ -83,12 +115,23 @@ _MADE: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
 }
 """What text names as `kind`, by what it may stand for."""
 
+_TITLES: Final[Mapping[str, str]] = {
+    "windows": "windows, such as {kind: tumbling, size: 1 hour}",
+    "trigger": "a trigger, such as {kind: every, period: 1 minute}",
+    "row policy": "a policy of rows, such as {kind: on_row, condition: km > 2}",
+    "partitions": "{kind: partitions, by: ...}",
+    "progress": "a progress policy, such as {kind: bounded_disorder, rows: 100}",
+    "lateness": "{kind: correct, allowed: 1 hour}",
+    "early": "{kind: early, trigger: ...}",
+}
+"""These in words, for errors and editors."""
+
 _LENGTH: Final = {"$ref": "#/definitions/length"}
 _TYPES: Final[Mapping[str, dict[str, Any]]] = {
     **{"str": {"type": "string"}, "bool": {"type": "boolean"}, "float": {"type": "number"}},
     "int": {"type": "integer"},
     **dict.fromkeys(("Duration", "timedelta", "datetime"), _LENGTH),
-    **{"DataFrame": {"type": "string"}, "ColumnLike": {"$ref": "#/definitions/column"}},
+    **{"DataFrame": {"$ref": "#/definitions/frame"}, "ColumnLike": {"$ref": "#/definitions/column"}},
     "LengthOrColumn": {"anyOf": [_LENGTH, {"$ref": "#/definitions/column"}]},
     **{"EventStream": {"$ref": "#/definitions/stream"}, "ModuleCall": {"$ref": "#/definitions/module"}},
     **{"JoinCondition": {"$ref": "#/definitions/condition"}, "ResultRefinement": {"$ref": "#/definitions/own"}},
@@ -104,8 +147,9 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/definitions/{name}"}
 
 
-def _record(needed: tuple[str, ...], **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "required": list(needed), "properties": properties, "additionalProperties": False}
+def _record(title: str, needed: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    needs = {"title": title, "type": "object", "required": list(needed)}
+    return {**needs, "properties": properties, "additionalProperties": False}
 
 
 def _call(name: str) -> dict[str, Any]:
@@ -119,7 +163,7 @@ def _call(name: str) -> dict[str, Any]:
         if one.name == "unnamed":
             continue
         schema = _of_parameter(one)
-        if one.name == main and one.default is None:
+        if one.name == main and is_left_out(one):
             schema = {"anyOf": [schema, {"type": "null"}]}
         is_needed = one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
         if is_needed and one.name != main:
@@ -127,7 +171,7 @@ def _call(name: str) -> dict[str, Any]:
         own = name if one.name == main else one.name
         parts[own] = {"description": told[one.name], "allOf": [schema]} if one.name in told else schema
     parts.setdefault(name, {"type": "null"})
-    return _record(tuple(needed), **parts)
+    return _record(name, tuple(needed), **parts)
 
 
 def _of_parameter(one: inspect.Parameter) -> dict[str, Any]:
@@ -137,13 +181,13 @@ def _of_parameter(one: inspect.Parameter) -> dict[str, Any]:
     return {"type": "array", "items": schema} if one.kind is one.VAR_POSITIONAL else schema
 
 
-def _kinds(made: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
+def _kinds(title: str, made: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     """Return the schema of an object whose `kind` is one of some functions or classes, or of a plugin."""
-    named: dict[str, Any] = {KIND: {"anyOf": [{"enum": [*made]}, {"type": "string", "pattern": "[.:]"}]}}
+    named: dict[str, Any] = {KIND: {"anyOf": [{"enum": [*made]}, _OWN]}}
     then = [
         {"if": {"properties": {KIND: {"const": name}}}, "then": _of_arguments(name, one)} for name, one in made.items()
     ]
-    return {"type": "object", "required": [KIND], "properties": named, "allOf": then}
+    return {"title": title, "type": "object", "required": [KIND], "properties": named, "allOf": then}
 
 
 def _of_arguments(name: str, made: Callable[..., Any]) -> dict[str, Any]:
@@ -158,14 +202,15 @@ def _of_arguments(name: str, made: Callable[..., Any]) -> dict[str, Any]:
     if cls is not None:
         for part in (part for part in fields(cls) if part.init):
             schema = _of_type(ast.parse(str(part.type).replace("int", "Duration"), mode="eval").body)  # in ticks
-            parts.setdefault(part.name, []).append(schema)
+            if schema not in (known := parts.setdefault(part.name, [])):
+                known.append(schema)
         own = (part for part in fields(cls) if part.init)
         needed.append({p.name for p in own if p.default is MISSING and p.default_factory is MISSING})
     if name in _MADE["progress"]:
-        idle = _record(("after",), after=_LENGTH, lag=_LENGTH)
+        idle = _record("idle", ("after",), after=_LENGTH, lag=_LENGTH)
         parts |= {"idle": [idle], "key_punctuation": [{"type": "boolean"}]}
     properties = {part: {"anyOf": schemas} if len(schemas) > 1 else schemas[0] for part, schemas in parts.items()}
-    return _record(tuple(sorted(set.intersection(*needed))), **properties)
+    return _record(name, tuple(sorted(set.intersection(*needed))), **properties)
 
 
 def _of_type(node: ast.expr) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from muntin.triggers.elementary import AfterCount, Past, Timer
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 from muntin_engine.api.text.kinds import KIND
-from muntin_engine.plan.plain_data import path_of, written
+from muntin_engine.plan.plain_data import IS, path_of, written
 
 
 def write_value(value: Any) -> Any:
@@ -56,7 +56,7 @@ def write_value(value: Any) -> Any:
 
 
 def write_parameter(value: Any) -> Any:
-    """Return a parameter of a module as data, from which `plain_data.read` makes an equal one.
+    """Return a parameter of a module as data, from which `GivenClasses.parameter` makes an equal one.
 
     Raises:
         QueryError: It is nothing that text can hold.
@@ -65,6 +65,8 @@ def write_parameter(value: Any) -> Any:
         return [write_parameter(part) for part in value]
     if type(value) is tuple:
         return {"is": "tuple", "value": [write_parameter(part) for part in value]}
+    if type(value) is dict and IS not in value and all(isinstance(name, str) for name in value):
+        return {name: write_parameter(part) for name, part in value.items()}
     found = written(value)
     if _holds_unwritable(found):
         raise QueryError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin.errors import QueryError
@@ -32,17 +33,28 @@ def main_parameter(call: str) -> str | None:
     return next(iter([*places, *(one.name for one in parameters if one.kind is one.VAR_KEYWORD)]), None)
 
 
-def query_to_data(steps: Sequence[Step], tables: Mapping[str, DataFrame]) -> dict[str, Any]:
-    """Return a query as data that JSON can hold.
+def is_left_out(main: Parameter) -> bool:
+    """Return True if null may stand under the name of a call: it has no first argument."""
+    return main.default is None or main.kind in (main.VAR_POSITIONAL, main.VAR_KEYWORD)
+
+
+def text_of(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, DataFrame]) -> dict[str, Any]:
+    """Return a query, or the queries of one pass, as data that JSON can hold.
 
     Args:
-        steps: The calls that make it.
-        tables: Names of the DataFrames that it reads; others are called `input`, `input_2` and so on.
+        queries: The calls that make each, by name; the name of one that is written alone is empty.
+        tables: Names of the DataFrames that they read; others are called `input`, `input_2` and so on.
 
     Raises:
         QueryError: An argument is nothing that text can hold.
     """
-    return {"muntin": VERSION, "query": _Writer(tables).stream(steps)}
+    writer, found = _Writer(tables), dict[str, Any]()
+    for name, steps in queries.items():
+        try:
+            found[name] = writer.stream(steps)
+        except QueryError as error:
+            raise QueryError(f"{name}: {error}" if name else str(error)) from error
+    return {"muntin": VERSION, **({"query": found[""]} if "" in found else {"one_pass": found})}
 
 
 class _Writer:

@@ -249,7 +249,7 @@ class Checkpoint:
         plans: Sequence[Plan],
         names: Sequence[str] = (),
         places: Iterable[str] = (),
-        texts: Iterable[Mapping[str, Any] | str] = (),
+        text: Mapping[str, Any] | str = "",
     ) -> CheckpointNote | None:
         """Return the record of queries that continue from it, or begin it; None if that is there already.
 
@@ -257,7 +257,7 @@ class Checkpoint:
             plans: As in `check`.
             names: As in `check`.
             places: The places that are written to.
-            texts: The text of each query, in order, as data; or, in words, why it has none.
+            text: The text of the queries, as data; or, in words, why they have none.
 
         It is kept by the first micro-batch that they run, not here: until then the checkpoint may be another query's,
         which runs, and which Spark lets no second one start beside.
@@ -265,7 +265,7 @@ class Checkpoint:
         identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
         identities = [*map(as_it_began, identities, self._recorded or identities)]
         written_to = sorted({*self.places, *places})
-        said = {"queries": identities, "places": written_to, "names": list(names), "texts": list(texts)}
+        said = {"queries": identities, "places": written_to, "names": list(names), "text": text}
         is_kept = said == self._note and all(number <= self._last_commit for number in self._records)
         return None if is_kept else CheckpointNote(self._path, json.dumps(said))
 
@@ -285,9 +285,9 @@ class Checkpoint:
         return [] if self._note is None else self._note["names"]
 
     @property
-    def texts(self) -> dict[str, Mapping[str, Any] | str]:
-        """The texts of the queries, by name, or why one has none; the name of a query that is asked alone is empty."""
-        return {} if self._note is None else dict(zip(self.names or [""], self._note["texts"], strict=False))
+    def text(self) -> Mapping[str, Any] | str:
+        """The text of the queries, as data; or, in words, why they have none, which is empty if no one recorded it."""
+        return "" if self._note is None else self._note["text"]
 
     @cached_property
     def _note(self) -> Mapping[str, Any] | None:
@@ -303,7 +303,7 @@ class Checkpoint:
         try:
             text = "\n".join(row["value"] for row in self._lines(place).collect())
             said = json.loads(text)
-            return {name: list(said[name]) for name in ("queries", "places", "names", "texts")}
+            return {**{name: list(said[name]) for name in ("queries", "places", "names")}, "text": said["text"]}
         except (ValueError, KeyError, TypeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise

@@ -86,7 +86,7 @@ def write(  # what is asked, and how it runs
     query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
     if not is_remote:  # there they are the server's
         known.check_sinks(written.by_name)
-    note = known.record(written.plans, written.names, written.places, map(kept_text, written.queries))
+    note = known.record(written.plans, written.names, written.places, kept_text(known.in_order(queries)))
     for of_query in written.sinks:
         for output, sink in of_query.sinks.items():
             _SINKS.info("%s=%s: each row arrives %s", of_query.spelled(output), sink, sink.guarantee)

@@ -1,0 +1,84 @@
+"""Places in the text of a query, which its errors begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
+from difflib import get_close_matches
+from itertools import count
+from typing import Any, Final
+
+from muntin.errors import QueryError
+
+MOST_VALUES: Final = 100_000
+"""How many values a text may have; YAML, whose parts may stand for others, has more in a few lines."""
+
+DEEPEST: Final = 64
+"""How deep lists and objects may stand in others."""
+
+_MOST_BITS: Final = 1024
+
+
+class PlacedError(QueryError):
+    """The text of a query says something that is wrong; the message begins with its place."""
+
+    def __init__(self, here: str, said: object) -> None:
+        super().__init__(f"{here}: {said}")
+
+
+@contextmanager
+def at(here: str) -> Iterator[None]:
+    """Have errors say their place, unless they say a place within it.
+
+    Whatever is raised counts: the code that a text calls is also that of plugins, of the program and of Spark.
+    """
+    try:
+        yield
+    except PlacedError:
+        raise
+    except Exception as error:
+        said = error if isinstance(error, QueryError) else f"{type(error).__name__}: {error}"
+        raise PlacedError(here, said) from error
+
+
+def closest(names: Iterable[object], known: Iterable[str]) -> str:
+    """Return advice for a message: the known name that is close to one of others, or else all that are known."""
+    all_known = list(known)
+    close = [match for name in names for match in get_close_matches(str(name), all_known, n=1)]
+    return f"\n  did you mean {close[0]!r}?" if close else f"\n  there are {', '.join(all_known) or 'none'}"
+
+
+def plain(data: Any, here: str) -> Any:
+    """Return data as JSON has them, which may come from YAML.
+
+    Raises:
+        PlacedError: They hold something that JSON has not, or are too large or too deep; all of YAML's circles are.
+    """
+    return _plain(data, here, count(), 0)
+
+
+def _plain(data: Any, here: str, counted: Iterator[int], depth: int) -> Any:
+    if depth > DEEPEST or next(counted) > MOST_VALUES:
+        said = f"more than {DEEPEST} deep" if depth > DEEPEST else f"of more than {MOST_VALUES} values"
+        raise PlacedError(here if len(here) < 200 else f"{here[:80]}...", f"the text is {said}")
+    if isinstance(data, list):
+        return [_plain(part, f"{here}[{number}]", counted, depth + 1) for number, part in enumerate(data)]
+    if isinstance(data, Mapping):
+        names = {name: "on" if name is True and "join" in data else name for name in data}  # as YAML reads that word
+        if len(set(names.values())) < len(names):
+            raise PlacedError(here, "there is on twice")
+        for name in names.values():
+            if not isinstance(name, str):
+                hint = (
+                    "YAML reads on, yes and no as true and false: quote them" if isinstance(name, bool) else "quote it"
+                )
+                raise PlacedError(here, f"the name {name!r:.80} is no text\n  {hint}")
+        return {name: _plain(data[given], f"{here}.{name}", counted, depth + 1) for given, name in names.items()}
+    if isinstance(data, date):
+        return data.isoformat()  # YAML reads a day that is not quoted as one
+    if isinstance(data, int) and data.bit_length() > _MOST_BITS:
+        raise PlacedError(here, f"a number of more than {_MOST_BITS} bits is none that Muntin reads")
+    if data is None or isinstance(data, bool | str | int | float):
+        return data
+    raise PlacedError(here, f"{data!r:.80} is nothing that JSON has\n  expected: text, a number, a list or an object")

@@ -1,0 +1,90 @@
+"""Texts of queries with a mistake in them, as people and programs make them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from random import Random
+from typing import Any, Final, TypeAlias
+
+Path: TypeAlias = "tuple[str | int, ...]"
+
+VALUES: Final[tuple[Any, ...]] = (
+    *(None, True, False, 0, 1, -1, 10**30, 2.5, float("nan"), float("inf"), [], {}, [[]], [None], [1], ["km"]),
+    *("", "x", "km", "km > 2", "1 hour", "-5 minutes", "not a length", {"a": 1}, {"sql": "km * 2"}, {"sql": "km +"}),
+    *({"sql": 5}, {"kind": "zzz"}, {"kind": None}, {"kind": ["a"]}, {"kind": "tumbling", "size": "1 hour"}),
+    *({"is": "Decimal", "value": "1.5"}, {"is": "zzz"}, {"is": None}, {"is": ["a"]}, {"is": "tuple", "value": 3}),
+    *({"is": "unwritable", "text": "x"}, {"is": "BoundedDelay", "delay": 1}, {"kind": "zzz.zzz"}, {"is": "Decimal"}),
+)
+"""What may stand where something else belongs."""
+
+NAMES: Final = ("zzz", "kind", "sql", "is", "module", "key", "parameters", "idle", "value", "self", "df", "on", "where")
+"""Names that may be where they do not belong."""
+
+
+def mutated(random: Random, data: Any) -> Any:
+    """Return data with one mistake, or with something else that is right."""
+    data = copy.deepcopy(data)
+    path = random.choice(list(_paths(data))[1:])
+    holder, last = _at(data, path[:-1]), path[-1]
+    match random.choice(("value", "value", "drop", "misspell", "add", "list", "twice", "swap", "number")):
+        case "value":
+            holder[last] = copy.deepcopy(random.choice(VALUES))
+        case "drop":
+            del holder[last]
+        case "misspell" if isinstance(last, str):
+            other = random.choice((last[:-1], f"{last}e", "zzz"))
+            entries = [(other if name == last else name, part) for name, part in holder.items()]
+            holder.clear()
+            holder.update(entries)
+        case "add":
+            target = holder if isinstance(holder, dict) else _at(data, path[:-2])
+            target[random.choice(NAMES)] = copy.deepcopy(random.choice(VALUES))
+        case "list":
+            holder[last] = [holder[last]]
+        case "twice" if isinstance(last, int):
+            holder.insert(last, copy.deepcopy(holder[last]))
+        case "swap":
+            holder[last] = copy.deepcopy(_at(data, random.choice(list(_paths(data))[1:])))
+        case "number" if isinstance(holder, dict):
+            holder[random.choice((1, 2.5, None, True))] = "km"
+    return data
+
+
+def _paths(data: Any, path: Path = ()) -> Iterator[Path]:
+    yield path
+    if isinstance(data, dict | list):
+        for name, part in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _paths(part, (*path, name))
+
+
+def _at(data: Any, path: Path) -> Any:
+    for part in path:
+        data = data[part]
+    return data
+
+
+def left_out(given: Any, back: Any, known: frozenset[str], place: str = "") -> list[str]:
+    """Return the places of what was given and did not come back; what is nothing, of a known name, need not."""
+    given, back = _normal(given), _normal(back)
+    if isinstance(given, dict) and isinstance(back, dict):
+        gone = [name for name in given if name not in back and (given[name] or name not in known)]
+        told = [f"{place}.{name}" for name in gone]
+        pairs = [(given[name], back[name], f"{place}.{name}") for name in given if name in back]
+    elif isinstance(given, list) and isinstance(back, list) and len(given) == len(back):
+        told, pairs = [], [(*both, f"{place}[{number}]") for number, both in enumerate(zip(given, back, strict=True))]
+    else:
+        is_nothing = back is None and given in ([], {})
+        return [] if is_nothing or (type(given) is type(back) and given == back) else [f"{place}: {given} {back}"]
+    return [*told, *(one for pair in pairs for one in left_out(pair[0], pair[1], known, pair[2]))]
+
+
+def _normal(data: Any) -> Any:
+    """Return data without the differences that mean nothing."""
+    if isinstance(data, float):
+        return data if data - data == 0 else {"is": "float", "value": repr(data)}
+    if isinstance(data, dict) and data.keys() == {"sql"}:
+        return str(data["sql"]).strip("()")
+    if isinstance(data, dict) and data.get("kind") == "hopping" and data.get("size") == data.get("hop"):
+        return {**{name: part for name, part in data.items() if name != "hop"}, "kind": "tumbling"}
+    return data
