@@ -182,7 +182,6 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
     @step
     def windows(
         self,
-        /,
         *unnamed: Never,
         timestamps: TimestampPolicy | str | None = None,
         **specifications: WindowSpecification,
@@ -379,7 +378,6 @@ class Query(Outputs, HasText, KnowsSparkWords):
             QueryError: As `results`; or there are early results that are not retracted, or there is no such output.
         """
         from muntin_engine.spark.chaining import roles
-        from muntin_engine.spark.columns import fields_of
         from muntin_engine.spark.pipeline import output_as_events
 
         own = [name if name.isidentifier() else f"`{name}`" for name in (key.name for key in self.plan.keys)]
@@ -391,10 +389,8 @@ class Query(Outputs, HasText, KnowsSparkWords):
                 f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'"
             )
         inner = replace(self, metrics_name=f"{self.metrics_name}.input", place_name=uuid4().hex)
-        df = output_as_events(inner, output)
-        fields_of(df, {"order": order}, {})
         return EventStream(
-            df=df,
+            df=output_as_events(inner, output, order),
             keys=keys,
             order=order,
             buckets=buckets,

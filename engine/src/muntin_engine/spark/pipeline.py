@@ -51,6 +51,7 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
+from muntin_engine.spark.columns import fields_of
 from muntin_engine.spark.rejections import teller_of
 from muntin_engine.spark.selecting import reselected, selected
 from muntin_engine.spark.session.ended import in_session
@@ -67,6 +68,7 @@ from muntin_engine.spark.watermark import with_watermark
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
+    from muntin_engine.api.request import ColumnLike
     from muntin_engine.exchange.recorded_rows import RowRecording
 
 
@@ -95,8 +97,12 @@ def select_results(query: PlannedQuery, columns: Mapping[str, str] | None, condi
 
 
 @in_session()
-def output_as_events(query: PlannedQuery, output: str) -> DataFrame:
-    """Return an output of a query as rows that say what they do, with the watermarks of its buckets."""
+def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | None) -> DataFrame:
+    """Return an output of a query as rows that say what they do, with the watermarks of its buckets.
+
+    Raises:
+        QueryError: It has no such output, or not the column that orders its rows.
+    """
     _check_output_watermark(query)
     if query.selection != Selection():
         raise QueryError(
@@ -104,7 +110,9 @@ def output_as_events(query: PlannedQuery, output: str) -> DataFrame:
             "  leave them out: query.as_events().where('n > 10').with_columns(share='late / n')"
         )
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
-    return event_rows(query, evaluated(query), schema, output)
+    rows = event_rows(query, evaluated(query), schema, output)
+    fields_of(rows, {"order": order}, {})
+    return rows
 
 
 @in_session()
