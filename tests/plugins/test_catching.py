@@ -41,10 +41,14 @@ from tests.plugins.failing_modules import (
     Unmade,
 )
 from tests.rows.following import Told
+from tests.scenarios.known import Arrival
 from tests.scenarios.query import Lifetimes, Query
+from tests.scenarios.running import Mishaps, Run
+from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import scenario_of
 from tests.sdk.stream_operators import Gaps
 
+AS_IT_IS = Mishaps(disorder=False, cuts=None, crashes=0.0)
 GRIDS = (tumbling(6), hopping(12, 4), hopping(7, 3), cumulate(12, 4))
 ZERO = "compute_result: ZeroDivisionError: division by zero"
 
@@ -170,6 +174,29 @@ def test_a_window_without_the_bad_row_is_as_ever() -> None:
     found = {row.window.start: row.value[0] for row in script.run(query)[None]}
     failed: Caught[int] = Caught(None, "add_events: ValueError: -1 is negative")
     assert found == {-4: Caught(60, None), 0: failed, 4: failed, 8: Caught(10, None), 12: Caught(15, None)}
+
+
+def test_a_window_of_skipped_rows_has_no_record() -> None:
+    feed = Feed(Query(tumbling(10), (catching(Refusing)(),), lifetimes="points"), "sliced")
+    (row,) = feed.batch(at(3, None), watermark=INFINITY).rows
+    assert row["result"] is None
+
+
+def test_a_window_has_its_result_again_once_the_bad_row_is_retracted() -> None:
+    """
+          0    4    8    12
+    row 1  [)                 6
+    row 2       [)            -1, retracted in the next micro-batch
+    """
+    query = Query(hopping(8, 4), (catching(Refusing)(),), emit=EmitPolicy.EAGER)
+    stream = Script().insert(1, 1, 2, 6).insert(2, 5, 6, -1).batch().retract(2).batch().close()
+    run, live = Run(query, query.evaluators["general"], AS_IT_IS), []
+    for batch in stream.batches():
+        run.take(Arrival((batch,)))
+        live.append({row.window[0]: row.values[0] for row in run.output})
+    failed = (None, "add_events: ValueError: -1 is negative")
+    assert live == [{-4: (10, None), 0: failed, 4: failed}, *[{-4: (10, None), 0: (10, None)}] * 2]
+    Scenario(query, stream, AS_IT_IS).check()
 
 
 @pytest.mark.parametrize("operator", [Gaps, Told])
