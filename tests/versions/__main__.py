@@ -62,7 +62,7 @@ def main() -> int:
 def _made(name: str, environment: Environment, python: Path) -> Path:
     """Return the Python of an environment, made or brought up to date first if its requirements changed."""
     folder = ROOT / "build" / "versions" / name
-    ours = [each.folder for each in distributions().values() if each.name != "muntin"]  # it needs pandas 2
+    ours = [each.folder for each in distributions().values() if each.name != "muntin"]
     needs = [folder / "pyproject.toml" for folder in ours] + [ROOT / "requirements-dev.txt"]
     wanted = "\n".join([*environment.packages, *(file.read_text(encoding="utf-8") for file in needs)])
     stamp, made = folder / "made", folder / "bin" / "python"
@@ -73,6 +73,7 @@ def _made(name: str, environment: Environment, python: Path) -> Path:
         extras = ["--editable=./engine[jre,connect]", "--requirement=requirements-dev.txt"]
         pip = [str(made), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *editable, *extras, *environment.packages], cwd=ROOT, check=True)
+        subprocess.run([*pip, "--no-deps", "--editable=./bundle"], cwd=ROOT, check=True)  # it would bring pandas 2
         stamp.write_text(wanted, encoding="utf-8")
     return made
 
