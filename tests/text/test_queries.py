@@ -322,6 +322,27 @@ def is_near(one: float, other: float, most: float) -> bool:
             lambda d: d["query"][2]["aggregate"].update(n="stats.count"),
             r"aggregate.n: expected \{module: ...\}, got 'stats.count'",
         ),
+        (
+            lambda d: d["query"][1].update(emit={"kind": "early", "trigger": {"kind": "after_count", "cuont": 1}}),
+            r"query\[1\].window.emit.trigger: after_count takes no 'cuont'\n  did you mean 'count'",
+        ),
+        (
+            lambda d: d["query"][1].update(emit={"kind": "early", "trigger": {"kind": "after_count"}}),
+            r"query\[1\].window.emit.trigger: after_count needs count, got kind",
+        ),
+        (
+            lambda d: d["query"][0].update(key=["station", 5]),
+            r"query\[0\].events.key\[1\]: expected a column, which is a name or \{sql: ...\}, got 5",
+        ),
+        (lambda d: d["query"][0].update(buckets="8"), r"query\[0\].events.buckets: expected a whole number, got '8'"),
+        (
+            lambda d: d["query"][0].update(watermark={"kind": "tumbling", "size": "1 hour"}),
+            r"query\[0\].events.watermark.kind: 'tumbling' is none of these\n  there are bounded_delay, ",
+        ),
+        (
+            lambda d: d["query"][1].update(timestamps="align", clip=True),
+            r"query\[1\].window.clip: expected none, left, right, full or null, got True",
+        ),
         (lambda d: d["query"][2].update(aggregate=["stats.count"]), "aggregate: expected a mapping of names"),
     ],
 )

@@ -129,7 +129,7 @@ class _Checker:
 
 
 def _kinds_of(schema: Mapping[str, Any]) -> list[str]:
-    kinds = schema.get("type", [])
+    kinds = schema.get("type", ["string"] if "enum" in schema else [])
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
 
