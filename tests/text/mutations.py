@@ -38,7 +38,8 @@ def mutated(random: Random, data: Any) -> Any:
             holder.clear()
             holder.update(entries)
         case "add":
-            target = holder if isinstance(holder, dict) else _at(data, path[:-2])
+            objects = (_at(data, path[:end]) for end in range(len(path) - 1, -1, -1))
+            target = next(part for part in objects if isinstance(part, dict))
             target[random.choice(NAMES)] = copy.deepcopy(random.choice(VALUES))
         case "list":
             holder[last] = [holder[last]]
