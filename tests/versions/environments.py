@@ -32,10 +32,10 @@ _PANDAS: Final = ("ignore:PySpark does not yet fully support pandas:FutureWarnin
 
 ENVIRONMENTS: Final[Mapping[str, Environment]] = MappingProxyType(
     {
-        "4.1": Environment("3.11", ("pyspark==4.1.*",), _SOCKETS),
-        "4.2": Environment("3.11", ("pyspark==4.2.*",)),
-        "4.3": Environment("3.11", ("pyspark==4.3.*",)),
-        "4.3-python-3.12": Environment("3.12", ("pyspark==4.3.*",)),
+        "4.1": Environment("3.11", ("pyspark==4.1.*", "pandas==2.*"), _SOCKETS),
+        "4.2": Environment("3.11", ("pyspark==4.2.*", "pandas==2.*")),
+        "4.3": Environment("3.11", ("pyspark==4.3.*", "pandas==2.*")),
+        "4.3-python-3.12": Environment("3.12", ("pyspark==4.3.*", "pandas==2.*")),
         "4.3-python-3.13-pandas-3": Environment("3.13", ("pyspark==4.3.*", "pandas==3.*"), _PANDAS),
         "4.3-python-3.14-pandas-3": Environment("3.14", ("pyspark==4.3.*", "pandas==3.*"), _PANDAS),
     }
