@@ -11,8 +11,8 @@ from typing import Any, Final
 from railroad import Choice, Diagram, NonTerminal, OneOrMore, Optional, Sequence, Stack, Terminal, ZeroOrMore
 
 from muntin_cli.pictures.canvas import STYLE
+from muntin_engine.sql_text.clauses import EMITS, REFINEMENTS
 from muntin_engine.sql_text.dialect import QUERY_CLAUSES, STREAM_CLAUSES
-from muntin_engine.sql_text.reading import EMITS, REFINEMENTS
 
 _LINES: Final = (
     ".muntin-drawing path{fill:none;stroke:var(--soft);stroke-width:2}"

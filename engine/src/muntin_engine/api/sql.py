@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -56,7 +57,13 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
     def table(name: Any) -> DataFrame:
         if isinstance(name, str):
             return tables[name] if name in tables else spark.table(name)
-        return spark.sql(name["sql"], **cast("dict[str, Any]", tables))
+        text = name["sql"]
+        found = {one: df for one, df in tables.items() if re.search(rf"\b{re.escape(one)}\b", text, re.IGNORECASE)}
+        if not found:
+            return spark.sql(text)
+        before = ", ".join(f"`{one}` AS (SELECT * FROM {{{one}}})" for one in found)
+        escaped = text.replace("{", "{{").replace("}", "}}")
+        return spark.sql(f"WITH {before} SELECT * FROM ({escaped})", **cast("dict[str, Any]", found))
 
     steps = read(text, is_operator, known)
     if steps is None:

@@ -53,6 +53,17 @@ class Matching(exp.Expression):
     )
 
 
+def _placed(parse_modifier: Any) -> Any:
+    """Return what parses a modifier such as `LIMIT 3`, so that its node knows its place."""
+
+    def parse(parser: Any) -> tuple[str, Any]:
+        first = parser._curr
+        name, made = parse_modifier(parser)
+        return name, parser._keep(made, first)
+
+    return parse
+
+
 class StreamingSpark(Spark):
     """Spark's dialect with streams."""
 
@@ -68,6 +79,9 @@ class StreamingSpark(Spark):
         """Reads streams."""
 
         FUNC_TOKENS: ClassVar[set[TokenType]] = {*Spark.Parser.FUNC_TOKENS, TokenType.SESSION}
+        QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
+            token: _placed(parse) for token, parse in Spark.Parser.QUERY_MODIFIER_PARSERS.items()
+        }
 
         def raise_error(self, message: str, token: Any = None) -> None:
             """Raise an error that knows where its word begins."""
@@ -107,8 +121,10 @@ class StreamingSpark(Spark):
         def _parse_function_call(
             self, functions: Any = None, anonymous: bool = False, optional_parens: bool = True, any_token: bool = False
         ) -> Any:
-            is_ours = self._curr is not None and self._curr.text.upper() in _OURS
-            return super()._parse_function_call(functions, anonymous or is_ours, optional_parens, any_token)
+            first = self._curr
+            is_ours = first is not None and first.text.upper() in _OURS
+            made = super()._parse_function_call(functions, anonymous or is_ours, optional_parens, any_token)
+            return self._keep(made, first)
 
         def _parse_table_alias(self, alias_tokens: Any = None) -> Any:
             is_clause = self._curr.text.upper() in QUERY_CLAUSES and self._curr.token_type != TokenType.IDENTIFIER
@@ -130,9 +146,9 @@ class StreamingSpark(Spark):
                 this = self._keep(self._parse_table_parts(), first)
             stream = self.expression(StreamTable(this=this))
             while self._curr:
-                if self._match(TokenType.PARTITION_BY):
+                if not stream.args.get("keys") and self._match(TokenType.PARTITION_BY):
                     stream.set("keys", _flat(self._parse_disjunction()))
-                elif self._match(TokenType.ORDER_BY):
+                elif not stream.args.get("order") and self._match(TokenType.ORDER_BY):
                     stream.set("order", self._parse_disjunction())
                 elif self._curr.text.upper() in STREAM_CLAUSES:
                     stream.append("clauses", self._parse_clause())
@@ -206,8 +222,13 @@ def parse(text: str) -> Any:
     Raises:
         SqlError: It is no SQL, or not one statement.
     """
+    dialect = StreamingSpark()
     try:
-        trees = [tree for tree in StreamingSpark().parse(text) if tree is not None]
+        tokens = dialect.tokenize(text)
+        for token, after in zip(tokens, [*tokens[2:], None, None], strict=False):
+            if token.token_type == TokenType.WINDOW and (after is None or after.token_type != TokenType.ALIAS):
+                token.token_type = TokenType.VAR  # the column of windows, and no clause `WINDOW w AS (...)`
+        trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
         said = error.errors[0]["description"] if error.errors else str(error)
         start = getattr(error, "start", len(text))
@@ -222,6 +243,8 @@ def parse(text: str) -> Any:
 def _meant(text: str, start: int) -> str:
     """Return the word that was meant where a query does not go on as it should; empty if nothing is close."""
     word = re.match(r"\w*", text[start:])
+    if word and word.group().upper() == "FOR":
+        return "FOR SYSTEM_TIME AS OF stands before AS and the name of the stream"
     clauses = (*QUERY_CLAUSES, *STREAM_CLAUSES, "PARTITION BY", "DESCRIPTOR")
     known = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", *clauses)
     close = difflib.get_close_matches(word.group().upper() if word else "", known, n=1, cutoff=0.7)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from sqlglot import exp
 
 from muntin_engine.sql_text.steps import Steps
 from muntin_engine.sql_text.streams import ReadsQueries, SqlStream
-from muntin_engine.sql_text.values import name_of, text_of, value_of
+from muntin_engine.sql_text.values import column_of, name_of, stream_of, text_of, value_of
 
 _KINDS: Final = {
     ("", ""): "inner",
@@ -37,21 +38,25 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
             join, said, "write JOIN, LEFT JOIN, LEFT SEMI JOIN or LEFT ANTI JOIN; a RIGHT one turned round"
         )
     for side in (table, join.this):
-        if isinstance(side, exp.Table) and isinstance(side.this, exp.Identifier):
-            said = f"{side.name} is a table, and a stream meets streams"
-            advice = (
-                "a table without times is joined before: TUMBLE(TABLE (SELECT ... FROM rides JOIN stations ...), ...)"
-            )
-            raise source.error(side, said, f"{advice}\na stream is EVENTS(TABLE {side.name}, DESCRIPTOR(since)) AS s")
+        if isinstance(side, exp.Subquery) or isinstance(side.this, exp.Identifier):
+            name = side.alias_or_name or "s"
+            said = f"{name} is a table, and a stream meets streams"
+            if reader.is_streaming(side):
+                inner = side.name or f"({text_of(side.this)})"
+                raise source.error(side, f"{name} has results of windows", f"write EVENTS(TABLE {inner}) AS {name}")
+            advice = "a table without times is joined before: TABLE (SELECT ... JOIN ...)"
+            raise source.error(side, said, f"a stream is EVENTS(TABLE {name}, DESCRIPTOR(since)) AS s\n{advice}")
     left, right = reader.stream(table), reader.stream(join.this)
     if not left.alias or not right.alias or left.alias.casefold() == right.alias.casefold():
         raise source.error(join, "both streams need a name of their own", "write EVENTS(TABLE rides, ...) AS r")
+    if version := table.args.get("version"):
+        raise source.error(version, "FOR SYSTEM_TIME AS OF is of the right stream", "write it before AS s")
     if version := join.this.args.get("version"):
         _as_of(reader, version, left, right)
     arguments: dict[str, Any] = {"how": kind}
     _read_condition(reader, join, left, right, arguments)
     if where := tree.args.get("where"):
-        _filter(reader, where.this, left, right, keeps_left=kind == "left")
+        _filter(reader, where.this, left, right, kind)
     for part in ("group", "having"):
         if tree.args.get(part):
             said = "a join has no windows to group by"
@@ -81,19 +86,20 @@ def _read_condition(  # noqa: PLR0912  # each is a part that ON may have
     """Read ON: equal keys, equal windows, and functions of columns of both."""
     source = reader.source
     if join.args.get("using"):
-        keys = [(name_of(part), name_of(part)) for part in join.args["using"]]
+        keys = [(column_of(part), column_of(part)) for part in join.args["using"]]
         parts: list[Any] = []
     else:
         on = join.args.get("on")
         keys, parts = [], [] if on is None else list(on.flatten()) if isinstance(on, exp.And) else [on]
-    shared = set()
+    shared, equal = set(), [right for _, right in keys]
     for part in [one.unnest() for one in parts]:
-        if isinstance(part, exp.EQ):
+        if isinstance(part, exp.EQ | exp.NullSafeEQ):
             pair = _pair(reader, part, left, right)
             if pair[0] == pair[1] and pair[0].lower() in _WINDOW:
                 shared.add(pair[0].lower())
             else:
                 keys.append(pair)
+                equal += [pair[1]] if isinstance(part, exp.EQ) else []
         elif (called := _function(part)) is not None and "on" not in data:
             data["on"] = _condition(reader, part, called, left, right)
         else:
@@ -102,6 +108,8 @@ def _read_condition(  # noqa: PLR0912  # each is a part that ON may have
                 "equal columns are keys; other conditions are a plugin's function: AND my.near(r.x, s.x, within => 5)"
             )
             raise source.error(part, said, advice)
+    if equal:  # null equals nothing in SQL, and is a key like any other in streams
+        right.keep(never_null(equal))
     for stream, own in ((left, [key for key, _ in keys]), (right, [key for _, key in keys])):
         given = stream.keys
         if given is not None and given != own:
@@ -115,13 +123,22 @@ def _read_condition(  # noqa: PLR0912  # each is a part that ON may have
         said = "two streams meet in their windows, and these are others"
         advice = "give both the same function, and write ON ... AND l.window_start = r.window_start AND l.window_end = "
         raise source.error(join, said, f"{advice}r.window_end; without windows: EVENTS(...)")
+    if left.window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & left.window.keys():
+        said = "rows share several windows, and SQL has a row for each, where same_window has one for all"
+        raise source.error(join, said, "join in TUMBLE or CALENDAR, or write it in Python: join(..., same_window=...)")
     data["same_window"] = left.window
+
+
+def never_null(keys: Iterable[str]) -> str:
+    """Return the condition by which keys of a stream are not null, so that they meet as those of SQL do."""
+    plain = (key if key.replace("`", "").replace(".", "_").isidentifier() else f"({key})" for key in keys)
+    return " AND ".join(f"{key} IS NOT NULL" for key in plain)
 
 
 def _pair(reader: ReadsQueries, part: Any, left: SqlStream, right: SqlStream) -> tuple[str, str]:
     sides = {}
     for node in (part.this, part.expression):
-        tables = {column.table.casefold() for column in node.find_all(exp.Column)}
+        tables = {stream_of(column) for column in node.find_all(exp.Column)}
         for stream in (left, right):
             if tables == {stream.alias.casefold()}:
                 sides[stream.alias] = reader.column(node, stream.alias)
@@ -155,7 +172,7 @@ def _condition(reader: ReadsQueries, part: Any, name: str, left: SqlStream, righ
 
 def _side(reader: ReadsQueries, node: Any, left: SqlStream, right: SqlStream) -> SqlStream:
     """Return the stream of the columns of an expression."""
-    tables = {column.table.casefold() for column in node.find_all(exp.Column)}
+    tables = {stream_of(column) for column in node.find_all(exp.Column)}
     for stream in (left, right):
         if tables == {stream.alias.casefold()}:
             return stream
@@ -165,11 +182,11 @@ def _side(reader: ReadsQueries, node: Any, left: SqlStream, right: SqlStream) ->
     )
 
 
-def _filter(reader: ReadsQueries, where: Any, left: SqlStream, right: SqlStream, *, keeps_left: bool) -> None:
+def _filter(reader: ReadsQueries, where: Any, left: SqlStream, right: SqlStream, kind: str) -> None:
     for part in where.flatten() if isinstance(where, exp.And) else [where]:
         side = _side(reader, part.unnest(), left, right)
-        if keeps_left and side is right:
-            said = f"WHERE on {right.alias} would drop the rows of {left.alias} that meet none"
+        if kind != "inner" and side is right:
+            said = f"WHERE reads {right.alias}, which rows of {left.alias} need not meet"
             raise reader.source.error(part, said, "filter its events: EVENTS(TABLE (SELECT ... WHERE ...), ...)")
         side.keep(reader.column(part.unnest(), side.alias))
 

@@ -13,34 +13,21 @@ from sqlglot import exp
 
 from muntin_engine.sql_text.steps import Steps
 from muntin_engine.sql_text.streams import ReadsQueries, SqlStream, function_of
-from muntin_engine.sql_text.values import length_of, name_of, spell_name, text_of
+from muntin_engine.sql_text.values import column_of, length_of, spell_name, text_of
 
 _PATTERN: Final = re.compile(r"(\w+)(?: (\w+) \* \?)? (\w+)")
 _MODULE: Final = "patterns.followed_without"
+_ORDER: Final = "write ORDER BY and the column of times, and perhaps one that orders rows of the same time"
+_ROWS: Final = "read them as a stream: TUMBLE(TABLE (SELECT ... MATCH_RECOGNIZE ...), ...)"
 _WRITE: Final = "write PATTERN (A B), or PATTERN (A X*? B) with rows between"
 
 
-def read_match(reader: ReadsQueries, tree: Any, table: Any) -> Steps:  # noqa: PLR0912  # each is a part of the clause
+def read_match(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
     """Return the steps of a query that looks for two rows in order."""
     source, match = reader.source, tree.args["match"]
-    if function_of(table) is not None:
-        stream = reader.stream(table)
-    else:
-        base: dict[str, Any] = {"df": ".".join(part.name for part in table.parts)}
-        stream = SqlStream([{"events": base}], [base], None, False, "", table)
+    stream = _stream(reader, tree, table)
     events = stream.bases[0]
-    if keys := match.args.get("partition_by"):
-        events["key"] = [name_of(key) for key in keys]
-    order = [part.this for part in match.args["order"].expressions] if match.args.get("order") else []
-    if order and not {"at", "start"} & events.keys():
-        events["at"] = name_of(order.pop(0))
-    elif order:
-        order.pop(0)
-    if order:
-        events["order"] = name_of(order[0])
-    if not {"at", "start"} & events.keys() and len(stream.steps) < 2:
-        raise source.error(match, "no time is named", "write ORDER BY and the column of times")
-    first, between, second = _steps(reader, match)
+    first, between, second = _pattern(reader, match)
     defined = {part.alias: part.this for part in match.args.get("define") or ()}
     unknown = [name for name in defined if name not in (first, between, second)]
     if unknown:
@@ -68,7 +55,43 @@ def read_match(reader: ReadsQueries, tree: Any, table: Any) -> Steps:  # noqa: P
     return [*stream.steps, {"apply": {"operator": apply}}, {"select": {"columns": chosen}}]
 
 
-def _steps(reader: ReadsQueries, match: Any) -> tuple[str, str | None, str]:
+def _stream(reader: ReadsQueries, tree: Any, table: Any) -> SqlStream:
+    """Return the stream whose rows are matched, with the keys and the order of the clause."""
+    source, match = reader.source, tree.args["match"]
+    order = match.args["order"].expressions if match.args.get("order") else []
+    for part in order:
+        if part.args.get("desc") or not isinstance(part.this, exp.Column):
+            raise source.error(part, f"rows follow one another by {text_of(part)}", "write ORDER BY leaves, line")
+    if not order or len(order) > 2:
+        raise source.error(match, "ORDER BY has no time" if not order else "ORDER BY has three columns", _ORDER)
+    if function_of(table) is not None:
+        stream = reader.stream(table)
+        if stream.window is not None or stream.time not in (None, column_of(order[0].this)):
+            said = f"{stream.function} has windows" if stream.window else f"the times are {stream.time}"
+            raise source.error(table if stream.window else order[0], said, f"{_ORDER}, of EVENTS(TABLE ...)")
+    else:
+        table = table.this if isinstance(table, exp.Subquery) else table
+        steps, bases = reader.events(table, ([order[0].this], match))
+        stream = SqlStream(steps, bases, None, False, "", table)
+    given = match.args.get("partition_by") or ()
+    for key in given:
+        if not isinstance(key, exp.Column):
+            advice = f"name it in the table: TABLE (SELECT *, {text_of(key)} AS k ...)"
+            raise source.error(key, f"{text_of(key)} is no column", advice)
+    keys = [column_of(key) for key in given]
+    if stream.keys not in (None, keys):
+        raise source.error(given[0] if given else match, "PARTITION BY is said twice", "leave one of them out")
+    if keys or any("as_events" in step for step in stream.steps):
+        stream.keys = keys
+    if order[1:]:
+        stream.bases[0]["order"] = column_of(order[1].this)
+    for part in ("group", "having", "joins"):
+        if found := tree.args.get(part):
+            raise source.error(found[0] if isinstance(found, list) else found, "matches are rows of their own", _ROWS)
+    return stream
+
+
+def _pattern(reader: ReadsQueries, match: Any) -> tuple[str, str | None, str]:
     """Return the names of the first row, of those between if there are, and of the second."""
     source, pattern = reader.source, match.args.get("pattern")
     found = _PATTERN.fullmatch(pattern.name) if pattern is not None else None
@@ -121,20 +144,18 @@ def _measured(
     reader: ReadsQueries, tree: Any, match: Any, events: dict[str, Any], steps: tuple[str, str], fields: list[str]
 ) -> dict[str, str]:
     """Return the columns of the results: the keys and the measures, as SELECT names them."""
-    made = {key: key for key in events.get("key", [])}
+    made = {key.strip("`"): key for key in events.get("key", [])}
     for measure in match.args["measures"]:
         if not measure.alias:
             raise reader.source.error(measure, f"{text_of(measure)} has no name", "write ... AS first")
-        body = measure.unalias().copy()
-        nodes = [body] if isinstance(body, exp.Column) else list(body.find_all(exp.Column))
-        for column in nodes:
+        changes = []
+        if called := measure.find(exp.AggFunc, exp.Anonymous):
+            said = f"{text_of(called)} is of several rows, and a match has one of each"
+            raise reader.source.error(called, said, f"write {steps[0]}.km; compute more in a query around this one")
+        for column in measure.find_all(exp.Column):
             place = ("first", "second")[column.table == steps[1]]
-            field = f"{place}.{spell_name(column.name)}" if fields else place
-            replaced: Any = exp.maybe_parse(field, dialect="spark")
-            body = replaced if column is body else body
-            if column is not body:
-                column.replace(replaced)
-        made[measure.alias] = body.sql(dialect="spark")
+            changes.append((column, f"{place}.{spell_name(column.name)}" if fields else place))
+        made[measure.alias] = reader.source.edited(measure.unalias(), changes)
     if len(tree.expressions) == 1 and isinstance(tree.expressions[0], exp.Star):
         return made
     chosen = {}

@@ -53,17 +53,27 @@ class SqlText:
 
     def error(self, node: Any, said: str, advice: str = "") -> SqlError:
         """Return an error about a node of the text."""
-        return SqlError(self.text, start_of(node), said, advice)
+        return SqlError(self.text, span_of(node)[0], said, advice)
+
+    def edited(self, node: Any, changes: Iterable[tuple[Any, str]]) -> str:
+        """Return the text of a node as it is written, but for other text in the places of some nodes within it."""
+        place, end = span_of(node)
+        found = ""
+        for (start, after), text in sorted((span_of(part), text) for part, text in changes):
+            found += self.text[place:start] + text
+            place = after
+        return (found + self.text[place:end]).strip()
 
 
-def start_of(node: Any) -> int:
-    """Return where the first character of a node stands; 0 if its nodes do not say."""
+def span_of(node: Any) -> tuple[int, int]:
+    """Return where a node begins in the text and where it ends; the start of the text if its nodes do not say."""
     if node is None:
-        return 0
+        return 0, 0
     if "from" in node.meta:
-        return int(node.meta["from"])
-    starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
-    return int(min(starts, default=0))
+        return node.meta["from"], node.meta["from"] + len(node.meta["text"])
+    own = [(node.meta["start"], node.meta["end"] + 1)] if "start" in node.meta else []
+    spans = [*own, *(span for part in node.iter_expressions() if (span := span_of(part))[1])]
+    return min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0)
 
 
 def closest(word: str, known: Iterable[str]) -> str:

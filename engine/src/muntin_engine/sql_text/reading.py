@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlglot import exp
 
 from muntin.errors import MuntinError
+from muntin_engine.sql_text.clauses import read_clauses
 from muntin_engine.sql_text.dialect import parse
 from muntin_engine.sql_text.joins import read_join
 from muntin_engine.sql_text.matching import read_match
 from muntin_engine.sql_text.modules import AGGREGATES, DISTINCT_COUNT, ROW_COUNT
-from muntin_engine.sql_text.places import SqlText, closest
-from muntin_engine.sql_text.selecting import WINDOW_COLUMNS, SelectItem, output_columns
+from muntin_engine.sql_text.places import SqlText, span_of
+from muntin_engine.sql_text.selecting import WINDOW_COLUMNS, SelectItem, output_columns, over_results
 from muntin_engine.sql_text.steps import Steps, packed
-from muntin_engine.sql_text.streams import SqlStream, is_streaming, read_stream, said_once, times_of
-from muntin_engine.sql_text.unread import refuse_unread
-from muntin_engine.sql_text.values import call_of, column_of, length_of, name_of, text_of, value_of
+from muntin_engine.sql_text.streams import SqlStream, is_streaming, read_stream, times_of
+from muntin_engine.sql_text.unread import refuse_groupings, refuse_other_rows, refuse_unread
+from muntin_engine.sql_text.values import column_of, name_of, stream_of, text_of, value_of
 from muntin_engine.sql_text.windows import EVENTS
 
-EMITS: Final = {"FINAL": "final", "SPECULATIVE": "speculative", "CHANGES": "eager", "EAGER": "eager"}
-REFINEMENTS: Final = ("accumulate", "discard", "retract")
-_REFUSED: Final = {
-    "order": ("results of a stream have no order", "order them where you read them: query.results().orderBy('n')"),
-    "limit": ("results of a stream have no last one", "stats.top_k or stats.top_by keep the largest of each window"),
-    "distinct": ("results of windows differ by themselves", "leave DISTINCT out; COUNT(DISTINCT km) counts values"),
-    "qualify": ("QUALIFY ranks rows, which come one by one", "stats.top_k or stats.top_by rank within a window"),
-    "laterals": ("LATERAL reads rows of a table", "write it in the table: TABLE (SELECT ... LATERAL VIEW ...)"),
-}
 
-
-@dataclass
+@dataclass(frozen=True)
 class SqlReader:
     """Reads queries of one text.
 
@@ -40,13 +31,13 @@ class SqlReader:
         source: The text.
         is_operator: Returns True for the name of a module that returns rows.
         known: The names of modules that are no plugin's.
-        tables: The queries of a WITH clause, by name.
+        tables: The queries of WITH clauses that are seen here, by name; each with what reads it.
     """
 
     source: SqlText
     is_operator: Callable[[str], bool]
     known: Collection[str] = ()
-    tables: dict[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, tuple[Any, SqlReader]] = field(default_factory=dict)
 
     def query(self, tree: Any) -> Steps:
         """Return the steps of a query.
@@ -54,48 +45,46 @@ class SqlReader:
         Raises:
             SqlError: It is none, or says what streams do not do.
         """
+        refuse_unread(self.source, tree)
         if isinstance(tree, exp.Subquery):
             return self.query(tree.this)
-        self._take_tables(tree)
         if not isinstance(tree, exp.Select):
             raise self.source.error(tree, "only SELECT reads streams", "UNION ALL unites them within TABLE (...)")
-        for part, (said, advice) in _REFUSED.items():
-            if tree.args.get(part):
-                found = tree.args[part]
-                raise self.source.error(found[0] if isinstance(found, list) else found, said, advice)
-        refuse_unread(self.source, tree)
+        reader = self._within(tree)
         table = tree.args["from_"].this if tree.args.get("from_") else None
         if table is None:
             raise self.source.error(tree, "this reads no table")
+        joins = tree.args.get("joins") or ()
+        stars = [node for node in tree.expressions if isinstance(node, exp.Star)]
+        refuse_unread(self.source, table, *joins, *(join.this for join in joins), *stars)
+        if group := tree.args.get("group"):
+            refuse_groupings(self.source, group)
         if tree.args.get("match"):
-            return read_match(self, tree, table)
-        if tree.args.get("joins"):
-            return read_join(self, tree, table)
-        return self._windowed(tree, table)
+            return read_match(reader, tree, table)
+        if joins:
+            return read_join(reader, tree, table)
+        return reader._windowed(tree, table)
 
     def stream(self, table: Any) -> SqlStream:
         """Return the stream that a FROM clause reads."""
-        return read_stream(table, self.source, self._events)
+        return read_stream(table, self.source, self.events)
 
     def clauses(self, tree: Any) -> dict[str, Any]:
         """Return the arguments that the clauses after a query are."""
-        found: dict[str, Any] = {}
-        for clause in said_once(tree.meta.get("clauses", ()), self.source):
-            _CLAUSES[clause.name](found, clause, self.source)
-        return found
+        return read_clauses(tree.meta.get("clauses", ()), self.source)
 
     def column(self, node: Any, alias: str) -> str:
         """Return an expression of columns of one stream, without the name of the stream before each."""
-        parts = [part for part in node.find_all(exp.Column) if part.table]
-        for part in parts:
-            if part.table.casefold() != alias.casefold():
-                raise self.source.error(part, f"{part.table} is no stream here", f"the stream is called {alias}")
-        if not parts:
-            return column_of(node)
-        bare = node.copy()
-        for part in bare.find_all(exp.Column):
-            part.set("table", None)
-        return column_of(bare) if isinstance(bare, exp.Column) else bare.sql(dialect="spark")
+        own = [part for part in node.find_all(exp.Column) if stream_of(part) == (alias.casefold() or None)]
+        if not own or isinstance(node, exp.Column):
+            return column_of(node, after=len(own))
+        text = self.source.text
+        return self.source.edited(node, [(one, text[span_of(one.parts[1])[0] : span_of(one)[1]]) for one in own])
+
+    def is_streaming(self, tree: Any) -> bool:
+        """Return True if a tree, or a query of WITH that it reads, is more than Spark's SQL alone."""
+        read = [self.tables[name] for name in _names(tree) if name in self.tables]
+        return is_streaming(tree) or any(reader.is_streaming(cte.this) for cte, reader in read)
 
     def _is_operator(self, name: str, items: list[SelectItem]) -> bool:
         try:
@@ -105,57 +94,79 @@ class SqlReader:
             said, _, advice = str(error).partition("\n")
             raise self.source.error(node, said, advice.replace("\n  ", "\n").strip()) from error
 
-    def _take_tables(self, tree: Any) -> None:
-        for table in tree.args["with_"].expressions if tree.args.get("with_") else ():
-            self.tables[table.alias.casefold()] = table.this
+    def _within(self, tree: Any) -> SqlReader:
+        """Return what reads a query after its WITH clause."""
+        reader, clause = self, tree.args.get("with_")
+        if clause is None:
+            return self
+        refuse_unread(self.source, clause)
+        for cte in clause.expressions:
+            if cte.alias.casefold() in reader.tables:
+                raise self.source.error(cte.args["alias"], f"two queries are called {cte.alias}", "rename one of them")
+            reader = replace(reader, tables={**reader.tables, cte.alias.casefold(): (cte, reader)})
+        return reader
 
-    def _events(self, inner: Any, described: tuple[list[Any], Any]) -> tuple[Steps, Steps]:
+    def events(self, inner: Any, described: tuple[list[Any], Any]) -> tuple[Steps, Steps]:
         """Return the steps and bases of a `TABLE` argument, whose times are the columns of a DESCRIPTOR."""
         columns, node = described
-        named = self.tables.get(inner.name.casefold()) if isinstance(inner, exp.Table) and not inner.db else None
-        body = inner if named is None else named
-        if isinstance(body, exp.Union) and is_streaming(body):
-            streams = self._united(body)
+        is_table, none = isinstance(inner, exp.Table), (None, self)
+        cte, reader = self.tables.get(inner.name.casefold(), none) if is_table and not inner.db else none
+        body = inner if cte is None else cte.this
+        if not isinstance(body, exp.Table) and reader.is_streaming(body):
+            refuse_unread(self.source, body, *([] if cte is None else [cte]))
+            if not isinstance(body, exp.Union):
+                return reader._chained(body, columns)
+            streams = reader._within(body)._united(body)
             if columns:
                 raise self.source.error(columns[0], "the streams of a union have times already", "leave DESCRIPTOR out")
             steps: Steps = [{"union": {"streams": {stream.alias: stream.steps for stream in streams}}}]
             return steps, [base for stream in streams for base in stream.bases]
-        if not isinstance(body, exp.Table) and is_streaming(body):
-            return self._chained(body, columns)
-        times: dict[str, Any] = times_of(columns, node, self.source)
-        if named is None and isinstance(inner, exp.Table):
-            base = {"df": ".".join(part.name for part in inner.parts), **times}
-            return [{"events": base}], [base]
-        text = text_of(body)
-        needed = {
-            name: text_of(query) for name, query in self.tables.items() if query is not body and _reads(body, name)
-        }
-        before = ", ".join(f"{name} AS ({query})" for name, query in needed.items())
-        base = {"df": {"sql": f"WITH {before} {text}" if before else text}, **times}
+        table: Any = ".".join(part.name for part in inner.parts) if is_table else ""
+        if cte is not None or not is_table:
+            table = {"sql": self._spark_sql(f"SELECT * FROM {text_of(inner)}" if is_table else text_of(inner), inner)}
+        base = {"df": table, **times_of(columns, node, self.source)}
         return [{"events": base}], [base]
+
+    def _spark_sql(self, text: str, tree: Any) -> str:
+        """Return a query that Spark runs, after those of WITH clauses that it reads."""
+        needed: list[str] = []
+        read = _names(tree)
+        for name, (cte, _) in reversed(self.tables.items()):
+            if name in read:
+                needed.insert(0, text_of(cte))
+                read |= _names(cte.this)
+        return f"WITH {', '.join(needed)} SELECT * FROM ({text})" if needed else text
 
     def _united(self, union: Any) -> list[SqlStream]:
         found: list[SqlStream] = []
         if union.args.get("distinct"):
             raise self.source.error(union, "UNION of streams would compare their rows", "write UNION ALL")
         for side in (union.left.unnest(), union.right.unnest()):
+            refuse_unread(self.source, side)
             if isinstance(side, exp.Union):
                 found += self._united(side)
                 continue
             stream = self.stream(side.args["from_"].this)
             if where := side.args.get("where"):
                 stream.keep(self.column(where.this, stream.alias))
-            if stream.window is not None or not isinstance(side.expressions[0], exp.Star):
+            is_all = len(side.expressions) == 1 and isinstance(side.expressions[0], exp.Star)
+            more = [side.args[name] for name in ("group", "having", "joins", "match", "with_") if side.args.get(name)]
+            if stream.window is not None or not is_all or more:
                 said = "a union is of events, before windows"
                 raise self.source.error(side, said, "write SELECT * FROM EVENTS(TABLE bikes, DESCRIPTOR(at)) AS bikes")
+            refuse_unread(self.source, side.args["from_"].this, side.expressions[0])
             found.append(stream)
+        names = [stream.alias.casefold() for stream in found]
+        if twice := [stream for stream in found if names.count(stream.alias.casefold()) > 1]:
+            said = f"two streams are called {twice[1].alias or 'nothing'}"
+            raise self.source.error(twice[1].node, said, "name each: EVENTS(...) AS bikes")
         return found
 
     def _chained(self, body: Any, columns: list[Any]) -> tuple[Steps, Steps]:
         """Return the results of a query as events: their lifetimes are the windows of the results."""
         steps = self.query(body)
         chosen = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
-        renamed = [name for name, text in chosen.items() if text not in (name, *WINDOW_COLUMNS.values())]
+        renamed = [name for name, text in chosen.items() if text.strip("`") not in (name, WINDOW_COLUMNS.get(name))]
         if renamed or ("where" in steps[-1]):
             said = f"{', '.join(renamed) or 'HAVING'} is computed after the windows of the inner query"
             raise self.source.error(body, said, "compute it in the outer one: AVG(km / n), WHERE n > 3")
@@ -169,79 +180,104 @@ class SqlReader:
 
     def _windowed(self, tree: Any, table: Any) -> Steps:
         inner = table.this if isinstance(table, exp.Subquery) else None
-        if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier):
-            inner = self.tables.get(table.name.casefold())
-        if inner is not None and is_streaming(inner):
-            return self._selected(tree, table, self.query(inner))
+        reader = self
+        if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier) and not table.db:
+            cte, reader = self.tables.get(table.name.casefold(), (None, self))
+            inner = cte and cte.this
+        if inner is not None and reader.is_streaming(inner):
+            return self._selected(tree, table, reader.query(inner))
         stream = self.stream(table)
+        if isinstance(table, exp.Table) and (version := table.args.get("version")):
+            raise self.source.error(version, "FOR SYSTEM_TIME AS OF is of a join", "write it after the right stream")
         if where := tree.args.get("where"):
             stream.keep(self.column(where.this, stream.alias))
         keys = self._keys(tree, stream)
         items = [self._item(node, stream) for node in tree.expressions]
-        having = tree.args.get("having")
-        filtered = [] if having is None else [self._item(having.this, stream)]
-        modules = self._modules(tree, [*items, *filtered])
+        having = self._item(tree.args["having"].this, stream) if tree.args.get("having") else None
+        modules = self._modules(tree, [*items, *([having] if having else [])])
         steps, arguments = stream.steps, self.clauses(tree)
-        if stream.window is not None:
-            steps.append({"window": {"specification": stream.window, **arguments}})
-        elif arguments:
-            clause = tree.meta["clauses"][0]
-            raise self.source.error(clause, f"{clause.name} is of windows, and {EVENTS} has none")
         operators = [name for name, call in modules.items() if self._is_operator(call["module"], items)]
         if operators and len(modules) > 1:
             called = next(node for item in items for node, _ in item.calls)
             raise self.source.error(called, f"{modules[operators[0]]['module']} returns rows, so it stands alone")
-        steps.append(
-            {"apply": {"operator": next(iter(modules.values()))}} if operators else {"aggregate": {"modules": modules}}
-        )
-        steps += [{"where": {"condition": item.expression()}} for item in filtered]
+        if stream.window is not None:
+            steps.append({"window": {"specification": stream.window, **arguments}})
+        elif arguments or not operators:
+            node = tree.meta["clauses"][0] if arguments else stream.node
+            said = f"{node.name} is of windows, and {EVENTS} has none" if arguments else f"{EVENTS} has no windows"
+            raise self.source.error(node, said, "write GLOBAL_WINDOWS(TABLE ...) for one window over all rows")
         window = "window" if stream.window is not None else "lifetime"
-        chosen = output_columns(self.source, items, [*keys, window], None if operators else list(modules))
+        columns = {key.strip("`").lower(): key for key in keys} | WINDOW_COLUMNS
+        if operators:
+            steps.append({"apply": {"operator": next(iter(modules.values()))}})
+            return self._of_operator(items, having, [*keys, window], steps)
+        self._check_grouped(tree, stream)
+        steps.append({"aggregate": {"modules": modules}})
+        texts: list[str] = []
+        called = [node for item in [*items, *([having] if having else [])] for node, _ in item.calls]
+        called += [tree.args["where"]] if tree.args.get("where") else []
+        read = {column.name.lower() for node in called for column in node.find_all(exp.Column)}
+        known = dict(columns)
+        for item in items:
+            texts.append(item.text(self.source, stream.alias, known))
+            if item.alias and item.alias.lower() not in read:
+                known.setdefault(item.alias.lower(), texts[-1])
+        if having is not None:
+            named = {item.alias.lower(): text for item, text in zip(items, texts, strict=True) if item.alias}
+            condition = having.text(self.source, stream.alias, named | columns)
+            steps.append({"where": {"condition": condition}})
+        chosen = output_columns(self.source, items, texts, [*keys, window, *modules])
         return [*steps, {"select": {"columns": chosen}}] if chosen is not None else steps
+
+    def _of_operator(self, items: list[SelectItem], having: Any, natural: list[str], steps: Steps) -> Steps:
+        """Refuse columns and conditions beside those of an operator."""
+        for item in [*items, *([having] if having else [])]:
+            if item is having or item.alias or not (item.is_module or text_of(item.body) in natural):
+                said = "the columns of an operator are its own, beside the keys and the window"
+                raise self.source.error(item.node, said, f"write SELECT {', '.join(natural)}, the operator")
+        return steps
+
+    def _check_grouped(self, tree: Any, stream: SqlStream) -> None:
+        """Refuse aggregates over windows that GROUP BY does not name: in SQL they would be of several windows."""
+        group = tree.args.get("group")
+        texts = {self.column(node, stream.alias).lower() for node in (group.expressions if group else ())}
+        if {"window_start", "window_end"} <= texts or "window" in texts or stream.function == "GLOBAL_WINDOWS":
+            return
+        said = "each window has a result, and GROUP BY does not name the windows"
+        keys = [text for text in texts if text not in WINDOW_COLUMNS] or stream.keys or []
+        advice = f"write GROUP BY {', '.join([*keys, 'window_start', 'window_end'])}"
+        raise self.source.error(group or tree.expressions[0], said, f"{advice}; one over all rows: GLOBAL_WINDOWS")
 
     def _selected(self, tree: Any, table: Any, steps: Steps) -> Steps:
         """Return a query of whose results some rows and columns are selected."""
         clauses = tree.meta.get("clauses", ())
-        if tree.args.get("group") or clauses:
-            said = "windows are of a stream, and this reads the results of a query"
-            raise self.source.error(tree.args.get("group") or clauses[0], said, _AS_TABLE)
-        known = steps[-1]["select"]["columns"] if "select" in steps[-1] else {}
-        if "select" in steps[-1] or "where" in steps[-1]:
-            steps = (
-                [step for step in steps if step is not steps[-1]]
-                if set(known.values()) <= _PLAIN | set(known)
-                else steps
-            )
-        if "select" in steps[-1] or "where" in steps[-1]:
-            said = "the inner query selects already what it computes"
-            raise self.source.error(table, said, "compute everything in one of the two")
-        if where := tree.args.get("where"):
-            steps.append({"where": {"condition": self._of_results(where.this, table.alias)}})
-        if len(tree.expressions) == 1 and isinstance(tree.expressions[0], exp.Star):
-            return steps
-        chosen = {}
-        for node in tree.expressions:
-            name = node.alias or (node.name if isinstance(node, exp.Column) else "")
-            if not name:
-                raise self.source.error(node, f"{text_of(node)} has no name", "write ... AS ratio")
-            chosen[name] = self._of_results(node.unalias(), table.alias)
-        return [*steps, {"select": {"columns": chosen}}]
+        for at in (tree.args.get("group"), tree.args.get("having"), *clauses):
+            if at is not None:
+                raise self.source.error(at, "windows are of a stream, and this reads the results of a query", _AS_TABLE)
+        chosen: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
+        known = None if chosen is None else {name.lower(): text for name, text in chosen.items()}
 
-    def _of_results(self, node: Any, alias: str) -> str:
-        made = node.copy()
-        for column in [made] if isinstance(made, exp.Column) else list(made.find_all(exp.Column)):
-            if column.table.casefold() == alias.casefold():
-                column.set("table", None)
-            text = WINDOW_COLUMNS.get(column.name.lower())
-            if text is not None and not column.table and column.name.lower() != text:
-                replaced: Any = exp.maybe_parse(text, dialect="spark")
-                made = replaced if column is made else made
-                column.replace(replaced)
-        return column_of(made) if isinstance(made, exp.Column) else made.sql(dialect="spark")
+        def of_results(node: Any) -> str:
+            refuse_other_rows(self.source, node)
+            for call in node.find_all(exp.Anonymous):
+                if call.name.upper() in AGGREGATES:
+                    raise self.source.error(call, f"{text_of(call)} needs windows of its own", _AS_TABLE)
+            return over_results(self.source, node, table.alias, known)
+
+        if where := tree.args.get("where"):
+            steps.append({"where": {"condition": of_results(where.this)}})
+        if len(tree.expressions) != 1 or not isinstance(tree.expressions[0], exp.Star):
+            items = [SelectItem(node, node.unalias(), node.alias, []) for node in tree.expressions]
+            chosen = output_columns(self.source, items, [of_results(item.body) for item in items], [])
+        return [*steps, {"select": {"columns": chosen}}] if chosen is not None else steps
 
     def _keys(self, tree: Any, stream: SqlStream) -> list[str]:
         """Return the keys: of PARTITION BY, or of GROUP BY where windows do not depend on the key."""
         grouped = tree.args["group"].expressions if tree.args.get("group") else []
+        for node in grouped:
+            if isinstance(node, exp.Literal | exp.Tuple):
+                said = f"{text_of(node)} is no column, and GROUP BY names columns"
+                raise self.source.error(node, said, "write each key by its name")
         texts = [self.column(node, stream.alias) for node in grouped]
         keys = [text for text in texts if text.lower() not in WINDOW_COLUMNS]
         known = stream.keys
@@ -263,8 +299,9 @@ class SqlReader:
         """Return an output column: its name, its expression, and the calls of modules in it."""
         alias = node.alias if isinstance(node, exp.Alias) else ""
         body = node.this if isinstance(node, exp.Alias) else node
+        refuse_other_rows(self.source, body)
         calls: list[tuple[Any, dict[str, Any]]] = []
-        for part in [body, *body.find_all(exp.Filter, exp.Dot, exp.Anonymous)]:
+        for part in [body, *body.find_all(exp.Filter, exp.Column, exp.Dot, exp.Anonymous)]:
             if not any(part is inner for call in calls for inner in call[0].walk()):
                 called = self._module(part, stream)
                 if called is not None and not any(part is call[0] for call in calls):
@@ -273,13 +310,14 @@ class SqlReader:
 
     def _module(self, node: Any, stream: SqlStream) -> dict[str, Any] | None:
         """Return a call of a module as data; None if a node is none."""
-        condition = ""
-        if isinstance(node, exp.Filter):
-            condition, node = self.column(node.expression.this, stream.alias), node.this
-        name = node.name if isinstance(node, exp.Anonymous) else ""
-        called = node
-        if isinstance(node, exp.Dot):
-            called, name = node.expression, name_of(node)
+        called, condition, path = node, "", ""
+        if isinstance(called, exp.Column) and isinstance(called.this, exp.Filter):  # of a plugin's module
+            path, called = f"{called.table}.", called.this
+        if isinstance(called, exp.Filter):
+            condition, called = self.column(called.expression.this, stream.alias), called.this
+        if isinstance(called, exp.Dot):
+            path, called = f"{name_of(called.this)}.", called.expression
+        name = f"{path}{called.name}"
         if not isinstance(called, exp.Anonymous) or (
             name.upper() not in AGGREGATES and "." not in name and name not in self.known
         ):
@@ -299,8 +337,11 @@ class SqlReader:
                 raise self.source.error(part, said, "aggregate the results of a query: TABLE (SELECT ...)")
         columns = [self.column(part, stream.alias) for part in places]
         if condition:
-            if not columns and module == ROW_COUNT[0]:
-                columns, parameters = ["1"], {"skip_nulls": True}
+            if module == ROW_COUNT[0]:
+                columns, parameters = columns or ["1"], {"skip_nulls": True}
+            if not columns:
+                said = f"{module} reads no column, so FILTER cannot leave rows out"
+                raise self.source.error(node, said, "filter the events of the query: WHERE")
             columns = [f"CASE WHEN {condition} THEN {column} END" for column in columns]
         given = {**parameters, **{key: value_of(part, self.source) for key, part in named.items()}}
         return {
@@ -320,61 +361,12 @@ class SqlReader:
         return modules
 
 
-_PLAIN: Final = frozenset(WINDOW_COLUMNS.values())
 _AS_TABLE: Final = "write TUMBLE(TABLE (SELECT ...), DESCRIPTOR(window_start, window_end), INTERVAL '1' HOUR)"
 
 
-def _reads(tree: Any, name: str) -> bool:
-    return any(table.name.casefold() == name for table in tree.find_all(exp.Table))
-
-
-def _emit(data: dict[str, Any], clause: Any, source: SqlText) -> None:
-    """Read `EMIT FINAL | CHANGES | SPECULATIVE | EARLY trigger [refinement]`."""
-    parts = list(clause.expressions)
-    word = parts[0].name.upper() if parts and isinstance(parts[0], exp.Var) else ""
-    if word in EMITS and len(parts) == 1:
-        data["emit"] = EMITS[word]
-        return
-    if word != "EARLY":
-        said = f"EMIT {text_of(parts[0]) if parts else ''} is no emission"
-        raise source.error(parts[0] if parts else clause, said, closest(word, [*EMITS, "EARLY"]))
-    early: dict[str, Any] = {"kind": "early"}
-    if isinstance(parts[-1], exp.Var) and parts[-1].name.lower() in REFINEMENTS:
-        early["refinement"] = parts.pop().name.lower()
-    words = [part.name.upper() for part in parts if isinstance(part, exp.Var)]
-    if words == ["EARLY", "EVERY"] and len(parts) == 3:
-        early["trigger"] = {"kind": "every", "period": length_of(parts[2], source)}
-    elif words == ["EARLY"] and len(parts) == 2 and call_of(parts[1], source) is not None:
-        early["trigger"] = value_of(parts[1], source)
-    else:
-        raise source.error(clause, "this is no trigger", "write EMIT EARLY EVERY INTERVAL '1' MINUTE, or a trigger")
-    data["emit"] = early
-
-
-def _word(name: str) -> Callable[[dict[str, Any], Any, SqlText], None]:
-    def read(data: dict[str, Any], clause: Any, source: SqlText) -> None:
-        if len(clause.expressions) != 1:
-            raise source.error(clause, f"{clause.name} takes one word")
-        data[name] = clause.expressions[0].name.lower()
-
-    return read
-
-
-def _forget(data: dict[str, Any], clause: Any, source: SqlText) -> None:
-    """Read `FORGET KEYS AFTER length`."""
-    words = [part.name.upper() for part in clause.expressions if isinstance(part, exp.Var)]
-    if words != ["KEYS", "AFTER"] or len(clause.expressions) != 3:
-        raise source.error(clause, "this forgets nothing", "write FORGET KEYS AFTER INTERVAL '30' DAYS")
-    data["forget_keys_after"] = length_of(clause.expressions[2], source)
-
-
-_CLAUSES: Final[Mapping[str, Callable[[dict[str, Any], Any, SqlText], None]]] = {
-    "EMIT": _emit,
-    "CLIP": _word("clip"),
-    "TIMESTAMPS": _word("timestamps"),
-    "EVALUATOR": _word("evaluator"),
-    "FORGET": _forget,
-}
+def _names(tree: Any) -> set[str]:
+    """Return the names of the tables that a tree reads, in small letters."""
+    return {table.name.casefold() for table in tree.find_all(exp.Table) if not table.db}
 
 
 def read(text: str, is_operator: Callable[[str], bool], known: Collection[str] = ()) -> Steps | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.sql_text.places import SqlText, closest
-from muntin_engine.sql_text.values import name_of, spell_path, text_of
+from muntin_engine.sql_text.places import SqlText, closest, span_of
+from muntin_engine.sql_text.values import spell_name, text_of
 
 WINDOW_COLUMNS: Final[Mapping[str, str]] = {
     "window_start": "window.start",
@@ -22,6 +22,46 @@ WINDOW_COLUMNS: Final[Mapping[str, str]] = {
 """The columns of windows in SQL, and what they are of the results."""
 
 
+def over_results(
+    source: SqlText,
+    node: Any,
+    alias: str,
+    columns: Mapping[str, str] | None,
+    *,
+    calls: Iterable[tuple[Any, str]] = (),
+    advice: str = "",
+) -> str:
+    """Return an expression of SELECT or HAVING as one of Spark's over the results of a query.
+
+    Args:
+        source: The text.
+        node: The expression.
+        alias: The name of the stream or of the inner query, which may stand before its columns.
+        columns: By their names in small letters, what columns are of the results; None if only the query knows them.
+        calls: Calls of modules within it, and the columns of their results.
+        advice: What to write for a column that is none, where `{}` is its name.
+
+    Raises:
+        SqlError: A column is none of the results.
+    """
+    changes = [(call, spell_name(name)) for call, name in calls]
+    inside = {id(part) for call, _ in changes for part in call.walk()}
+    known = WINDOW_COLUMNS if columns is None else columns
+    for column in node.find_all(exp.Column):
+        if id(column) in inside:
+            continue
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        first = parts[1] if len(parts) > 1 and parts[0].name.casefold() == alias.casefold() else parts[0]
+        text = known.get(first.name.lower(), None if columns is not None else spell_name(first.name))
+        if text is None:
+            said = f"{first.name} is neither a key nor an aggregate"
+            raise source.error(column, said, f"{closest(first.name, known)}\n{advice.format(first.name)}")
+        rest = source.text[span_of(first)[1] : span_of(column)[1]]
+        is_path = text.replace("`", "").replace(".", "_").isidentifier()
+        changes.append((column, f"({text}){rest}" if not is_path and (rest or column is not node) else text + rest))
+    return source.edited(node, changes)
+
+
 @dataclass
 class SelectItem:
     """One column of a SELECT.
@@ -31,91 +71,72 @@ class SelectItem:
         body: The node without.
         alias: The alias; empty without one.
         calls: The calls of modules in it, each with its data.
+        names: The columns of their results, once they are named.
     """
 
     node: Any
     body: Any
     alias: str
     calls: list[tuple[Any, dict[str, Any]]]
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def is_module(self) -> bool:
+        """True if it is the result of a module as it is."""
+        return bool(self.calls) and self.calls[0][0] is self.body
+
+    @property
+    def name(self) -> str:
+        """The name of the column; empty if it has none."""
+        if self.alias or self.is_module:
+            return self.alias or self.names[0]
+        return str(self.body.name) if isinstance(self.body, exp.Column) else ""
 
     def name_modules(self, modules: dict[str, Any], taken: list[str]) -> None:
         """Name the modules called here, and add them to those of the query; equal calls are one module."""
-        self.names = []
-        for node, call in self.calls:
-            is_whole = node is self.body
+        for _, call in self.calls:
             known = next((name for name, other in modules.items() if other == call), None)
-            if known is not None and not (is_whole and self.alias and self.alias != known):
+            if known is not None and not (self.is_module and self.alias and self.alias != known):
                 self.names.append(known)
                 continue
             short = call["module"].rpartition(".")[2]
-            name = self.alias if is_whole and self.alias else short
+            name = self.alias if self.is_module and self.alias else short
             number = 1
-            while name in modules or (name in taken and not (is_whole and self.alias)):
+            while name in modules or (name in taken and not (self.is_module and self.alias)):
                 number += 1
                 name = f"{short}_{number}"
             modules[name] = call
             self.names.append(name)
 
-    def expression(self) -> str:
-        """Return the column as an expression of Spark's over the results."""
-        if self.calls and self.calls[0][0] is self.body:
-            return self.names[0]
-        if isinstance(self.body, exp.Column) and not self.calls:
-            return WINDOW_COLUMNS.get(name_of(self.body).lower(), self.body.name)
-        made = self.body.copy()
-        nodes = list(self.body.walk())
-        copies = list(made.walk())
-        for (node, _), name in zip(self.calls, self.names, strict=True):
-            copy = copies[next(place for place, part in enumerate(nodes) if part is node)]
-            copy.replace(exp.column(name))
-        for column in list(made.find_all(exp.Column)):
-            if column.name.lower() in WINDOW_COLUMNS and column.name.lower() != "window":
-                column.replace(exp.maybe_parse(WINDOW_COLUMNS[column.name.lower()], dialect="spark"))
-        return str(made.sql(dialect="spark"))
+    def text(self, source: SqlText, alias: str, columns: Mapping[str, str]) -> str:
+        """Return it as an expression of Spark's over the results; see `over_results`."""
+        if self.is_module:
+            return spell_name(self.names[0])
+        calls = [(node, name) for (node, _), name in zip(self.calls, self.names, strict=True)]
+        advice = "write an aggregate such as MAX({0}), or GROUP BY it"
+        if keys := [name for name in columns if not name.isidentifier() and name not in WINDOW_COLUMNS]:
+            advice += f"\nto show the key {keys[0]}, name it in the table: TABLE (SELECT *, {keys[0]} AS k FROM ...)"
+        return over_results(source, self.body, alias, columns, calls=calls, advice=advice)
 
 
-def output_columns(
-    source: SqlText, items: list[SelectItem], natural: list[str], modules: list[str] | None
-) -> dict[str, str] | None:
+def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], natural: list[str]) -> Any:
     """Return the columns of the results by name; None if they are those that the query has without being asked.
 
     Args:
         source: The text.
         items: The columns of SELECT.
-        natural: The names of the keys, and of the window or the lifetime.
-        modules: The names of the results of modules; None for an operator, whose columns are its own.
+        texts: What they are of the results.
+        natural: The names of the keys, of the window or the lifetime, and of the results of modules.
 
     Raises:
-        SqlError: A column is none of a result, or a name is there twice.
+        SqlError: A column has no name, or a name is there twice.
     """
-    for item in items:
-        _check(source, item, natural, modules or [])
-    if modules is None:
-        rest = [item for item in items if not item.calls]
-        if any(item.expression() not in natural or item.alias for item in rest):
-            said = "the columns of an operator are its own, beside the keys and the window"
-            raise source.error(rest[0].node, said, f"write SELECT {', '.join(natural)}, the operator")
-        return None
     chosen: dict[str, str] = {}
-    for item in items:
-        name = item.alias or (item.names[0] if item.calls and item.calls[0][0] is item.body else "")
-        name = name or (item.body.name if isinstance(item.body, exp.Column) else "")
-        if not name:
+    for item, text in zip(items, texts, strict=True):
+        if not item.name:
             raise source.error(item.node, f"{text_of(item.node)} has no name", "write ... AS ratio")
-        if name in chosen:
-            raise source.error(item.node, f"two columns are called {name}", "name one of them otherwise with AS")
-        chosen[name] = item.expression()
-    return None if list(chosen.items()) == [(name, name) for name in (*natural, *modules)] else chosen
-
-
-def _check(source: SqlText, item: SelectItem, natural: list[str], modules: Collection[str]) -> None:
-    """Refuse columns that results do not have."""
-    inside = {id(part) for call, _ in item.calls for part in call.walk()}
-    if isinstance(item.body, exp.Star):
-        raise source.error(item.node, "* is not the columns of windows", f"write {', '.join(natural)}, COUNT(*) AS n")
-    known = {*map(str.lower, natural), *WINDOW_COLUMNS, *map(str.lower, modules)}
-    for column in item.body.find_all(exp.Column):
-        if id(column) not in inside and column.name.lower() not in known and spell_path(column.name) not in natural:
-            said = f"{column.name} is neither a key nor an aggregate"
-            advice = f"{closest(column.name, known)}\nwrite an aggregate such as MAX({column.name}), or GROUP BY it"
-            raise source.error(column, said, advice)
+        if item.name in chosen:
+            raise source.error(item.node, f"two columns are called {item.name}", "name one of them otherwise with AS")
+        chosen[item.name] = text
+    plain = [(name, text.strip("`")) for name, text in chosen.items()]
+    return None if plain == [(name, name) for name in natural] else chosen

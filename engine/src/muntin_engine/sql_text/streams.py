@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from sqlglot import exp
 
+from muntin_engine.sql_text.clauses import read_clauses
 from muntin_engine.sql_text.dialect import Clause, Matching, StreamTable
 from muntin_engine.sql_text.places import SqlText, closest
 from muntin_engine.sql_text.steps import Steps
-from muntin_engine.sql_text.values import call_of, column_of, length_of, name_of, text_of, value_of
+from muntin_engine.sql_text.values import column_of, name_of, text_of, value_of
 from muntin_engine.sql_text.windows import EVENTS, FUNCTIONS
 
 EVENT_ARGUMENTS: Final = {
@@ -21,21 +22,6 @@ EVENT_ARGUMENTS: Final = {
 }
 """Arguments of a window function that are those of `events`, by name."""
 
-_OF_COLUMNS: Final = ("with_columns", "select")
-STEPS: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("shift", "extend", "shorten"), ("by",)),
-    "set_duration": ("length",),
-    "to_points": ("at",),
-    "to_edges": (),
-    "align_to": ("windows",),
-    "shedding": (),
-    "where": ("condition",),
-    **dict.fromkeys(_OF_COLUMNS, ()),
-}
-"""The steps of a stream that stand after THEN, and their arguments by place."""
-
-_LATE: Final = ("side", "drop", "adjust", "correct")
-
 
 class ReadsQueries(Protocol):
     """What reads the parts of a query: see `SqlReader`."""
@@ -44,6 +30,12 @@ class ReadsQueries(Protocol):
 
     def stream(self, table: Any) -> SqlStream:
         """Return the stream that a FROM clause reads."""
+
+    def events(self, inner: Any, described: tuple[list[Any], Any]) -> tuple[Steps, Steps]:
+        """Return the steps and bases of a table or a query, with the columns of its times and a node to tell of."""
+
+    def is_streaming(self, tree: Any) -> bool:
+        """Return True if a tree, or what it reads, is none of Spark's alone."""
 
     def clauses(self, tree: Any) -> dict[str, Any]:
         """Return the arguments that the clauses after a query are."""
@@ -143,7 +135,13 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
     others = dict(function.other_names) if function is not None else {}
     names = function.parameters if function is not None else ()
     places = [part for part in arguments if not isinstance(part, exp.Kwarg)]
-    named = {part.this.name.lower(): part for part in arguments if isinstance(part, exp.Kwarg)}
+    named: dict[str, Any] = {}
+    for part in arguments:
+        if isinstance(part, exp.Kwarg):
+            key = part.this.name.lower()
+            if others.get(key, key) in named:
+                raise source.error(part, f"{key} is given twice", "leave one of them out")
+            named[others.get(key, key)] = part
     stream = places.pop(0) if places and "data" not in named else _unnamed(named.pop("data", None))
     if not isinstance(stream, StreamTable):
         raise source.error(
@@ -151,24 +149,21 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
         )
     if any(map(_is_descriptor, places[1:])):
         raise source.error(places[0], f"{text_of(places[0])} stands before the DESCRIPTOR", _KEYS)
-    described = [places.pop(0)] if places and _is_descriptor(places[0]) else []
-    described += [_unnamed(named.pop("timecol"))] if "timecol" in named else []
-    columns = [part for one in described for part in one.expressions]
+    described = places.pop(0) if places and _is_descriptor(places[0]) else _unnamed(named.pop("timecol", None))
+    columns = described.expressions if described is not None else []
     steps, bases = inner(stream.this, (columns, node))
     given: dict[str, Any] = {}
     if stream.args.get("keys"):
         given["key"] = [column_of(key) for key in stream.args["keys"]]
     if order := stream.args.get("order"):
         given["order"] = column_of(order)
-    for clause in said_once(stream.args.get("clauses") or (), source):
-        _check_time(clause, [name_of(column) for column in columns[:1]], source)
-        _CLAUSES[clause.name](given, clause, source)
+    given |= read_clauses(stream.args.get("clauses") or (), source, name_of(columns[0]) if columns else "")
     if len(places) > len(names):
         said = f"{name} takes {', '.join(names) or 'no more'} after the DESCRIPTOR"
         raise source.error(places[len(names)], said, f"other arguments have names: {', '.join(EVENT_ARGUMENTS)}")
     window: dict[str, Any] = dict(zip(names, (value_of(part, source) for part in places), strict=False))
-    for key, part in named.items():
-        own, value = others.get(key, key), part.expression
+    for own, part in named.items():
+        key, value = part.this.name.lower(), part.expression
         if own in window:
             raise source.error(part, f"{key} is given by its place already", "leave one of them out")
         if own in EVENT_ARGUMENTS and own not in names:
@@ -184,31 +179,6 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
         base.update(given)
     alias = (table.alias if isinstance(table, exp.Table) else "") or _name_of(bases[0].get("df"))
     return SqlStream(steps, bases, made, by_rows and made is not None, name.upper(), node, alias)
-
-
-def said_once(clauses: Iterable[Any], source: SqlText) -> Iterator[Any]:
-    """Yield clauses, and refuse one that is said twice; only steps, after THEN, may be several.
-
-    Raises:
-        SqlError: One is.
-    """
-    known: set[str] = set()
-    for clause in clauses:
-        if clause.name in known and clause.name != "THEN":
-            raise source.error(clause, f"{clause.name} is said twice", "leave one of them out")
-        known.add(clause.name)
-        yield clause
-
-
-def _check_time(clause: Any, times: list[str], source: SqlText) -> None:
-    """Refuse a watermark that names another column than the DESCRIPTOR does."""
-    named = [part for part in clause.expressions if isinstance(part, exp.Var)]
-    if clause.name != "WATERMARK" or not times or not named:
-        return
-    column = named[1] if named[0].name.upper() == "FOR" and len(named) > 1 else named[0]
-    if column.name.upper() not in ("DELAY", *(time.upper() for time in times)):
-        said = f"the watermark is of {column.name}, and the times of the stream are {times[0]}"
-        raise source.error(column, said, f"write WATERMARK {times[0]} DELAY OF ...")
 
 
 _ROW_FIELDS: Final = frozenset(
@@ -235,60 +205,3 @@ def _name_of(table: Any) -> str:
 
 def _is_descriptor(node: Any) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() == "DESCRIPTOR"
-
-
-def _watermark(events: dict[str, Any], clause: Any, source: SqlText) -> None:
-    """Read `WATERMARK [column] DELAY OF length`, `WATERMARK FOR at AS at - length` or `WATERMARK policy(...)`."""
-    parts = clause.expressions
-    words = [part.name.upper() if isinstance(part, exp.Var) else "" for part in parts]
-    if "DELAY" in words and words[words.index("DELAY") + 1 :][:1] == ["OF"] and len(parts) == words.index("DELAY") + 3:
-        events["watermark"] = length_of(parts[-1], source)
-        return
-    if words[:1] == ["FOR"] and "AS" in words:
-        rest = parts[-1]
-        events["watermark"] = length_of(rest.this if isinstance(rest, exp.Neg) else rest, source)
-        return
-    if len(parts) == 1 and call_of(parts[0], source) is not None:
-        events["watermark"] = value_of(parts[0], source)
-        return
-    raise source.error(clause, "this is no watermark", _WATERMARKS)
-
-
-_WATERMARKS: Final = "write WATERMARK leaves DELAY OF INTERVAL '10' MINUTES, or WATERMARK bounded_disorder(rows => 100)"
-
-
-def _late(events: dict[str, Any], clause: Any, source: SqlText) -> None:
-    """Read `LATE SIDE | DROP | ADJUST | CORRECT WITHIN length`."""
-    words = [part.name.lower() for part in clause.expressions if isinstance(part, exp.Var)]
-    if words == ["correct", "within"] and len(clause.expressions) == 3:
-        events["late_policy"] = {"kind": "correct", "allowed": length_of(clause.expressions[2], source)}
-    elif len(words) == 1 == len(clause.expressions) and words[0] in _LATE[:3]:
-        events["late_policy"] = words[0]
-    else:
-        advice = closest(words[0], _LATE) if words and words[0] not in _LATE else ""
-        said = "this says nothing of late rows"
-        raise source.error(clause, said, f"{advice}\nwrite LATE SIDE, DROP, ADJUST or CORRECT WITHIN INTERVAL '1' HOUR")
-
-
-def _then(events: dict[str, Any], clause: Any, source: SqlText) -> None:
-    """Read `THEN call(...)`: one of the calls of an event stream."""
-    for part in clause.expressions:
-        called = call_of(part, source)
-        if called is None:
-            raise source.error(part, f"{text_of(part)} is no call", "write THEN shift(INTERVAL '1' HOUR)")
-        name, places, named = called
-        if name not in STEPS or (len(places) > len(STEPS[name]) and name != "select"):
-            advice = (
-                closest(name, STEPS) if name not in STEPS else f"it takes {', '.join(STEPS[name]) or 'names alone'}"
-            )
-            raise source.error(part, f"{text_of(part)} is no step of a stream", advice)
-        given = {"columns": named} if name in _OF_COLUMNS else named
-        by_place = {"names": places} if name == "select" else dict(zip(STEPS[name], places, strict=False))
-        events.setdefault("then", []).append({name: {**by_place, **given}})
-
-
-_CLAUSES: Final[Mapping[str, Callable[[dict[str, Any], Any, SqlText], None]]] = {
-    "WATERMARK": _watermark,
-    "LATE": _late,
-    "THEN": _then,
-}

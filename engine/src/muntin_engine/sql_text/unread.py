@@ -2,44 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sqlglot import exp
 
+from muntin_engine.sql_text.modules import AGGREGATES
 from muntin_engine.sql_text.places import SqlText
 from muntin_engine.sql_text.values import text_of
 
-# `windows`: GROUP BY window alone is parsed as a WINDOW clause
-_READ: Final = {"expressions", "from_", "joins", "match", "where", "group", "having", "with_", "kind", "windows"}
+_READ: Final[Mapping[type, set[str]]] = {
+    exp.Select: {"expressions", "from_", "joins", "match", "where", "group", "having", "with_"},
+    exp.Union: {"this", "expression", "distinct", "with_"},
+    exp.Subquery: {"this", "alias"},
+    exp.With: {"expressions"},
+    exp.Table: {"this", "db", "catalog", "alias", "version"},
+    exp.TableAlias: {"this"},
+    exp.Join: {"this", "side", "kind", "on", "using"},
+    exp.Star: set(),
+}
+"""The parts of nodes that are read."""
+
+_REFUSED: Final[Mapping[str, tuple[str, str]]] = {
+    "order": ("results of a stream have no order", "order them where you read them: query.results().orderBy('n')"),
+    "limit": ("results of a stream have no last one", "stats.top_k or stats.top_by keep the largest of each window"),
+    "distinct": ("results of windows differ by themselves", "leave DISTINCT out; COUNT(DISTINCT km) counts values"),
+    "qualify": ("QUALIFY ranks rows, which come one by one", "stats.top_k or stats.top_by rank within a window"),
+    "laterals": ("LATERAL reads rows of a table", "write it in the table: TABLE (SELECT ... LATERAL VIEW ...)"),
+    "recursive": ("WITH RECURSIVE reads its own rows", "write it in the table: TABLE (WITH RECURSIVE ... SELECT ...)"),
+    "columns": ("columns are named in SELECT", "write SELECT ... AS name, and not AS t(name, ...)"),
+}
 _GROUPINGS: Final = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_IN_MODULES: Final = (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Order)
 
 
-def refuse_unread(source: SqlText, select: Any) -> None:
-    """Refuse clauses, window functions and samples that a query of streams has no meaning for.
+def refuse_unread(source: SqlText, *nodes: Any) -> None:
+    """Refuse parts of nodes that a query of streams has no meaning for.
 
     Raises:
         SqlError: There is one; the error says where.
     """
-    for name, part in select.args.items():
-        if part and name not in _READ:
+    for node in nodes:
+        known = _READ.get(type(node))
+        for name, part in node.args.items() if known is not None else ():
+            if not part or name in (known or ()):
+                continue
             found = part[0] if isinstance(part, list) else part
-            word = type(found).key.upper() if isinstance(found, exp.Expression) else name.upper()
-            at = found if isinstance(found, exp.Expression) else select
-            raise source.error(at, f"{word} is not read over streams", "write it in the table: TABLE (SELECT ...)")
-    group = select.args.get("group")
-    sets = [part for part in (group.expressions if group else []) if isinstance(part, _GROUPINGS)]
-    sets += [part for name in ("rollup", "cube", "grouping_sets") for part in ((group and group.args.get(name)) or [])]
-    if sets or (group and group.args.get("all")):
+            at = found if isinstance(found, exp.Expression) else node
+            word = type(found).key if isinstance(found, exp.Expression) else name.strip("_").replace("_", " ")
+            said = (f"{word.upper()} is not read over streams", "write it in the table: TABLE (SELECT ...)")
+            raise source.error(at, *_REFUSED.get(name, said))
+        alias = node.args.get("alias")
+        if isinstance(alias, exp.TableAlias):
+            refuse_unread(source, alias)
+
+
+def refuse_groupings(source: SqlText, group: Any) -> None:
+    """Refuse several groupings in one query.
+
+    Raises:
+        SqlError: There are.
+    """
+    sets = [part for part in group.expressions if isinstance(part, _GROUPINGS)]
+    if sets or any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals", "all")):
         at = sets[0] if sets else group
         raise source.error(at, f"{text_of(at)} is several groupings", "write a query for each, or name the keys")
-    outputs = [*select.expressions, *([select.args["having"].this] if select.args.get("having") else [])]
-    for node in (part for output in outputs for part in output.walk()):
+
+
+def refuse_other_rows(source: SqlText, output: Any) -> None:
+    """Refuse what an output column computes over several results, or that a module does not read.
+
+    Raises:
+        SqlError: There is some.
+    """
+    for node in output.walk():
         if isinstance(node, exp.Window | exp.RowNumber):
             said = f"{text_of(node)} reads other rows, and results come one by one"
             raise source.error(node, said, "stats.top_k and stats.top_by rank within a window; LAST(...) follows rows")
-    tables = [select.args["from_"].this] if select.args.get("from_") else []
-    for table in (*tables, *(join.this for join in select.args.get("joins") or ())):
-        for name in ("sample", "pivots", "hints", "joins", "laterals"):
-            if table.args.get(name):
-                said = f"{name} of a stream is not read".replace("sample", "TABLESAMPLE").replace("pivots", "PIVOT")
-                raise source.error(table, said, "write it in the table: TABLE (SELECT ...)")
+        if isinstance(node, exp.AggFunc):
+            said = f"{text_of(node)} is no module"
+            advice = f"aggregates are {', '.join(AGGREGATES)}, and those of plugins by their names"
+            raise source.error(node, said, advice)
+        if isinstance(node, _IN_MODULES):
+            said = f"modules do not read {text_of(node)}"
+            raise source.error(node, said, "nulls are skipped; the order is that of events: TABLE rides ORDER BY line")

@@ -36,11 +36,17 @@ _WORDS: Final = frozenset(
 """Words that do not name columns unless they stand in backticks."""
 
 
-def column_of(node: Any) -> str:
-    """Return an expression of columns: a name alone where it is one, else what Spark reads."""
+def column_of(node: Any, *, after: int = 0) -> str:
+    """Return an expression of columns: a name alone where it is one, after some names, else what Spark reads."""
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-        return ".".join(part.name if part.name.isidentifier() else spell_name(part.name) for part in node.parts)
+        parts = [part.name for part in node.parts[after:]]
+        return ".".join(name if name.isidentifier() else spell_name(name) for name in parts)
     return text_of(node)
+
+
+def stream_of(column: Any) -> str:
+    """Return the name before the first dot of a column, in small letters: of a stream or a struct; empty without."""
+    return str(column.parts[0].name).casefold() if len(column.parts) > 1 else ""
 
 
 def text_of(node: Any) -> str:
@@ -98,7 +104,7 @@ def call_of(node: Any, source: SqlText) -> tuple[str, list[Any], dict[str, Any]]
     prefix = ""
     if isinstance(node, exp.Dot):
         prefix, node = f"{name_of(node.this)}.", node.expression
-    if not isinstance(node, exp.Func):
+    if not isinstance(node, exp.Func) or isinstance(node, exp.Cast):
         return None
     name = str(node.name if isinstance(node, exp.Anonymous) else node.meta.get("name") or node.sql_name())
     arguments = node.expressions if isinstance(node, exp.Anonymous) else list(node.iter_expressions())
@@ -142,8 +148,9 @@ def _interval(node: Any, source: SqlText) -> str:
     found = []
     for number, unit in zip(words[::2], words[1::2], strict=False):
         found.append(f"{number} {unit.rstrip('s')}{'s' * (number not in ('1', '-1'))}")
-    if len(words) % 2 or not words:
-        raise source.error(node, f"{text} is no length of time", "write INTERVAL '10' MINUTES")
+    if len(words) % 2 or not all(_PLAIN_LENGTH.fullmatch(part) for part in found or [""]):
+        advice = f"write INTERVAL '10' MINUTES; units are {', '.join(_UNITS)}, and CALENDAR has months and years"
+        raise source.error(node, f"{text} is no length of time", advice)
     return " ".join(found)
 
 

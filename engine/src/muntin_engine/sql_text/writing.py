@@ -11,10 +11,11 @@ from sqlglot import exp
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import columns_by_name
 from muntin_engine.sql_text import modules as aggregates
-from muntin_engine.sql_text.reading import EMITS, REFINEMENTS
+from muntin_engine.sql_text.clauses import EMITS, REFINEMENTS, STEPS
+from muntin_engine.sql_text.joins import never_null
 from muntin_engine.sql_text.selecting import WINDOW_COLUMNS
 from muntin_engine.sql_text.steps import Steps, unpacked
-from muntin_engine.sql_text.streams import EVENT_ARGUMENTS, STEPS
+from muntin_engine.sql_text.streams import EVENT_ARGUMENTS
 from muntin_engine.sql_text.values import spell_length, spell_name, spell_value
 from muntin_engine.sql_text.windows import EVENTS, spelled
 
@@ -234,7 +235,14 @@ def _join(left: _Text, arguments: Mapping[str, Any], rest: list[dict[str, Any]])
         raise _unwritten(f"a join with how={arguments['how']!r} is none of SQL's")
     names = ("l", "r")
     windows = arguments.get("same_window")
-    pairs = [_pair(*keys) for keys in zip(left.keys, right.keys, strict=True)]
+    equals = "<=>"  # null is a key like any other
+    if right.keys and right.steps[-1:] == [{"where": {"condition": never_null(map(_column, right.keys))}}]:
+        equals = "="
+        right.steps.pop()
+    keys = zip(left.keys, right.keys, strict=True)
+    pairs = [f"{_qualified(a, 'l')} {equals} {_qualified(b, 'r')}" for a, b in keys]
+    if windows is not None and (windows["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & windows.keys()):
+        raise _unwritten("a join with same_window= of windows that overlap")
     if windows is not None:
         pairs += [f"l.{column} = r.{column}" for column in ("window_start", "window_end")]
     if on := arguments.get("on"):
@@ -260,10 +268,6 @@ def _join(left: _Text, arguments: Mapping[str, Any], rest: list[dict[str, Any]])
         sides.append(f"{bare.call(windows)} AS {name}")
     text = f"SELECT {', '.join(items)}\nFROM {sides[0]}\n{how} {sides[1]}\nON {' AND '.join(pairs)}"
     return text + _clauses({"emit": arguments["emit"]} if "emit" in arguments else {}), rest
-
-
-def _pair(left: str, right: str) -> str:
-    return f"{_qualified(left, 'l')} = {_qualified(right, 'r')}"
 
 
 def _qualified(text: str, alias: str) -> str:
