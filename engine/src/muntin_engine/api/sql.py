@@ -45,8 +45,13 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
         ... ''', rides=df)  # doctest: +SKIP
     """
     needed("sqlglot", "sql(...)", "sql")
-    from muntin_engine.sql_text.places import placed
+    from pyspark.errors import AnalysisException
+
+    from muntin_engine.spark.pipeline import check_progress
+    from muntin_engine.sql_text.places import SqlText
     from muntin_engine.sql_text.reading import read
+    from muntin_engine.sql_text.steps import packed
+    from muntin_engine.sql_text.told import told
 
     given = tuple(modules)
     known = GivenClasses.of(given).classes
@@ -65,13 +70,20 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
         escaped = text.replace("{", "{{").replace("}", "}}")
         return spark.sql(f"WITH {before} SELECT * FROM ({escaped})", **cast("dict[str, Any]", found))
 
-    steps = read(text, is_operator, known)
+    source = SqlText(text)
+    steps = read(source, is_operator, known)
     if steps is None:
         raise QueryError("the text has no window, no joined streams and no pattern\n  Spark runs it: spark.sql(...)")
     try:
-        return QueryReader(table, given).query(steps)
+        query = QueryReader(table, given).query(packed(steps))
+        for plan in query.plans if query.source.df.isStreaming else ():
+            check_progress(plan)
+    except AnalysisException as error:
+        said = re.sub(r"^\[[\w.]+\] | SQLSTATE: .*", "", str(error).partition("\n")[0])
+        raise told(source, steps, QueryError(said)) from error
     except QueryError as error:
-        raise placed(text, error) from error
+        raise told(source, steps, error) from error
+    return query
 
 
 def is_streaming_sql(text: str) -> bool:

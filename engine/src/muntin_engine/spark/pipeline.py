@@ -185,7 +185,7 @@ def evaluated_in_one_pass(
     check_session(session)
     warn_of_unread_rows(session)
     for query in queries:
-        _check_progress(query.plan)
+        check_progress(query.plan)
         check_trigger(query.plan)
     described = [task_of(query, place) for place, query in enumerate(queries)]
     tasks = pack_tasks(described)
@@ -285,7 +285,7 @@ def _schema(query: PlannedQuery, names: Iterable[str], outputs: Iterable[Field])
     return saying_keys(schema, [key.name for key in plan.keys])
 
 
-def _check_progress(plan: Plan) -> None:
+def check_progress(plan: Plan) -> None:
     if not plan.says_when_complete and planner.evaluator_of(plan).keeps_state:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"

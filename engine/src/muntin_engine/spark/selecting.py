@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
@@ -71,6 +72,13 @@ def reselected(
         if not columns:
             raise QueryError("select() needs columns: select('station', start='window.start')")
         fields_of(empty, {name: F.expr(text) for name, text in columns.items()}, dict.fromkeys(columns, "select()"))
+        try:
+            empty.select(*map(F.expr, columns.values()), F.col(f"`{empty.columns[0]}`"))
+        except AnalysisException as error:
+            raise QueryError(
+                f"select() aggregates results in {', '.join(columns.values())}, which come one by one\n"
+                "  aggregate them in windows of another query: query.as_events().window(...)"
+            ) from error
         wanted = replace(wanted, columns=dict(columns))
     if condition is not None:
         condition_of(empty, condition)

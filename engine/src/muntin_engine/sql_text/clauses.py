@@ -143,7 +143,7 @@ def _then(events: dict[str, Any], clause: Any, source: SqlText) -> None:
             raise source.error(part, f"{text_of(part)} is no step of a stream", advice)
         given = {"columns": named} if name in _OF_COLUMNS else named
         by_place = {"names": places} if name == "select" else dict(zip(STEPS[name], places, strict=False))
-        events.setdefault("then", []).append({name: {**by_place, **given}})
+        events.setdefault("then", []).append({name: source.mark({**by_place, **given}, part)})
 
 
 _READ: Final[Mapping[str, Callable[[dict[str, Any], Any, SqlText], None]]] = {

@@ -63,7 +63,7 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
             raise source.error(tree.args[part], said, "read it as a stream: TUMBLE(TABLE (SELECT ... JOIN ...), ...)")
     chosen = _read_columns(reader, tree, left, right, arguments)
     arguments |= reader.clauses(tree)
-    steps = [*left.steps, {"join": {"right": right.steps, **arguments}}]
+    steps = [*left.steps, {"join": source.mark({"right": right.steps, **arguments}, join, tree)}]
     return [*steps, {"select": {"columns": chosen}}] if chosen is not None else steps
 
 
@@ -109,7 +109,7 @@ def _read_condition(  # noqa: PLR0912  # each is a part that ON may have
             )
             raise source.error(part, said, advice)
     if equal:  # null equals nothing in SQL, and is a key like any other in streams
-        right.keep(never_null(equal))
+        right.keep(never_null(equal), join, source)
     for stream, own in ((left, [key for key, _ in keys]), (right, [key for _, key in keys])):
         given = stream.keys
         if given is not None and given != own:
@@ -119,7 +119,7 @@ def _read_condition(  # noqa: PLR0912  # each is a part that ON may have
             stream.keys = own
     if left.window is None and right.window is None and not shared:
         return
-    if left.window != right.window or shared != {*_WINDOW}:
+    if left.window is None or left.window != right.window or shared != {*_WINDOW}:
         said = "two streams meet in their windows, and these are others"
         advice = "give both the same function, and write ON ... AND l.window_start = r.window_start AND l.window_end = "
         raise source.error(join, said, f"{advice}r.window_end; without windows: EVENTS(...)")
@@ -188,7 +188,7 @@ def _filter(reader: ReadsQueries, where: Any, left: SqlStream, right: SqlStream,
         if kind != "inner" and side is right:
             said = f"WHERE reads {right.alias}, which rows of {left.alias} need not meet"
             raise reader.source.error(part, said, "filter its events: EVENTS(TABLE (SELECT ... WHERE ...), ...)")
-        side.keep(reader.column(part.unnest(), side.alias))
+        side.keep(reader.column(part.unnest(), side.alias), part, reader.source)
 
 
 def _read_columns(

@@ -46,13 +46,19 @@ def read_match(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
         said = "a first row would wait for ever for a second one"
         raise source.error(match, said, "write WITHIN INTERVAL '1' HOUR after the pattern")
     within = length_of(match.args["within"], source)
+    for part in ("group", "having", "joins"):
+        if found := tree.args.get(part):
+            raise source.error(found[0] if isinstance(found, list) else found, "matches are rows of their own", _ROWS)
     if where := tree.args.get("where"):
         raise source.error(where, "WHERE is asked of matches", "filter rows in the table: TABLE (SELECT ... WHERE ...)")
     if reader.clauses(tree):
         raise source.error(tree.meta["clauses"][0], "matches are final, and have no windows")
     chosen = _measured(reader, tree, match, events, (first, second), fields)
     apply = {"module": _MODULE, "columns": columns, "parameters": {"within": within}}
-    return [*stream.steps, {"apply": {"operator": apply}}, {"select": {"columns": chosen}}]
+    for base in stream.bases:
+        source.mark(base, match)
+    apply = source.mark({"operator": apply}, match)
+    return [*stream.steps, {"apply": apply}, {"select": source.mark({"columns": chosen}, match)}]
 
 
 def _stream(reader: ReadsQueries, tree: Any, table: Any) -> SqlStream:
@@ -85,9 +91,6 @@ def _stream(reader: ReadsQueries, tree: Any, table: Any) -> SqlStream:
         stream.keys = keys
     if order[1:]:
         stream.bases[0]["order"] = column_of(order[1].this)
-    for part in ("group", "having", "joins"):
-        if found := tree.args.get(part):
-            raise source.error(found[0] if isinstance(found, list) else found, "matches are rows of their own", _ROWS)
     return stream
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,25 +30,22 @@ class SqlError(QueryError):
         super().__init__(f"{place}: {said}\n  {shown}\n  {caret}{tail}")
 
 
-def placed(text: str, error: QueryError) -> QueryError:
-    """Return an error about what a text says, with the place of the first quoted word of its message in the text."""
-    said, _, advice = re.sub(r"^query(\[\d+\]|[.\w])*: ", "", str(error)).partition("\n")
-    for word in re.findall(r"'([^']+)'", said):
-        found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)
-        if found is not None:
-            return SqlError(text, found.start(), said, advice.replace("\n  ", "\n").strip())
-    return QueryError(f"{said}\n{advice}" if advice else said)
-
-
 class SqlText:
     """A text of SQL, and where its nodes stand.
 
     Attributes:
         text: The text.
+        nodes: By the `id` of the arguments of a call, the node that they were read from, and the one with its words.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.nodes: dict[int, tuple[Any, Any]] = {}
+
+    def mark(self, arguments: dict[str, Any], node: Any, within: Any = None) -> dict[str, Any]:
+        """Remember the node that the arguments of a call were read from, and the one that has all of its words."""
+        self.nodes.setdefault(id(arguments), (node, within or node))
+        return arguments
 
     def error(self, node: Any, said: str, advice: str = "") -> SqlError:
         """Return an error about a node of the text."""

@@ -16,7 +16,7 @@ from muntin_engine.sql_text.matching import read_match
 from muntin_engine.sql_text.modules import AGGREGATES, DISTINCT_COUNT, ROW_COUNT
 from muntin_engine.sql_text.places import SqlText, span_of
 from muntin_engine.sql_text.selecting import WINDOW_COLUMNS, SelectItem, output_columns, over_results
-from muntin_engine.sql_text.steps import Steps, packed
+from muntin_engine.sql_text.steps import Steps
 from muntin_engine.sql_text.streams import SqlStream, is_streaming, read_stream, times_of
 from muntin_engine.sql_text.unread import refuse_groupings, refuse_other_rows, refuse_unread
 from muntin_engine.sql_text.values import column_of, name_of, stream_of, text_of, value_of
@@ -131,7 +131,7 @@ class SqlReader:
         """Return a query that Spark runs, after those of WITH clauses that it reads."""
         needed: list[str] = []
         read = _names(tree)
-        for name, (cte, _) in reversed(self.tables.items()):
+        for name, (cte, _) in reversed(list(self.tables.items())):
             if name in read:
                 needed.insert(0, text_of(cte))
                 read |= _names(cte.this)
@@ -148,7 +148,7 @@ class SqlReader:
                 continue
             stream = self.stream(side.args["from_"].this)
             if where := side.args.get("where"):
-                stream.keep(self.column(where.this, stream.alias))
+                stream.keep(self.column(where.this, stream.alias), where, self.source)
             is_all = len(side.expressions) == 1 and isinstance(side.expressions[0], exp.Star)
             more = [side.args[name] for name in ("group", "having", "joins", "match", "with_") if side.args.get(name)]
             if stream.window is not None or not is_all or more:
@@ -176,7 +176,7 @@ class SqlReader:
             raise self.source.error(columns[0], said, "write DESCRIPTOR(window_start, window_end)")
         base: dict[str, Any] = {}
         at_start: Steps = [{"to_points": {}}] if named == ["window_start"] else []
-        return [*steps, {"as_events": base}, *at_start], [base]
+        return [*steps, {"as_events": self.source.mark(base, body)}, *at_start], [base]
 
     def _windowed(self, tree: Any, table: Any) -> Steps:
         inner = table.this if isinstance(table, exp.Subquery) else None
@@ -190,29 +190,32 @@ class SqlReader:
         if isinstance(table, exp.Table) and (version := table.args.get("version")):
             raise self.source.error(version, "FOR SYSTEM_TIME AS OF is of a join", "write it after the right stream")
         if where := tree.args.get("where"):
-            stream.keep(self.column(where.this, stream.alias))
+            if stream.by_rows:
+                said = f"WHERE follows {stream.function}, whose windows go by the rows that it would leave out"
+                raise self.source.error(where, said, "filter before: TABLE (SELECT ... WHERE ...); or after: FILTER")
+            stream.keep(self.column(where.this, stream.alias), where, self.source)
         keys = self._keys(tree, stream)
         items = [self._item(node, stream) for node in tree.expressions]
         having = self._item(tree.args["having"].this, stream) if tree.args.get("having") else None
         modules = self._modules(tree, [*items, *([having] if having else [])])
-        steps, arguments = stream.steps, self.clauses(tree)
+        steps, arguments, mark = stream.steps, self.clauses(tree), self.source.mark
+        first = next(node for item in [*items, *([having] if having else [])] for node, _ in item.calls)
         operators = [name for name, call in modules.items() if self._is_operator(call["module"], items)]
         if operators and len(modules) > 1:
-            called = next(node for item in items for node, _ in item.calls)
-            raise self.source.error(called, f"{modules[operators[0]]['module']} returns rows, so it stands alone")
+            raise self.source.error(first, f"{modules[operators[0]]['module']} returns rows, so it stands alone")
         if stream.window is not None:
-            steps.append({"window": {"specification": stream.window, **arguments}})
+            steps.append({"window": mark({"specification": stream.window, **arguments}, stream.node, tree)})
         elif arguments or not operators:
             node = tree.meta["clauses"][0] if arguments else stream.node
             said = f"{node.name} is of windows, and {EVENTS} has none" if arguments else f"{EVENTS} has no windows"
             raise self.source.error(node, said, "write GLOBAL_WINDOWS(TABLE ...) for one window over all rows")
         window = "window" if stream.window is not None else "lifetime"
-        columns = {key.strip("`").lower(): key for key in keys} | WINDOW_COLUMNS
+        columns = {**{key.strip("`").lower(): key for key in keys}, **WINDOW_COLUMNS}
         if operators:
-            steps.append({"apply": {"operator": next(iter(modules.values()))}})
+            steps.append({"apply": mark({"operator": next(iter(modules.values()))}, first, tree)})
             return self._of_operator(items, having, [*keys, window], steps)
         self._check_grouped(tree, stream)
-        steps.append({"aggregate": {"modules": modules}})
+        steps.append({"aggregate": mark({"modules": modules}, first, tree)})
         texts: list[str] = []
         called = [node for item in [*items, *([having] if having else [])] for node, _ in item.calls]
         called += [tree.args["where"]] if tree.args.get("where") else []
@@ -225,9 +228,9 @@ class SqlReader:
         if having is not None:
             named = {item.alias.lower(): text for item, text in zip(items, texts, strict=True) if item.alias}
             condition = having.text(self.source, stream.alias, named | columns)
-            steps.append({"where": {"condition": condition}})
+            steps.append({"where": mark({"condition": condition}, tree.args["having"])})
         chosen = output_columns(self.source, items, texts, [*keys, window, *modules])
-        return [*steps, {"select": {"columns": chosen}}] if chosen is not None else steps
+        return [*steps, {"select": mark({"columns": chosen}, items[0].node, tree)}] if chosen is not None else steps
 
     def _of_operator(self, items: list[SelectItem], having: Any, natural: list[str], steps: Steps) -> Steps:
         """Refuse columns and conditions beside those of an operator."""
@@ -265,11 +268,13 @@ class SqlReader:
             return over_results(self.source, node, table.alias, known)
 
         if where := tree.args.get("where"):
-            steps.append({"where": {"condition": of_results(where.this)}})
+            steps.append({"where": self.source.mark({"condition": of_results(where.this)}, where)})
         if len(tree.expressions) != 1 or not isinstance(tree.expressions[0], exp.Star):
             items = [SelectItem(node, node.unalias(), node.alias, []) for node in tree.expressions]
             chosen = output_columns(self.source, items, [of_results(item.body) for item in items], [])
-        return [*steps, {"select": {"columns": chosen}}] if chosen is not None else steps
+        if chosen is None:
+            return steps
+        return [*steps, {"select": self.source.mark({"columns": chosen}, tree.expressions[0], tree)}]
 
     def _keys(self, tree: Any, stream: SqlStream) -> list[str]:
         """Return the keys: of PARTITION BY, or of GROUP BY where windows do not depend on the key."""
@@ -369,18 +374,16 @@ def _names(tree: Any) -> set[str]:
     return {table.name.casefold() for table in tree.find_all(exp.Table) if not table.db}
 
 
-def read(text: str, is_operator: Callable[[str], bool], known: Collection[str] = ()) -> Steps | None:
+def read(source: SqlText, is_operator: Callable[[str], bool], known: Collection[str] = ()) -> Steps | None:
     """Return the steps of the query that a text is; None if it is Spark's SQL alone.
 
     Args:
-        text: The text.
+        source: The text.
         is_operator: Returns True for the name of a module that returns rows.
         known: The names of modules and functions that the caller has beside those of plugins.
 
     Raises:
         SqlError: It is no query.
     """
-    tree = parse(text)
-    if not is_streaming(tree):
-        return None
-    return packed(SqlReader(SqlText(text), is_operator, known).query(tree))
+    tree = parse(source.text)
+    return SqlReader(source, is_operator, known).query(tree) if is_streaming(tree) else None

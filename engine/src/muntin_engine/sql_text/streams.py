@@ -26,7 +26,9 @@ EVENT_ARGUMENTS: Final = {
 class ReadsQueries(Protocol):
     """What reads the parts of a query: see `SqlReader`."""
 
-    source: SqlText
+    @property
+    def source(self) -> SqlText:
+        """The text."""
 
     def stream(self, table: Any) -> SqlStream:
         """Return the stream that a FROM clause reads."""
@@ -81,9 +83,9 @@ class SqlStream:
         """The column of the times of points; None for others."""
         return self.bases[0].get("at")
 
-    def keep(self, condition: str) -> None:
-        """Filter the events."""
-        self.steps.append({"where": {"condition": condition}})
+    def keep(self, condition: str, node: Any, source: SqlText) -> None:
+        """Filter the events by a condition, which stands at a node of the text."""
+        self.steps.append({"where": source.mark({"condition": condition}, node)})
 
 
 def function_of(table: Any) -> tuple[str, list[Any], Any] | None:
@@ -176,7 +178,7 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
     by_rows = function is None or function.by_rows
     steps += given.pop("then", [])
     for base in bases:
-        base.update(given)
+        source.mark(base, node).update(given)
     alias = (table.alias if isinstance(table, exp.Table) else "") or _name_of(bases[0].get("df"))
     return SqlStream(steps, bases, made, by_rows and made is not None, name.upper(), node, alias)
 

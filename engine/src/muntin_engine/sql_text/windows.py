@@ -48,6 +48,11 @@ FUNCTIONS: Final[Mapping[str, WindowFunction]] = {
 _BY_WINDOW: Final = {function.window: name for name, function in FUNCTIONS.items()}
 
 
+def follows_rows(window: str) -> bool:
+    """Return True if windows of a kind follow the events of their key, so that a filter changes where they are cut."""
+    return window not in _BY_WINDOW or FUNCTIONS[_BY_WINDOW[window]].by_rows
+
+
 def spelled(window: str, parameters: Mapping[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
     """Return a call of windows in SQL: its function, arguments by place, and those by name."""
     name = _BY_WINDOW.get(window)

@@ -17,7 +17,7 @@ from muntin_engine.sql_text.selecting import WINDOW_COLUMNS
 from muntin_engine.sql_text.steps import Steps, unpacked
 from muntin_engine.sql_text.streams import EVENT_ARGUMENTS
 from muntin_engine.sql_text.values import spell_length, spell_name, spell_value
-from muntin_engine.sql_text.windows import EVENTS, spelled
+from muntin_engine.sql_text.windows import EVENTS, follows_rows, spelled
 
 _IN_SQL: Final = {text: name for name, text in WINDOW_COLUMNS.items()}
 _EMIT_WORDS: Final = {value: word for word, value in reversed(EMITS.items())}
@@ -200,7 +200,7 @@ def _query(stream: _Text, rest: list[dict[str, Any]]) -> tuple[str, list[dict[st
     inner = columns if is_direct else natural
     items = [_named(_expression(text, calls), name) for name, text in inner.items()]
     items += [calls[""]] if call == "apply" else []
-    condition = _last_where(stream)
+    condition = None if window is not None and follows_rows(window["kind"]) else _last_where(stream)
     text = f"SELECT {', '.join(items)}\nFROM {stream.call(window, last_where=condition)}"
     text += "" if condition is None else f"\nWHERE {condition}"
     if window is not None and call == "aggregate":
