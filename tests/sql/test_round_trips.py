@@ -11,7 +11,7 @@ import pytest
 
 import muntin_stats as stats
 from demo.questions import QUESTIONS
-from muntin import correct, early, hopping, tumbling
+from muntin import correct, hopping, tumbling
 from muntin.errors import MuntinError, QueryError
 from muntin.progress import bounded_delay
 from muntin_engine import Query, events, sql, union
@@ -64,8 +64,8 @@ def test_each_policy_goes_through_sql(spark: SparkSession, rides: DataFrame) -> 
     for late in LATE:
         assert_same(spark, query(late_policy=late), rides)
     for policy in PROGRESS:
-        if getattr(policy, "idle", None) is None:
-            assert_same(spark, query(watermark=policy), rides)
+        clock = {} if getattr(policy, "idle", None) is None else {"change": "line", "source": "line", "sources": ["a"]}
+        assert_same(spark, query(watermark=policy, **clock), rides)
     for name, values in {"clip": ("none", "left", "right", "full"), "timestamps": ("align", "point_at_end")}.items():
         for value in values:
             assert_same(spark, query({name: value}), rides)
@@ -95,6 +95,10 @@ def test_random_queries_go_through_sql_or_are_refused_by_name(spark: SparkSessio
     [
         (lambda s: s.windows(a=tumbling("1 hour"), b=tumbling("1 day")).aggregate(n=stats.count()), "windows()"),
         (lambda s: s.join(s, "clip", left_columns="km"), "how='clip'"),
+        (
+            lambda s: s.join(s, left_columns="km", same_window=hopping("1 hour", "1 minute")),
+            "same_window= of windows that overlap",
+        ),
     ],
 )
 def test_what_sql_has_no_words_for_is_named(rides: DataFrame, make: Any, said: str) -> None:
@@ -104,12 +108,19 @@ def test_what_sql_has_no_words_for_is_named(rides: DataFrame, make: Any, said: s
     assert said in str(refused.value)
 
 
-def test_the_rule_of_idle_sources_has_no_clause(rides: DataFrame) -> None:
-    policy = bounded_delay("1 minute").with_idle("1 hour", lag="2 hours")
-    stream = events(rides, at="leaves", change="line", watermark=policy)
-    query = stream.window(tumbling("1 hour"), emit=early(every="1 minute")).aggregate(n=stats.count())
-    with pytest.raises(QueryError, match="no text in SQL"):
-        query.to_sql(rides=rides)
+def test_idle_sources_clocks_and_heartbeats_go_through_sql(spark: SparkSession, rides: DataFrame) -> None:
+    policy = bounded_delay("1 minute").with_idle("1 hour", lag="2 hours").with_key_punctuation()
+    ranges = {"station": ("line", None)}
+    stream = events(rides, key="station", at="leaves", change="line", watermark=policy, key_ranges=ranges)
+    query = stream.window(tumbling("1 hour")).aggregate(n=stats.count())
+    assert "bounded_delay(INTERVAL '1' MINUTE, idle => MAP(" in assert_same(spark, query, rides)
+    beats = spark.createDataFrame([], _SCHEMA)
+    beaten = events(rides, at="leaves").with_heartbeat(beats, at="arrives", delay="1 minute").with_clock(beats)
+    query = beaten.window(tumbling("1 hour")).aggregate(n=stats.count())
+    text = query.to_sql(rides=rides, beats=beats)
+    assert "THEN with_heartbeat('beats', at => 'arrives', delay => INTERVAL '1' MINUTE)" in text
+    assert "THEN with_clock('beats')" in text
+    assert plan_to_data(sql(spark, text, rides=rides, beats=beats).plan) == plan_to_data(query.plan)
 
 
 def test_joins_and_unions_go_through_sql(spark: SparkSession, rides: DataFrame) -> None:

@@ -286,6 +286,7 @@ def _schema(query: PlannedQuery, names: Iterable[str], outputs: Iterable[Field])
 
 
 def check_progress(plan: Plan) -> None:
+    """Refuse a query that keeps state of a stream that never says how complete it is."""
     if not plan.says_when_complete and planner.evaluator_of(plan).keeps_state:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"

@@ -21,6 +21,8 @@ STEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "to_edges": (),
     "align_to": ("windows",),
     "shedding": (),
+    "with_heartbeat": ("df",),
+    "with_clock": ("clock",),
     "where": ("condition",),
     **dict.fromkeys(_OF_COLUMNS, ()),
 }

@@ -7,10 +7,14 @@ breaks it.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from decimal import Decimal
 from typing import Any, Final
 
 from sqlglot import exp
 
+from muntin import ticks
+from muntin.errors import DurationError
 from muntin_engine.sql_text.steps import Steps
 from muntin_engine.sql_text.streams import ReadsQueries, SqlStream, function_of
 from muntin_engine.sql_text.values import column_of, length_of, spell_name, text_of
@@ -46,6 +50,10 @@ def read_match(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
         said = "a first row would wait for ever for a second one"
         raise source.error(match, said, "write WITHIN INTERVAL '1' HOUR after the pattern")
     within = length_of(match.args["within"], source)
+    if isinstance(within, Decimal):
+        raise source.error(match.args["within"], "a decimal has no next smaller one", "write patterns.followed_without")
+    with suppress(DurationError):  # which is told by the module; the end is no part of the time, as in Flink
+        within = f"{ticks(within) - 1} microseconds" if isinstance(within, str) else within - 1
     for part in ("group", "having", "joins"):
         if found := tree.args.get(part):
             raise source.error(found[0] if isinstance(found, list) else found, "matches are rows of their own", _ROWS)

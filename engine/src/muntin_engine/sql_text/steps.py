@@ -9,12 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
+from muntin_engine.sql_text.values import is_name
+
 Steps: TypeAlias = "list[dict[str, Any]]"
 
 FIRST: Final[Mapping[str, str]] = {
     **{"events": "df", "union": "streams", "where": "condition", "window": "specification", "join": "right"},
     **{"aggregate": "modules", "apply": "operator", "set_duration": "length", "to_points": "at"},
-    **{"align_to": "windows", "with_columns": "columns", "select": "names"},
+    **{
+        "with_heartbeat": "df",
+        "with_clock": "clock",
+        "align_to": "windows",
+        "with_columns": "columns",
+        "select": "names",
+    },
     **dict.fromkeys(("shift", "extend", "shorten"), "by"),
 }
 """The argument that stands under the name of a call."""
@@ -72,7 +80,7 @@ def _module(call: Mapping[str, Any], column: Any) -> dict[str, Any]:
 
 
 def _sql(text: Any) -> Any:
-    return {"sql": text} if isinstance(text, str) and not text.isidentifier() else text
+    return {"sql": text} if isinstance(text, str) and not is_name(text) else text
 
 
 def _text(column: Any) -> Any:

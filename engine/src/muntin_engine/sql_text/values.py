@@ -36,11 +36,16 @@ _WORDS: Final = frozenset(
 """Words that do not name columns unless they stand in backticks."""
 
 
+def is_name(text: str) -> bool:
+    """Return True for a name that needs no backticks as a column alone; `true` is none."""
+    return text.isidentifier() and text.lower() not in ("true", "false", "null")
+
+
 def column_of(node: Any, *, after: int = 0) -> str:
     """Return an expression of columns: a name alone where it is one, after some names, else what Spark reads."""
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
         parts = [part.name for part in node.parts[after:]]
-        return ".".join(name if name.isidentifier() else spell_name(name) for name in parts)
+        return ".".join(name if is_name(name) else spell_name(name) for name in parts)
     return text_of(node)
 
 
@@ -84,9 +89,10 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
             return f"-{value}" if isinstance(value, str) else -value
         case exp.Interval() | exp.Add():
             return _interval(node, source)
-        case exp.Array():
-            return [value_of(part, source) for part in node.expressions]
-        case exp.Tuple():
+        case exp.VarMap():
+            keys, values = (value_of(node.args[part], source) for part in ("keys", "values"))
+            return dict(zip(keys, values, strict=True))
+        case exp.Array() | exp.Tuple():
             return [value_of(part, source) for part in node.expressions]
         case exp.Column() | exp.Identifier() | exp.Var() | exp.Dot() if not node.find(exp.Anonymous, exp.Func):
             return name_of(node)
@@ -184,6 +190,8 @@ def spell_value(value: Any) -> str:
             return spell_length(value) if _LENGTH.fullmatch(value) else spell_text(value)
         case Mapping() if "kind" in value:
             return spell_call(value["kind"], {name: part for name, part in value.items() if name != "kind"})
+        case Mapping():
+            return f"MAP({', '.join(spell_value(part) for pair in value.items() for part in pair)})"
         case Sequence():
             return f"ARRAY({', '.join(map(spell_value, value))})"
     raise ValueError(f"{value!r} has no literal in SQL")

@@ -88,7 +88,7 @@ class _Text:
 
 
 def _step(call: str, arguments: Mapping[str, Any]) -> str:
-    places = [spell_value(arguments[name]) for name in STEPS[call] if name in arguments]
+    places = [spell_value(arguments[name]) for name in STEPS[call] if arguments.get(name) is not None]
     places += [spell_name(name) for name in arguments.get("names") or ()]
     arguments = {name: part for name, part in arguments.items() if name not in ("names", "columns")} | dict(
         arguments.get("columns", {})
