@@ -58,6 +58,42 @@ def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: 
         assert f"\n  {' ' * column}^" in message
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "at", "said"),
+    [
+        ("FROM TUMBLE", "FROM TUMBLE", "TUMBLE", "such as WATERMARK DELAY OF INTERVAL '10 minutes'"),
+        ("rides,", "nowhere,", "nowhere", "`nowhere` cannot be found"),
+        ("TABLE rides", "TABLE (SELECT zz FROM rides)", "zz", "`zz` cannot be resolved"),
+        ("'1' HOUR", "'0' HOURS", "TUMBLE", "a tumbling window needs a size above zero"),
+        ("AVG(km)", "SUM(station)", "SUM", "CAST(station AS bigint)"),
+        ("window_end", "window_end CLIP NONE", "NONE", "does not accept CLIP NONE"),
+        ("AVG(km)", "stats.quantile(km)", "stats.quantile", "missing a required argument: 'q'"),
+        ("leaves)", "station)", "station", "the time column station is of type string"),
+        ("'1' HOUR", "'1' HOUR, BUCKETS => 1000", "1000", "1 to 256 buckets"),
+        ("rides,", "rides WATERMARK DELAY OF INTERVAL '-1' DAY,", "TUMBLE", "a delay is at least 0"),
+        ("window_end", "window_end FORGET KEYS AFTER INTERVAL '0' DAYS", "FORGET", "FORGET KEYS AFTER INTERVAL '0"),
+        ("window_end", "window_end EVALUATOR COLUMNAR", "", "leave the choice open with EVALUATOR AUTO"),
+        ("GROUP", "WHERE window_start IS NULL GROUP", "window_start IS", "where reads 'window_start'"),
+    ],
+)
+def test_an_error_of_a_call_is_told_in_sql_at_its_place(
+    spark: SparkSession, right: str, wrong: str, at: str, said: str
+) -> None:
+    text = HOURS.replace("AVG(km)", "stats.time_weighted_average(km)") if "CLIP" in wrong else HOURS
+    text = text.replace("AVG(km)", "stats.collect_list(km)") if "COLUMNAR" in wrong else text
+    text = text.replace(right, wrong, 1) if right != "window_end" else text + wrong.removeprefix("window_end")
+    rides = spark.readStream.format("rate").load() if right == wrong else spark.range(0)
+    rides = rides.selectExpr("'a' AS station", "timestamp'2024-05-01 08:00' AS leaves", "1D AS km")
+    with pytest.raises(QueryError) as told:
+        sql(spark, text, rides=rides)
+    message = str(told.value)
+    assert said in message
+    assert not any(word in message for word in ("watermark=", "clip=", "F.col(", "events(", "evaluator=", "query["))
+    place = text.index(at, 0 if at == "TUMBLE" else HOURS.index(right))
+    line, column = text[:place].count("\n"), place - (text[:place].rfind("\n") + 1)
+    assert f"line {line + 1}, column {column + 1}: " in message or not at
+
+
 def test_what_spark_runs_alone_is_said(spark: SparkSession) -> None:
     with pytest.raises(QueryError, match=r"spark.sql"):
         sql(spark, "SELECT 1")

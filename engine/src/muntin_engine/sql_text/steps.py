@@ -9,23 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
+from muntin_engine.api.text.writing import main_parameter
 from muntin_engine.sql_text.values import is_name
 
 Steps: TypeAlias = "list[dict[str, Any]]"
-
-FIRST: Final[Mapping[str, str]] = {
-    **{"events": "df", "union": "streams", "where": "condition", "window": "specification", "join": "right"},
-    **{"aggregate": "modules", "apply": "operator", "set_duration": "length", "to_points": "at"},
-    **{
-        "with_heartbeat": "df",
-        "with_clock": "clock",
-        "align_to": "windows",
-        "with_columns": "columns",
-        "select": "names",
-    },
-    **dict.fromkeys(("shift", "extend", "shorten"), "by"),
-}
-"""The argument that stands under the name of a call."""
 
 _COLUMNS: Final = ("key", "id", "order", "at", "start", "end", "change", "new_end", "signal", "source")
 
@@ -41,7 +28,7 @@ def unpacked(steps: Steps) -> Steps:
 
 
 def _packed(call: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    first = FIRST.get(call)
+    first = main_parameter(call)
     data: dict[str, Any] = {call: None}
     for name, value in arguments.items():
         data[call if name == first else name] = _value(name, value, packed, _sql)
@@ -50,7 +37,7 @@ def _packed(call: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unpacked(one: Mapping[str, Any]) -> dict[str, Any]:
     call = next(iter(one))
-    arguments = {FIRST.get(call, "") if name == call else name: value for name, value in one.items()}
+    arguments = {(main_parameter(call) or "") if name == call else name: value for name, value in one.items()}
     arguments.pop("", None)
     if arguments.get("names", "") is None:
         del arguments["names"]

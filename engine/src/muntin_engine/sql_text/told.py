@@ -26,6 +26,8 @@ _ARGUMENT: Final = re.compile(r"\b(?!modules=)([a-z_]+)=(?!=)('[^']*'|\[[^]]*\]|
 _REST: Final = (
     (r"early\(\.\.\., REFINEMENT => '(\w+)'\)", r"EMIT EARLY ... \1"),
     (r"F\.col\('(\w+)'\)\.cast\('(\w+)'\)", r"CAST(\1 AS \2)"),
+    (r"F\.(?:col\('(\w+)'\)|lit\(('\w+')\))", r"\1\2"),
+    (r"\bF\.(\w+\()", r"\1"),
     (r" or timedelta\([^)]*\)", ""),
     (r"give EVENTS\(\) a delay, such as", "give the table a clause, such as"),
     (r"a change column with", "CHANGE => kind with"),

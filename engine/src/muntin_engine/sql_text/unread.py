@@ -49,7 +49,7 @@ def refuse_unread(source: SqlText, *nodes: Any) -> None:
                 continue
             found = part[0] if isinstance(part, list) else part
             at = found if isinstance(found, exp.Expression) else node
-            word = type(found).key if isinstance(found, exp.Expression) else name.strip("_").replace("_", " ")
+            word = found if isinstance(found, str) else name.strip("_").replace("_", " ")
             said = (f"{word.upper()} is not read over streams", "write it in the table: TABLE (SELECT ...)")
             raise source.error(at, *_REFUSED.get(name, said))
         alias = node.args.get("alias")

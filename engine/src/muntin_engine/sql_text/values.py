@@ -14,10 +14,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-import muntin
-import muntin.progress
-import muntin.rows
-import muntin.triggers
+from muntin_engine.api.text.kinds import FUNCTIONS
 from muntin_engine.sql_text.places import SqlText
 
 _UNITS: Final = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
@@ -123,9 +120,7 @@ def call_of(node: Any, source: SqlText) -> tuple[str, list[Any], dict[str, Any]]
 
 def _signature(name: str) -> list[inspect.Parameter]:
     """Return the parameters of a function that makes windows, a trigger or a policy."""
-    places = (muntin, muntin.triggers, muntin.progress, muntin.rows)
-    made = next((getattr(place, name) for place in places if name in place.__all__), None)
-    return [] if made is None else list(inspect.signature(made).parameters.values())
+    return list(inspect.signature(FUNCTIONS[name]).parameters.values()) if name in FUNCTIONS else []
 
 
 def _by_name(node: Any, name: str, places: list[Any], source: SqlText) -> dict[str, Any]:
