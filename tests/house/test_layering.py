@@ -179,7 +179,10 @@ LAYERS = (
     ),
     Layer(
         "muntin_engine.sql_text",
-        (*SDK, "sqlglot", "muntin_engine.api.arguments", "muntin_engine.sql_text"),
+        (
+            *(*SDK, "sqlglot", "muntin_engine.sql_text", "muntin_engine.api.arguments"),
+            *("muntin_engine.api.text.kinds", "muntin_engine.api.text.writing"),
+        ),
         never=TESTING,
     ),
     Layer(

@@ -93,7 +93,7 @@ def test_results_are_those_of_spark_over_rows_with_their_windows(
 ) -> None:
     name = next(name for name in windowed if f"{name}(" in text)
     call = next(one for one in (_TUMBLE, _HOP, _CUMULATE, _SESSION) if one.startswith(name))
-    given = {"rides": rides, "windowed": windowed[name]}
+    given: dict[str, Any] = {"rides": rides, "windowed": windowed[name]}
     if text.startswith("WITH"):
         plain, call = text.replace("rides", "{windowed}"), call.replace("TABLE rides", "TABLE c")
         plain = plain.replace(", b) AS", ", b, window_start, window_end) AS")
@@ -137,7 +137,7 @@ _POINTS: Final = "EVENTS(TABLE rides, DESCRIPTOR(t))"
 )
 def test_joins_and_patterns_are_those_of_sql(spark: SparkSession, rides: DataFrame, text: str, meant: str) -> None:
     found = Counter(map(tuple, sql(spark, text, rides=rides).results().collect()))
-    given = {"rides": rides} if "{rides}" in meant else {}
+    given: dict[str, Any] = {"rides": rides} if "{rides}" in meant else {}
     assert found == Counter(map(tuple, spark.sql(meant.replace("t'9999'", "timestamp'9999-01-01'"), **given).collect()))
 
 

@@ -64,7 +64,9 @@ def test_each_policy_goes_through_sql(spark: SparkSession, rides: DataFrame) -> 
     for late in LATE:
         assert_same(spark, query(late_policy=late), rides)
     for policy in PROGRESS:
-        clock = {} if getattr(policy, "idle", None) is None else {"change": "line", "source": "line", "sources": ["a"]}
+        clock: dict[str, Any] = (
+            {} if getattr(policy, "idle", None) is None else {"change": "line", "source": "line", "sources": ["a"]}
+        )
         assert_same(spark, query(watermark=policy, **clock), rides)
     for name, values in {"clip": ("none", "left", "right", "full"), "timestamps": ("align", "point_at_end")}.items():
         for value in values:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from muntin.catalog import installed
 from muntin.errors import QueryError
@@ -45,9 +44,8 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
         ... ''', rides=df)  # doctest: +SKIP
     """
     needed("sqlglot", "sql(...)", "sql")
-    from pyspark.errors import AnalysisException
-
     from muntin_engine.spark.pipeline import check_progress
+    from muntin_engine.spark.tables import table_of
     from muntin_engine.sql_text.places import SqlText
     from muntin_engine.sql_text.reading import read
     from muntin_engine.sql_text.steps import packed
@@ -59,28 +57,14 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
     def is_operator(name: str) -> bool:
         return bool(getattr(known.get(name) or installed().module(name), "is_operator", False))
 
-    def table(name: Any) -> DataFrame:
-        if isinstance(name, str):
-            return tables[name] if name in tables else spark.table(name)
-        text = name["sql"]
-        found = {one: df for one, df in tables.items() if re.search(rf"\b{re.escape(one)}\b", text, re.IGNORECASE)}
-        if not found:
-            return spark.sql(text)
-        before = ", ".join(f"`{one}` AS (SELECT * FROM {{{one}}})" for one in found)
-        escaped = text.replace("{", "{{").replace("}", "}}")
-        return spark.sql(f"WITH {before} SELECT * FROM ({escaped})", **cast("dict[str, Any]", found))
-
     source = SqlText(text)
     steps = read(source, is_operator, known)
     if steps is None:
         raise QueryError("the text has no window, no joined streams and no pattern\n  Spark runs it: spark.sql(...)")
     try:
-        query = QueryReader(table, given).query(packed(steps))
+        query = QueryReader(lambda name: table_of(spark, name, tables), given).query(packed(steps))
         for plan in query.plans if query.source.df.isStreaming else ():
             check_progress(plan)
-    except AnalysisException as error:
-        said = re.sub(r"^\[[\w.]+\] | SQLSTATE: .*", "", str(error).partition("\n")[0])
-        raise told(source, steps, QueryError(said)) from error
     except QueryError as error:
         raise told(source, steps, error) from error
     return query

@@ -43,7 +43,7 @@ def expression(text: str) -> Column:
 def text_of_column(df: DataFrame, column: Column) -> str | None:
     """Return an expression in SQL that means the same over a DataFrame as a column; None if none is known."""
     try:
-        with _unlogged():
+        with unlogged():
             found = df.select(column)
             for text in (found.columns[0], str(column).removeprefix("Column<'").removesuffix("'>")):
                 with suppress(PySparkException):  # a name that hides the expression need not be one
@@ -75,7 +75,7 @@ def fields_of(
         if isinstance(column, str) and column.isidentifier() and column.casefold() not in known:
             raise _no_such_column(df, readers.get(name, name), column)
     try:
-        with _unlogged():
+        with unlogged():
             found = df.select(*map(as_column, given.values())).schema.fields
     except AnalysisException as error:
         if len(given) > 1:  # Spark does not say which one
@@ -124,7 +124,7 @@ def _no_such_column(
 
 
 @contextmanager
-def _unlogged() -> Iterator[None]:
+def unlogged() -> Iterator[None]:
     """Keep PySpark from logging exceptions, with all that the JVM was doing, that are raised again in our words."""
     loggers = [logger for logger in map(PySparkLogger.getLogger, _LOGGERS) if not logger.disabled]
     try:

@@ -49,7 +49,7 @@ def told(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
     message = str(error)
     paths = "".join(found.group() for found in _prefixes(message))
     node, within = _node(source, steps, paths)
-    message = message[len(paths) :]
+    message = re.sub(r"^\w+Error: ", "", message[len(paths) :])
     said, _, advice = message.partition("\n")
     low, high = span_of(within)
     low, high = (low, high) if high else (0, len(source.text))
@@ -111,6 +111,8 @@ def _patterns(said: str, path: str) -> Iterator[str]:
     """Yield what may be the place of an error, the surest first."""
     for word in re.findall(r"['`]([^'`]+)['`]", said):
         yield rf"(?<!\w){re.escape(word)}(?!\w)"
+    for name in re.findall(r"time column (\w+)", said):
+        yield rf"(?<=DESCRIPTOR\(){re.escape(name)}\b"
     names = [name for name, _ in _ARGUMENT.findall(said)] + re.findall(r"\.(\w+): ", path)[-1:]
     names += re.findall(r"^(\w+) is ", said) + re.findall(r"\b([a-z]+_[a-z_]+)\b", said)
     for name in names:
