@@ -117,8 +117,9 @@ class _Checker:
 
     def _spelled(self, schema: Mapping[str, Any]) -> str:
         """Return what fits a schema, in words."""
-        if "title" in schema:
-            return str(schema["title"])
+        name = str(schema.get("$ref", "")).rpartition("/")[2]
+        if "title" in schema or name in READ_ALONE:
+            return str(schema.get("title", name))
         if "anyOf" in schema or "$ref" in schema:
             return " or ".join(dict.fromkeys(told for _, told in self._branches(schema)))
         if "const" in schema:
