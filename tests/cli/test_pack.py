@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from muntin.catalog_folder import FOLDER_VARIABLE
+from muntin.catalog_folder import FOLDER_VARIABLE, KEYS_VARIABLE
+from muntin.wheels import read_wheel
 from muntin_cli.errors import UsageError
 from muntin_cli.packing import put, wheel_from
 from tests.cli.running import Run
@@ -93,7 +95,9 @@ def test_a_module_that_breaks_a_law_is_not_packed(script: Path, tmp_path: Path, 
     assert not (tmp_path / "catalog").exists()
 
 
-def test_a_wheel_is_signed_by_packing_it(script: Path, tmp_path: Path, muntin: Run) -> None:
+def test_a_wheel_is_signed_by_packing_it(
+    script: Path, tmp_path: Path, muntin: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key, folder = new_key(tmp_path / "key"), tmp_path / "catalog"
     assert muntin("pack", script, "--into", tmp_path).code == 0
     folder.mkdir()
@@ -104,6 +108,7 @@ def test_a_wheel_is_signed_by_packing_it(script: Path, tmp_path: Path, muntin: R
     assert (done.code, list(folder.iterdir())) == (1, [folder / "trusted_keys"])
     assert "it is not signed: there is no muntin_km-1.2.0-py3-none-any.whl.sig" in done.errors
     forget()
+    monkeypatch.setenv(KEYS_VARIABLE, str(folder / "trusted_keys"))
     done = muntin("pack", wheel, "--into", folder, "--key", key)
     assert done.code == 0, done.errors
     assert done.output.endswith(", signed\n")
@@ -119,16 +124,45 @@ def test_a_wheel_is_signed_by_packing_it(script: Path, tmp_path: Path, muntin: R
         (source_of() + source_of(plugin="tides").replace("class Spread", "class Other"), "modules of several plugins"),
         (source_of("code 7"), "has no version to be packed under: km.spread 'code 7'"),
         (source_of() + "\nimport beside", "imports beside, which lies beside it"),
+        (source_of() + "\nimport importlib; importlib.import_module('aside')", "imports aside, which lies beside it"),
+        (source_of() + "\nraise SystemExit", "cannot be run: SystemExit"),
         ("import no_such_module", "cannot be run: ModuleNotFoundError"),
     ],
 )
 def test_what_cannot_be_packed_is_refused_with_the_reason(script: Path, muntin: Run, source: str, reason: str) -> None:
-    (script.parent / "beside.py").write_text("")
+    for name in ("aside.py", "beside.py"):
+        (script.parent / name).write_text("")
     script.write_text(source, encoding="utf-8")
     done = muntin("pack", script, "--into", script.parent)
     assert done.code == 2
     assert reason in done.errors
     assert list(script.parent.glob("*.whl")) == []
+
+
+def test_a_module_of_an_installed_package_is_not_packed_unchecked(script: Path, muntin: Run) -> None:
+    script.write_text(source_of(version("muntin-stats"), plugin="stats"), encoding="utf-8")
+    done = muntin("pack", script, "--into", script.parent)
+    assert f"muntin-stats {version('muntin-stats')} is installed here" in done.errors
+    assert (done.code, list(script.parent.glob("*.whl"))) == (1, [])
+
+
+def test_what_a_file_imports_is_required_by_the_name_of_its_package(script: Path) -> None:
+    text = "# -*- coding: latin-1 -*-\n'Gr\u00f6\u00dfe\\rof rides.'\nimport muntin_stats, google.protobuf.message\n"
+    script.write_bytes((text + source_of() + "Other = Spread").encode("latin-1"))
+    (script.parent / "muntin_stats").mkdir()  # Python imports the package of this name
+    wheel = put(script.parent / "catalog", *wheel_from(script), None)
+    told = read_wheel(wheel)
+    assert [one.name for one in told.requires] == ["muntin-sdk", "muntin-stats", "protobuf"]
+    script.write_bytes(codecs.BOM_UTF8 + source_of().encode())
+    assert wheel_from(script)[0] == wheel.name
+
+
+def test_the_same_version_spelled_otherwise_is_refused(script: Path, tmp_path: Path, muntin: Run) -> None:
+    assert muntin("pack", script, "--into", tmp_path).code == 0
+    forget()
+    script.write_text(source_of("1.2"), encoding="utf-8")
+    done = muntin("pack", script, "--into", tmp_path)
+    assert (done.code, "1.2.0-py3-none-any.whl has the version of muntin_km-1.2-py3" in done.errors) == (2, True)
 
 
 def test_a_version_of_the_file_comes_before_those_of_its_modules(script: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from muntin import catalog, catalog_folder
+from muntin.wheels import spelled_hash
 from muntin_cli.packing import put, wheel_from
 
 MODULES = '''
@@ -25,6 +26,8 @@ class Spread(Aggregate[float, float]):
         return {returns}
 '''
 
+_PACKED: dict[str, tuple[str, bytes]] = {}
+
 
 def source_of(version: str = "1.2.0", plugin: str = "km", returns: str = "max(payloads) - min(payloads)") -> str:
     return MODULES.format(plugin=plugin, version=version, returns=returns)
@@ -32,15 +35,19 @@ def source_of(version: str = "1.2.0", plugin: str = "km", returns: str = "max(pa
 
 def pack_into(folder: Path, source: str, key: Path | None = None) -> Path:
     """Pack a source, and put it into a catalog."""
-    file = folder.parent / "my_modules.py"
-    file.write_text(source, encoding="utf-8")
-    return put(folder, *wheel_from(file), key)
+    if source not in _PACKED:
+        file = folder.parent / "my_modules.py"
+        file.write_text(source, encoding="utf-8")
+        _PACKED[source] = wheel_from(file)
+    return put(folder, *_PACKED[source], key)
 
 
-def changed(wheel: Path, files: Mapping[str, str], *, with_record: bool = True) -> Path:
-    """Give a wheel other files, by the end of their paths, with or without a RECORD that says so."""
+def changed(
+    wheel: Path, files: Mapping[str, str], *, with_record: bool = True, renamed: tuple[str, str] = ("", "")
+) -> Path:
+    """Give a wheel other files, by the end of their paths, with or without a RECORD that says so; rename a folder."""
     with zipfile.ZipFile(wheel) as archive:
-        held = {name: archive.read(name) for name in archive.namelist()}
+        held = {name.replace(*renamed): archive.read(name) for name in archive.namelist()}
     for end, text in files.items():
         name = next((name for name in held if name.endswith(end)), end)
         held[name] = text.encode()
@@ -48,7 +55,7 @@ def changed(wheel: Path, files: Mapping[str, str], *, with_record: bool = True) 
     if with_record:
         rows = io.StringIO()
         csv.writer(rows).writerows(
-            (name, catalog_folder.spelled_hash(data), len(data)) for name, data in held.items() if name != record
+            (name, spelled_hash(data), len(data)) for name, data in held.items() if name != record
         )
         held[record] = rows.getvalue().encode()
     with zipfile.ZipFile(wheel, "w") as archive:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -120,8 +123,17 @@ def test_a_broken_file_is_named_and_the_others_work(folder: Path) -> None:
         ({"muntin_km/more.py": ""}, False, "muntin_km/more.py in it is not what its RECORD lists"),
         ({"muntin_km/data.csv": ""}, True, "workers would not get muntin_km/data.csv"),
         ({"muntin_km/fast.so": ""}, True, "workers would not get muntin_km/fast.so"),
-        ({"../outside.py": ""}, True, "it holds '../outside.py' twice, or outside of the folder"),
-        ({"/outside.py": ""}, True, "it holds '/outside.py' twice, or outside of the folder"),
+        ({"../outside.py": ""}, True, "it holds '../outside.py', outside of the folder"),
+        ({"/outside.py": ""}, True, "it holds '/outside.py', outside of the folder"),
+        ({"muntin_km/Modules.py": ""}, True, "it holds 'muntin_km/modules.py' and 'muntin_km/Modules.py', which some"),
+        ({"muntin_km/modules.py/more.py": ""}, True, "it cannot be unpacked: "),
+        ({f"muntin_km/{'x' * 300}.py": ""}, True, "it cannot be unpacked: OSError: "),
+        ({"muntin_km-1.2.0.data/purelib/more.py": ""}, True, "workers would not get muntin_km-1.2.0.data/purelib"),
+        ({"this.more/more.py": ""}, True, "workers would not get this.more/more.py"),
+        ({"more.pth": "import this"}, True, "workers would not get more.pth"),
+        ({"METADATA": "Name: muntin-km\nVersion: 1.2.0\nRequires-Python: three\n"}, True, "Invalid specifier: 'three'"),
+        ({"METADATA": "Name: muntin-km\nVersion: 1.2.0\nRequires-Dist: @\n"}, True, "Expected package name"),
+        ({"entry_points.txt": "[muntin]\nstats = muntin_km\n"}, True, "the plugin 'stats' is that of muntin-stats "),
         ({"METADATA": "Name: muntin-km\nVersion: 1.0\n"}, True, "its metadata say that it is muntin-km 1.0"),
         ({"json.py": ""}, True, "Python would import another json instead of the one in it"),
         (
@@ -138,7 +150,10 @@ def test_a_file_that_is_not_what_it_says_is_refused(
     folder: Path, files: dict[str, str], with_record: bool, reason: str
 ) -> None:
     changed(pack_into(folder, source_of()), files, with_record=with_record)
+    pack_into(folder, source_of(plugin="zones"))
     use_catalog(folder)
+    assert "this" not in sys.modules
+    assert version("zones.spread") == "1.2.0", "the other files work"
     said = refusal()
     assert said.startswith(reason)
     assert ("no-such" in said, "other" in said.replace("another", "")) == ("999" in said, False)
@@ -148,7 +163,8 @@ def test_two_files_of_one_name_or_one_version_are_told_apart(folder: Path) -> No
     wheel = pack_into(folder, source_of())
     shutil.copy(wheel, folder / "muntin_km-1.2-py3-none-any.whl")
     metadata = "Name: usurper\nVersion: 1.0\n"
-    usurper = changed(pack_into(folder.parent / "other", source_of(plugin="km_rival")), {"METADATA": metadata})
+    rival = pack_into(folder.parent / "other", source_of(plugin="km_rival"))
+    usurper = changed(rival, {"METADATA": metadata}, renamed=("muntin_km_rival-1.2.0.", "usurper-1.0."))
     (folder / "usurper-1.0-py3-none-any.whl").write_bytes(usurper.read_bytes())
     use_catalog(folder)
     assert version() == "1.2.0"
@@ -184,7 +200,7 @@ def test_an_installed_package_of_the_same_name_is_used_instead(folder: Path, tmp
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "nowhere"))
-    with pytest.raises(CatalogFileError, match="nowhere cannot be used: there is no such folder"):
+    with pytest.raises(CatalogFileError, match="nowhere cannot be used: it is no folder that can be read"):
         installed()
 
 
@@ -222,8 +238,14 @@ def test_trusted_keys_may_be_kept_elsewhere(
     monkeypatch.setenv(KEYS_VARIABLE, str(ours.with_suffix(".pub")))
     use_catalog(folder)
     assert refusal() == "it is signed by a key that is not trusted here"
-    monkeypatch.setenv(KEYS_VARIABLE, str(tmp_path / "nowhere"))
-    with pytest.raises(CatalogFileError, match="nowhere cannot be used: its keys cannot be read"):
+    (folder / "trusted_keys").unlink()
+    for nowhere in (str(tmp_path / "nowhere"), ""):
+        monkeypatch.setenv(KEYS_VARIABLE, nowhere)
+        with pytest.raises(CatalogFileError, match="cannot be used: its keys cannot be read"):
+            use_catalog(folder)
+    monkeypatch.delenv(KEYS_VARIABLE)
+    (folder / "trusted_keys").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(CatalogFileError, match="trusted_keys cannot be used: its keys cannot be read"):
         use_catalog(folder)
 
 
@@ -248,6 +270,85 @@ def test_signatures_are_those_of_openssh(tmp_path: Path, keys: tuple[Path, Path]
     public = ours.with_suffix(".pub").read_text()
     check_signature(data.read_bytes(), theirs, read_keys(public))
     assert sign(data.read_bytes(), ours).split() == theirs.read_bytes().split()
+
+
+def test_a_file_that_requires_one_that_comes_after_it_is_used(folder: Path) -> None:
+    required = {"alps": "muntin-km", "bay": "muntin-sea", "km": "muntin-zones==1.2.0", "zones": "numpy"}
+    for plugin, requires in required.items():
+        metadata = f"Name: muntin-{plugin}\nVersion: 1.2.0\nRequires-Dist: {requires}\n"
+        changed(pack_into(folder, source_of(plugin=plugin)), {"METADATA": metadata})
+    use_catalog(folder)
+    assert [version(f"{plugin}.spread") for plugin in ("alps", "km", "zones")] == ["1.2.0"] * 3
+    assert refusal("bay.spread") == "it needs packages that are not installed here: muntin-sea"
+
+
+def test_an_installed_plugin_keeps_its_name_whatever_the_file_is_called(folder: Path, tmp_path: Path) -> None:
+    wheel = pack_into(tmp_path / "other", source_of("1.0.0"))
+    metadata, entries = "Name: acme\nVersion: 1.0.0\n", "[muntin]\nkm = acme\n"
+    changed(wheel, {"METADATA": metadata, "entry_points.txt": entries}, renamed=("muntin_km", "acme"))
+    changed(
+        wheel,
+        {
+            "acme/__init__.py": "from muntin import hookimpl\nfrom acme import modules\n\n@hookimpl\n"
+            "def muntin_modules():\n    return [modules.Spread]\n"
+        },
+    )
+    shutil.unpack_archive(wheel, tmp_path / "site", "zip")
+    sys.path.append(str(tmp_path / "site"))
+    pack_into(folder, source_of())
+    use_catalog(folder)
+    assert version() == "1.0.0"
+    (error,) = installed().unreadable
+    assert str(error).endswith("the plugin 'km' is that of acme 1.0.0 here")
+    for name in ("acme", "acme.modules"):
+        del sys.modules[name]
+
+
+def test_a_version_that_is_wanted_and_cannot_be_had_is_refused_at_once(folder: Path) -> None:
+    pack_into(folder, source_of())
+    newer = pack_into(folder, source_of("1.3.0"))
+    use_catalog(folder, "muntin-km>=1", "muntin-km<1.3")
+    assert version() == "1.2.0"
+    with pytest.raises(CatalogFileError, match=r"1.3.0-py3-none-any.whl cannot .*: this process uses muntin-km 1.2.0"):
+        use_catalog(folder, "muntin-km==1.3.0")
+    newer.write_bytes(b"")
+    with pytest.raises(CatalogFileError, match=r"1.3.0-py3-none-any.whl cannot be used: it cannot be read as a wheel"):
+        use_catalog(folder, "muntin-km==1.3.0")
+    with pytest.raises(CatalogFileError, match=r"'muntin-km=1.3' names no version"):
+        use_catalog(folder, "muntin-km=1.3")
+
+
+def test_what_is_no_file_and_what_inflates_without_bound_is_refused(folder: Path) -> None:
+    wheel = pack_into(folder, source_of())
+    os.mkfifo(folder / "pipe-1.0-py3-none-any.whl")
+    (folder / "._pipe-1.0-py3-none-any.whl").write_bytes(b"what a Mac puts beside a file")
+    (folder / "zeros-1.0-py3-none-any.whl").symlink_to("/dev/zero")
+    few, many = (folder / f"{name}-1.0-py3-none-any.whl" for name in ("few", "many"))
+    with zipfile.ZipFile(few, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("few.py", bytes(100 * 2**20))
+    few.write_bytes(few.read_bytes().replace((100 * 2**20).to_bytes(4, "little"), (10).to_bytes(4, "little")))
+    with zipfile.ZipFile(many, "w") as archive:
+        for number in range(10_001):
+            archive.writestr(f"many{number}.py", b"")
+    tracemalloc.start()
+    use_catalog(folder)
+    assert tracemalloc.get_traced_memory()[1] < 80 * 2**20
+    tracemalloc.stop()
+    assert version() == "1.2.0"
+    reasons = [str(error).partition("cannot be used: ")[2][:34] for error in installed().unreadable]
+    assert reasons == [
+        "it cannot be read as a wheel: BadZ",
+        "its 10,001 files take 0 bytes when",
+        *["it is no regular file"] * 2,
+    ]
+    for path in folder.glob("[!m]*.whl"):
+        path.unlink()
+    many.unlink()
+    with zipfile.ZipFile(wheel, "a", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("more.py", b"")
+    forget()
+    use_catalog(folder)
+    assert refusal() == "it holds 'more.py' compressed, but not by Deflate"
 
 
 def test_lines_that_are_no_keys_are_refused() -> None:

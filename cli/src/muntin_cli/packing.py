@@ -8,18 +8,20 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import files, packages_distributions, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from packaging.version import InvalidVersion, Version
 
 from muntin import Function, Module
-from muntin.catalog import installed, use_catalog
-from muntin.catalog_folder import Wheel, read_wheel, spelled_hash, trusted_keys
+from muntin.catalog import Catalog
+from muntin.catalog_folder import trusted_keys, unpack, versions_in
 from muntin.plugin_entries import plugin_entries
 from muntin.signatures import SignatureError, sign
 from muntin.triggers import Trigger
+from muntin.wheels import Wheel, read_wheel, spelled_hash
 from muntin.windows import WindowSpecification
 from muntin_cli.checking.discovery import check_discovery
 from muntin_cli.checking.laws import check_laws
@@ -56,7 +58,9 @@ def wheel_from(source: Path) -> tuple[str, bytes]:
     """
     if source.suffix == ".whl":
         return source.name, _read(source)
+    before = set(sys.modules)
     defined = defined_in(source)
+    imported = set(sys.modules) - before
     offered = {hook: sorted(_offered(defined, kind), key=lambda one: one[1].name) for hook, kind in _KINDS.items()}
     everything = [one for found in offered.values() for _, one in found]
     plugin = _plugin_of(source, [one.name for one in everything])
@@ -72,7 +76,7 @@ def wheel_from(source: Path) -> tuple[str, bytes]:
     files = {
         f"{package}/__init__.py": f"{said}from {package} import modules\n{hooks}".encode(),
         f"{package}/modules.py": text,
-        f"{info}/METADATA": _metadata(source, text.decode(), distribution_of(plugin), release).encode(),
+        f"{info}/METADATA": _metadata(source, text, imported, distribution_of(plugin), release).encode(),
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: muntin\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/entry_points.txt": f"[muntin]\n{plugin} = {package}\n".encode(),
     }
@@ -90,19 +94,15 @@ def check_wheel(name: str, data: bytes, given: Given) -> tuple[Wheel, Report]:
     """Check a wheel as a query would use it from a catalog: that it loads, keeps its laws, and can be pickled.
 
     Raises:
-        CatalogFileError: It cannot be used from a catalog.
-        UsageError: A package of its name is installed here, or it offers no plugin.
+        CatalogFileError: It cannot be used from a catalog, or not here, as a package of its name is installed.
+        UsageError: It offers no plugin.
     """
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, name).write_bytes(data)
         wheel = read_wheel(Path(folder, name))
-        use_catalog(folder)
-    for error in installed().unreadable:
-        raise error
+    unpack(wheel)
     package = find_package(wheel.name, plugin_entries().entries)
-    if package.version != wheel.version:
-        raise UsageError(f"{wheel.name} {package.version} is installed here\n  pack where it is not installed")
-    discovery, plugins = check_discovery(package, installed())
+    discovery, plugins = check_discovery(package, Catalog(package.entries))
     subjects = subjects_in(plugins, given)
     sections = [discovery, check_laws(subjects), check_pickling(subjects)[0]] if plugins else [discovery]
     return wheel, Report(f"{wheel.name} {wheel.version}", tuple(sections))
@@ -123,7 +123,12 @@ def put(folder: Path, name: str, data: bytes, key: Path | None) -> Path:
             (here / name).write_bytes(data)
             if signature is not None:
                 (here / f"{name}.sig").write_bytes(signature)
-            read_wheel(here / name, trusted_keys(folder))
+            wheel = read_wheel(here / name, trusted_keys(folder))
+            twin = versions_in(folder)[0].get(wheel.name, {}).get(Version(wheel.version))
+            if twin is not None and twin.name != name:
+                raise UsageError(
+                    f"{twin} has the version of {name}, which would not be used\n  give it another version"
+                )
             if signature is not None:
                 _put_once(here / f"{name}.sig", folder)
             return _put_once(here / name, folder)
@@ -147,7 +152,7 @@ def _put_once(file: Path, folder: Path) -> Path:
 
 
 def _offered(defined: Mapping[str, Any], kind: type) -> Iterator[tuple[str, Any]]:
-    for name, one in defined.items():
+    for name, one in {id(one): (name, one) for name, one in defined.items()}.values():  # one may have two names
         home = getattr(one.implementation if isinstance(one, Function) else one, "__module__", None)
         is_kind = isinstance(one, kind) if kind is Function else isinstance(one, type) and issubclass(one, kind)
         if is_kind and home == _RUN and isinstance(getattr(one, "name", None), str):
@@ -180,15 +185,15 @@ def _version_of(source: Path, defined: Mapping[str, Any], offered: list[Any]) ->
         ) from None
 
 
-def _metadata(source: Path, text: str, name: str, release: str) -> str:
-    tops = _imports(source, text)
-    imported = {one for top, owners in packages_distributions().items() if top in tops for one in owners[:1]}
-    first = (ast.get_docstring(ast.parse(text)) or f"Modules of {source.name}").partition("\n")[0]
+def _metadata(source: Path, text: bytes, imported: set[str], name: str, release: str) -> str:
+    tree = ast.parse(text)
+    required = _owners(_imports(source, tree, imported))
+    first = " ".join((ast.get_docstring(tree) or f"Modules of {source.name}").partition("\n")[0].split())
     return "\n".join(
         [
             *("Metadata-Version: 2.1", f"Name: {name}", f"Version: {release}", f"Summary: {first}"),
             *("Requires-Python: >=3.11", f"Requires-Dist: muntin-sdk{_range_of_sdk()}"),
-            *(f"Requires-Dist: {one}" for one in sorted(imported)),
+            *(f"Requires-Dist: {one}" for one in sorted(required)),
             "",
         ]
     )
@@ -201,19 +206,52 @@ def _range_of_sdk() -> str:
     return f">={own.major}.{own.minor},<{end}"
 
 
-def _imports(source: Path, text: str) -> set[str]:
-    """Return the top-level names that a file imports, of packages that are installed."""
-    nodes = list(ast.walk(ast.parse(text)))
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
-    tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"muntin"}
-    beside = sorted(top for top in tops if (source.parent / f"{top}.py").exists() or (source.parent / top).is_dir())
-    if beside:
+def _imports(source: Path, tree: ast.Module, imported: set[str]) -> set[str]:
+    """Return the names of modules that a file imports, but those of Python and Muntin.
+
+    Raises:
+        UsageError: It imports a file beside it, or did while it ran.
+    """
+    nodes = list(ast.walk(tree))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {
+        f"{node.module}.{alias.name}" for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    tops = {name.partition(".")[0] for name in names | imported}
+    if beside := sorted(top for top in tops if _lies_in(source.resolve().parent, top)):
         raise UsageError(
             f"{source} imports {', '.join(beside)}, which lies beside it and would be missing elsewhere\n"
             "  move what it needs into the file, or make both a package: muntin new"
         )
-    return tops
+    return {name for name in names if name.partition(".")[0] not in {*sys.stdlib_module_names, "muntin"}}
+
+
+def _lies_in(folder: Path, top: str) -> bool:
+    try:
+        spec = find_spec(top)
+    except ValueError:  # of a module that was made without one
+        spec = None
+    places = [] if spec is None else spec.submodule_search_locations or [spec.origin or ""]
+    return any(os.path.isabs(place) and Path(place).resolve().parent == folder for place in places)
+
+
+def _owners(names: set[str]) -> set[str]:
+    """Return the installed packages that modules are imported from; several may share a first name, as `google`."""
+    owners = dict(packages_distributions())  # without those that are installed in place
+    owners |= {entry.module.partition(".")[0]: [entry.dist.name] for entry in plugin_entries().entries if entry.dist}
+    required: set[str] = set()
+    for name in names:
+        some = owners.get(name.partition(".")[0], [])
+        required |= {some[0]} if len(set(some)) == 1 else {owner for owner in some if _holds(owner, name)}
+    return required
+
+
+def _holds(owner: str, name: str) -> bool:
+    """True if a package has files of a module, or of the one that the last part of a name is imported from."""
+    path = name.replace(".", "/")
+    parents = (path, path.rpartition("/")[0]) if path.count("/") > 1 else (path,)
+    starts = tuple(f"{parent}{end}" for parent in parents for end in ("/", ".py", ".so", ".pyd"))
+    return any(file.as_posix().startswith(starts) for file in files(owner) or ())
 
 
 def _read(source: Path) -> bytes:

@@ -52,7 +52,7 @@ def defined_in(file: Path) -> dict[str, Any]:
             return runpy.run_path(str(file))
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}\n  expected: a file of Python") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{file} cannot be run: {type(error).__name__}: {error}") from error
 
 

@@ -208,7 +208,8 @@ class CatalogFileError(PluginError, ValueError):
     def __init__(self, path: Path, reason: str) -> None:
         self.path = path
         self.reason = reason
-        super().__init__(f"{path} cannot be used: {reason}")
+        spelled = str(path) if str(path).isprintable() else repr(str(path))
+        super().__init__(f"{spelled} cannot be used: {reason}")
 
 
 class DuplicateNameError(PluginError, ValueError):

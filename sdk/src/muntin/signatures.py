@@ -12,12 +12,15 @@ from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Final
 
+from muntin.bounded_files import read_file
+
 NAMESPACE: Final = b"muntin"
 """The use of a key that a signature is for: one of a mail or a commit is not one of a module."""
 
 _KIND: Final = b"ssh-ed25519"
 _MAGIC: Final = b"SSHSIG"
 _ARMOR: Final = re.compile(rb"-----BEGIN SSH SIGNATURE-----\s(.*)-----END SSH SIGNATURE-----\s*", re.DOTALL)
+_MOST_BYTES: Final = 2**14
 _NEEDED: Final = "cryptography is not installed\n  install it: pip install 'muntin-sdk[signed]'"
 
 
@@ -86,7 +89,7 @@ def check_signature(data: bytes, signature: Path, keys: frozenset[str]) -> None:
     except ModuleNotFoundError:
         raise SignatureError(f"its signature cannot be checked: {_NEEDED}") from None
     try:
-        armored = _ARMOR.fullmatch(signature.read_bytes())
+        armored = _ARMOR.fullmatch(read_file(signature, _MOST_BYTES))
         blob = b64decode(armored[1]) if armored else b""
         public, namespace, _, digest, signed = _parts(blob.removeprefix(_MAGIC + (1).to_bytes(4)), 5)
         kind, key = _parts(public, 2)

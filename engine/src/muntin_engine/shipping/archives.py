@@ -14,6 +14,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
+from muntin.bounded_files import read_zip
 from muntin.safe_text import safe_message
 
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
@@ -94,17 +95,9 @@ def read_files(path: Path) -> dict[str, bytes]:
         UnreadableArchiveError: It is none, is damaged or encrypted, or its files are too many or too large.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            infos = [info for info in archive.infolist() if not info.is_dir()]
-            size = sum(info.file_size for info in infos)
-            if size > MOST_BYTES or len(infos) > MOST_FILES:
-                raise UnreadableArchiveError(
-                    f"its {len(infos):,} files take {size:,} bytes when they are inflated\n"
-                    f"  expected: at most {MOST_FILES:,} files of {MOST_BYTES:,} bytes together"
-                )
-            return {info.filename: archive.read(info) for info in infos}  # it reads no more than a file says it has
-    except UnreadableArchiveError:
-        raise
+        return read_zip(path, MOST_BYTES, MOST_FILES)
+    except ValueError as error:
+        raise UnreadableArchiveError(str(error)) from error
     except Exception as error:  # whatever bytes that are no archive lead to
         raise UnreadableArchiveError(f"it cannot be read: {safe_message(error)}") from error
 
