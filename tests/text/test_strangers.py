@@ -15,6 +15,7 @@ from muntin.errors import MuntinError, QueryError
 from muntin.progress import bounded_delay, punctuated
 from muntin_engine import Query, events, from_stream, module, one_pass_from_dict, query_from_dict, query_schema, union
 from muntin_engine.api.text.places import DEEPEST, MOST_VALUES
+from tests.naming import spelled
 from tests.text.mutations import left_out, mutated
 from tests.text.random_queries import random_query
 
@@ -151,7 +152,7 @@ def test_what_json_does_not_have_is_refused_without_reading_on(argument: Any, to
         ({"muntin": 1, "query": [{}]}, r"query\[0\]: expected one of events, union, got nothing"),
         ({"muntin": 1, "query": [{"events": "a", "union": {}}]}, r"query\[0\]: expected one of .*, got events, union"),
     ],
-    ids=lambda part: str(part)[:40],
+    ids=lambda part: spelled(part)[:40],
 )
 def test_what_is_no_text_at_all_is_told_what_one_is(text: Any, told: str) -> None:
     with pytest.raises(QueryError, match=told):
@@ -177,7 +178,7 @@ def failing(error: BaseException) -> Any:
         (failing(ZeroDivisionError("by zero")), "tables has no 'rides': ZeroDivisionError: by zero"),
         (failing(QueryError("not today")), "tables has no 'rides': QueryError: not today"),
     ],
-    ids=lambda part: str(part)[:40],
+    ids=lambda part: spelled(part)[:40],
 )
 def test_a_table_that_is_not_there_is_told_with_its_name_and_place(tables: Any, told: str) -> None:
     with pytest.raises(QueryError, match=rf"query\[0\]\.events: {told}"):
