@@ -76,7 +76,12 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with what takes longest, so that no process works alone at the end: Spark, then programs with their own."""
+    """Start with what takes longest, so that no process works alone at the end: Spark, then programs with their own.
+
+    The processes refuse tests whose names differ between them, which a run by one process would not show.
+    """
+    if addressed := [item.nodeid for item in items if " at 0x" in item.nodeid]:
+        raise pytest.UsageError(f"{addressed[0]} is another name in each process\n  to do: ids=tests.naming.spelled")
     items.sort(key=lambda item: (not uses_spark(item.nodeid), not item.nodeid.startswith(PROGRAMS)))
 
 
