@@ -67,7 +67,9 @@ def test_the_queries_of_one_pass_have_one_text_and_are_made_of_it_again(stream: 
 
     other = tmp_path / "other"
     windowed = events(stream, key="key", at="at", watermark=5).window(tumbling(10))
-    hidden = one_pass(short=hourly(stream), long=windowed.aggregate(last=module("stats.last", F.when(F.col("x") > 2, "far"))))
+    hidden = one_pass(
+        short=hourly(stream), long=windowed.aggregate(last=module("stats.last", F.when(F.col("x") > 2, "far")))
+    )
     hidden.write(checkpoint=other, results={"short": take, "long": take}, available_now=True).awaitTermination()
     with pytest.raises(StateError, match=r"no text of its query: long: aggregate\(modules=...\) cannot be written"):
         read_query(stream.sparkSession, other)
