@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
+
+from tests.versions.record import ROOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,16 @@ QUICK: Final = (
 def python_of(version: str, environment: Mapping[str, str] = os.environ) -> Path | None:
     """Return a Python of a minor version that runs and can make environments; None if this machine has none."""
     return next((python for python in _candidates(version, environment) if _runs(python, version)), None)
+
+
+def told_by(python: str, module: str, *arguments: str) -> dict[str, Any]:
+    """Return the JSON that a module of the tests prints last when another Python runs it, with a Spark of its own."""
+    of_another = ("SPARK_HOME", "PYSPARK_PYTHON")
+    environment = {name: value for name, value in os.environ.items() if name not in of_another}
+    command = [python, "-m", module, *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told
 
 
 def _candidates(version: str, environment: Mapping[str, str]) -> Iterator[Path]:

@@ -7,9 +7,7 @@ the query is refused, with both versions.
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from platform import python_version_tuple
@@ -19,8 +17,9 @@ from typing import Any, Final
 from muntin import tumbling
 from muntin.errors import MuntinError
 from muntin_engine import events, local_session, module, stop_session
-from tests.versions.record import ROOT
+from tests.versions.environments import told_by
 
+_THIS: Final = "tests.versions.remote"
 _ROWS: Final = [["a", 2], ["b", 1], ["a", 1]]
 
 
@@ -30,7 +29,7 @@ def main(server: str, client: str) -> int:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
         free.close()
-        told = _run(server, "serve", folder, port, client)
+        told = told_by(server, _THIS, "serve", folder, port, client)
     there, here, answer = told["server"], told["client"], told["answer"]
     is_right = answer == _ROWS if there == here else f"in worker has different version: {there}" in answer
     print(f"a client of Python {here} on a server of Python {there}: {answer}")
@@ -45,7 +44,7 @@ def serve(folder: str, port: str, client: str) -> dict[str, Any]:
         "spark.connect.grpc.binding.port": port,
     }
     spark = local_session("remote", log=Path(folder, "spark.log"), conf=conf)
-    told = _run(client, "ask", f"sc://127.0.0.1:{port}")
+    told = told_by(client, _THIS, "ask", f"sc://127.0.0.1:{port}")
     stop_session(spark)
     return {"server": _minor(), **told}
 
@@ -68,14 +67,6 @@ def ask(address: str) -> dict[str, Any]:
 
 def _minor() -> str:
     return ".".join(python_version_tuple()[:2])
-
-
-def _run(python: str, *arguments: str) -> dict[str, Any]:
-    environment = {key: value for key, value in os.environ.items() if key not in ("SPARK_HOME", "PYSPARK_PYTHON")}
-    command = [python, "-m", "tests.versions.remote", *arguments]
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
 
 
 if __name__ == "__main__":

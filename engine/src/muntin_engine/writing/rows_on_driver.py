@@ -34,8 +34,7 @@ def record_batches(batch: DataFrame, count: int | None = None) -> pa.RecordBatch
     import pyarrow as pa
 
     if _are_few(count):
-        table = batch.toArrow()
-        return table.cast(_nullable(table.schema)).to_reader()
+        return _reader(batch.toArrow())
     schema = _nullable(batch.limit(0).toArrow().schema)
     return pa.RecordBatchReader.from_batches(schema, _by_partition(batch, schema))
 
@@ -52,8 +51,7 @@ def net_batches(batch: DataFrame, names: Sequence[str], count: int | None = None
     """
     if not _are_few(count):
         return record_batches(net_changes(batch, names[:-1]), count)
-    table = net_table(batch.toArrow(), names)
-    return table.cast(_nullable(table.schema)).to_reader()
+    return _reader(net_table(batch.toArrow(), names))
 
 
 def write_file(batch: DataFrame, count: int | None, path: Any) -> None:
@@ -77,6 +75,10 @@ def write_file(batch: DataFrame, count: int | None, path: Any) -> None:
 
 def _are_few(count: int | None) -> bool:
     return count is None or count <= MANY
+
+
+def _reader(table: pa.Table) -> pa.RecordBatchReader:
+    return table.cast(_nullable(table.schema)).to_reader()
 
 
 def _by_partition(batch: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
