@@ -43,6 +43,7 @@ from tests.scenarios.inputs import (
     of_inputs,
     paced,
     paired,
+    passed,
     shedding,
     united,
 )
@@ -260,7 +261,7 @@ _DRAWN: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
     *(on_grids, growing, on_calendars, of_sessions, of_snapshots, of_members, upgraded),
     *(early, paced, by_key, corrected, adjusted, united, of_inputs, shedding, forgetting),
-    *(joined, joined_eagerly, joined_narrowly, paired, hostile),
+    *(joined, joined_eagerly, joined_narrowly, paired, passed, hostile),
 )
 FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {drawn.__name__: drawn for drawn in _DRAWN}
 """The ways to draw a scenario, by name."""

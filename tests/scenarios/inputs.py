@@ -49,6 +49,7 @@ from tests.differential.modules import OWN_TIMES
 from tests.scenarios.join import CONDITIONS, Join
 from tests.scenarios.kinds import OWN, on_its_axis
 from tests.scenarios.modules import ANY, COLUMNAR, MERGED, OF_ROWS
+from tests.scenarios.passing import passing
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import (
@@ -242,6 +243,20 @@ def paired(random: Random) -> Scenario:
     return _meeting(random, Join(JoinKind.INNER, sides, on=random.choice(CONDITIONS)))
 
 
+def passed(random: Random) -> Scenario:
+    """Draw events that are the results themselves: filtered, with other lifetimes, of a union, revised."""
+    lifetimes: Lifetimes = random.choice(("named", "named", "retracted", "intervals", "points", "samples"))
+    is_plain = lifetimes in ("intervals", "points")
+    query = passing(
+        lifetimes,
+        is_eager=random.random() < 0.5,
+        changes=random.choice(LENGTHS) if is_plain and random.random() < 0.5 else (),
+        streams=random.choice((0, 0, 1, 2)) if lifetimes != "samples" else 0,
+        is_filtered=random.random() < 0.3,
+    )
+    return as_it_comes(random, query, *_arriving(random, query))
+
+
 def forgetting(random: Random) -> Scenario:
     """Draw keys that are forgotten after a while, and come again, over streams with much punctuation."""
     query = query_of(
@@ -260,6 +275,11 @@ def _meeting(random: Random, join: Join, *, is_narrow: bool = False) -> Scenario
     changes = [random.choice(LENGTHS) if side in keep and random.random() < 0.4 else () for side in join.lifetimes]
     join = replace(join, united=(united[0], united[1]), changes=(changes[0], changes[1]))
     join = replace(join, is_filtered=random.random() < 0.2, is_bare=random.random() < 0.1)
+    return as_it_comes(random, join, *_arriving(random, join, is_narrow=is_narrow))
+
+
+def _arriving(random: Random, join: Join, *, is_narrow: bool = False) -> list[Script]:
+    """Draw the streams of a join, or of events that are results, in disorder, cut into micro-batches."""
     streams = []
     for side, name in join.places:
         seed, own = random.randrange(10**9), join.sides[side]
@@ -268,7 +288,7 @@ def _meeting(random: Random, join: Join, *, is_narrow: bool = False) -> Scenario
         )
         stream = renumbered(stream, "abc".index(name), max(1, join.united[side]))
         streams.append(split(stream, seed, cuts=random.choice((0.1, 0.4)), restarts=0))
-    return as_it_comes(random, join, *streams)
+    return streams
 
 
 def _coming(random: Random, query: Query) -> Script:

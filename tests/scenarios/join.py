@@ -93,6 +93,11 @@ class Join:
         """The plans of all evaluators that can run it."""
         return plans_by_evaluator(self.plan)
 
+    @property
+    def expected(self) -> Joined:
+        """What has to be live of it, as it learns of micro-batches."""
+        return Joined(self)
+
     def hasty(self, tick: int) -> int:
         """Return what an input says that is complete up to a tick."""
         return tick

@@ -134,7 +134,7 @@ class Scenario:
             Random(self.mishaps.seed),
             Counter[str](),
         )
-        meaning = Joined(query) if isinstance(query, Join) else Windowed(query)
+        meaning = query.expected if isinstance(query, Join) else Windowed(query)
         clock = EARLIEST
         for batches in itertools.zip_longest(*(stream.batches() for stream in streams), fillvalue=Batch(())):
             if query.has_clock and random.random() < 0.5:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from os import PathLike
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypedDict
 
 from muntin import Duration
 from muntin.errors import QueryError
@@ -28,6 +28,20 @@ PICTURES: Final = "muntin.pictures"
 
 OUTPUTS: Final = ("results", "late_rows", "rejected_rows", "evicted_rows", "metrics")
 """The outputs that `write` has sinks for."""
+
+
+class WriteOptions(TypedDict, total=False):
+    """The arguments of `Outputs.write` besides the checkpoint, for calls that pass them on."""
+
+    results: SinkLike | None
+    late_rows: SinkLike | None
+    rejected_rows: SinkLike | None
+    metrics: SinkLike | None
+    every: Duration | None
+    available_now: bool
+    on_end: str
+    name: str | None
+    record: RecordLike | None
 
 
 @dataclass(frozen=True, repr=False)

@@ -76,13 +76,33 @@ class ChangesPayload(InputRequest):
         df = with_payload(self.df, self.change, own, call, list(names), columns, keeps_others=keeps_others)
         return replace(self, df=df)
 
+    def _own_columns(self) -> list[str]:
+        """Return the columns of the DataFrame that are keys, times or kinds of changes themselves.
+
+        A column that one of these is computed from says more than it does, and is not among them; nor is what
+        identifies or orders events. Of results of another query, all columns that make them events are among them.
+        """
+        columns = [self.start, self.end, self.change, self.new_end, self.signal, *self.keys, *self.ranges.values()]
+        if self.inner:
+            columns += [self.id, self.source]
+        texts = [_text_of(column) for column in columns if column is not None]
+        if self.inner:
+            return [name for name in self.df.columns if any(_names(text, name) for text in texts)]
+        names = {text.strip("`") for text in texts} | {length.name for length in self.length_columns}
+        return [name for name in self.df.columns if name in names]
+
     def _texts(self) -> Iterator[str]:
         """Yield the columns that the stream itself reads, as they are written."""
         read = (self.start, self.end, self.id, self.order, self.change, self.new_end, self.signal, self.source)
         lengths = (length.name for length in self.length_columns)
         for column in (*read, *self.keys, *self.ranges.values(), *self.conditions, *lengths):
             if column is not None:
-                yield column if isinstance(column, str) else str(column)
+                yield _text_of(column)
+
+
+def _text_of(column: ColumnLike) -> str:
+    """Return a column as it is written; of a `Column`, what Spark prints of it."""
+    return column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")
 
 
 def _names(text: str, name: str) -> bool:

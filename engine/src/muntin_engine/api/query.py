@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Never
 from uuid import uuid4
+
+from typing_extensions import Unpack
 
 from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, JoinKind, StreamOperator, TimestampPolicy
 from muntin.axis import ticks
@@ -24,7 +27,7 @@ from muntin_engine.api.arguments import (
     key_columns,
 )
 from muntin_engine.api.lifetimes import ChangesLifetimes
-from muntin_engine.api.outputs import Outputs
+from muntin_engine.api.outputs import Outputs, WriteOptions
 from muntin_engine.api.request import JoinCondition, JoinRequest, WindowRequest, queries_before
 from muntin_engine.api.spark_words import KnowsSparkWords
 from muntin_engine.api.steps import step
@@ -35,6 +38,9 @@ from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
     from muntin_engine.api.request import ColumnLike
 
 
@@ -97,6 +103,74 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         """
         check_shedding(most_held, when_full)
         return replace(self, most_held=most_held, fails_when_full=when_full == "fail")
+
+    @step
+    def to_query(self, *, emit: EmitPolicy | str = EmitPolicy.FINAL) -> Query:
+        """Return the events themselves as the results of a query: filtered, with their new columns and lifetimes.
+
+        Results have the key columns, `lifetime`, and the other columns of the stream without those that became keys,
+        times or kinds of changes; `select` keeps fewer. Late rows and duplicates are no results, as before windows.
+        Without a watermark no row is late, and points and intervals that are never revised pass as they come, without a
+        shuffle and a state.
+
+        Args:
+            emit: `"final"`: each event once. One that may be revised, or a sample, waits until the watermark has passed
+                its end; all others are final when they come. `"eager"`: at once, with the columns `change`, `event_id`
+                and `new_end`, a row for each change.
+
+        Raises:
+            QueryError: A column has the name of another column of the results; or samples or events with ids never say
+                how complete they are.
+            PolicyError: `emit` names nothing that events without windows can do, or the stream sheds events, corrects
+                late rows or has key punctuation.
+
+        Example:
+            >>> long_rides = rides.where("km > 20").extend("10 minutes").to_query()  # doctest: +SKIP
+            >>> long_rides.write(checkpoint="checkpoint", results="long_rides")  # doctest: +SKIP
+        """
+        from muntin_engine.spark.payload import payload_columns
+
+        columns = payload_columns(self.df, self._own_columns())
+        request = WindowRequest(
+            replace(self, order=None),
+            Unwindowed(),
+            emit=parse_policy(EmitPolicy, emit),
+            join=JoinRequest(JoinKind.ANTI, (columns,)),
+        )
+        return _planned(request, {})
+
+    def results(self, watermark: str | None = None) -> DataFrame:
+        """Return the events as a DataFrame, as `to_query().results()` does.
+
+        Args:
+            watermark: As for `Query.results`.
+
+        Raises:
+            QueryError: As for `to_query` and `Query.results`.
+            PolicyError: As for `to_query`.
+            SetupError: As for `Query.results`.
+
+        Example:
+            >>> rides.where("km > 20").results().show()  # doctest: +SKIP
+        """
+        return self.to_query().results(watermark)
+
+    def write(self, *, checkpoint: str | PathLike[str], **options: Unpack[WriteOptions]) -> StreamingQuery:
+        """Start a Spark query that writes the events to sinks, as `to_query().write(...)` does.
+
+        Args:
+            checkpoint: Spark's checkpoint location.
+            options: The sinks and the other arguments of `Query.write`.
+
+        Raises:
+            QueryError: As for `to_query` and `Query.write`.
+            PolicyError: As for `to_query`.
+            SetupError, StateMismatchError, StateError: As for `Query.write`.
+
+        Example:
+            >>> rides.where("km > 20").write(checkpoint="checkpoint", results="long_rides")  # doctest: +SKIP
+        """
+        return self.to_query().write(checkpoint=checkpoint, **options)
 
     @step
     def apply(self, operator: ModuleCall) -> Query:

@@ -129,16 +129,17 @@ class JoinCondition:
 
 @dataclass(frozen=True)
 class JoinRequest:
-    """A join of two event streams.
+    """A join of two event streams; or the events of one, as an anti join without another.
 
     Attributes:
         kind: The kind of the join.
-        columns: The columns that the results have, by their names there: those of the left stream, and of the right.
+        columns: The columns that the results have, by their names there: those of the left stream, and of the right if
+            there is one.
         on: The condition that a left and a right event have to meet; None if there is none.
     """
 
     kind: JoinKind
-    columns: tuple[Mapping[str, ColumnLike], Mapping[str, ColumnLike]]
+    columns: tuple[Mapping[str, ColumnLike], ...]
     on: JoinCondition | None = None
 
 

@@ -13,7 +13,7 @@ _MODULES_FIRST: Final = "say what to compute first: .aggregate(n=module('stats.c
 _INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
     "EventStream": {
         **dict.fromkeys(("aggregate", "agg"), _WINDOWS_FIRST),
-        **dict.fromkeys(("results", "write", "writeStream"), _WINDOWS_FIRST),
+        "writeStream": "write the events themselves with .write(checkpoint=..., results=...), or .window(...) first",
         "groupBy": "keys are named with the events: events(df, key='station', ...)",
         "withWatermark": "the delay is named with the events: events(df, watermark='10 minutes', ...)",
         "filter": "write .where('km > 2')",

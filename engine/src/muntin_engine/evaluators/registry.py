@@ -9,7 +9,7 @@ from muntin.errors import PolicyError
 from muntin_engine.evaluators.arrays.evaluator import ColumnarEvaluator, GroupedEvaluator, SlicedEvaluator
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
-from muntin_engine.evaluators.joins.evaluator import JoinEvaluator
+from muntin_engine.evaluators.joins.evaluator import JoinEvaluator, PassingEvaluator
 from muntin_engine.evaluators.ordered.evaluator import EventByEventEvaluator, RowsEvaluator, StatelessEvaluator
 from muntin_engine.evaluators.pairing.evaluator import PairEvaluator
 
@@ -17,6 +17,7 @@ EVALUATORS: Final[tuple[Evaluator, ...]] = (
     *(ColumnarEvaluator(), SlicedEvaluator(), GroupedEvaluator(), GeneralEvaluator(), RowsEvaluator()),
     StatelessEvaluator(),
     EventByEventEvaluator(),
+    PassingEvaluator(),
     PairEvaluator(),
     JoinEvaluator(),
 )

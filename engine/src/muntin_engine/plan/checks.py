@@ -21,6 +21,7 @@ from muntin.errors import PolicyError, QueryError
 from muntin.query_checks import QueryShape
 from muntin.windows import WindowSpecification
 from muntin_engine.plan.input_checks import check_inputs, check_shedding, check_zone
+from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
@@ -272,39 +273,57 @@ def check_stream_operator(plan: Plan) -> None:
 
 
 def check_join(plan: Plan) -> None:
-    """Refuse policies that a join has no answer to, and columns that it does not have.
+    """Refuse policies that a join, or events without windows, have no answer to, and columns that there are not.
 
     Raises:
-        QueryError: It has no columns, or columns of a stream that its results are not of.
+        QueryError: A join has no columns, or columns of a stream that its results are not of.
         PolicyError: Results are neither final nor eager, late rows are to correct results, keys punctuate themselves,
             or a key takes only so many events.
     """
     if plan.join is None:
         return
-    kind, columns = plan.join.kind, plan.join.columns
-    if not kind.pairs and any(column.side for column in columns):
-        raise QueryError(
-            f"how={str(kind)!r} has rows of the left stream alone, and right_columns= names columns of the other\n"
-            "  leave right_columns= out, or use how='inner' or how='left'"
-        )
-    if not columns:
-        raise QueryError("a join has no columns besides its keys\n  expected, for example: left_columns=['km']")
+    what = "events without windows" if plan.passes_events else "a join"
+    _check_join_columns(plan, plan.join)
     if plan.emit not in (EmitPolicy.FINAL, EmitPolicy.EAGER):
         emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
-        raise PolicyError(f"a join has no windows to be early for, got emit={emit}\n  use emit='final' or 'eager'")
+        have = "have" if plan.passes_events else "has"
+        raise PolicyError(f"{what} {have} no windows to be early for, got emit={emit}\n  use emit='final' or 'eager'")
     for given in plan.inputs:
+        of_input = f" of {given.name}" if given.name else ""
         if given.late.corrects:
             raise PolicyError(
-                f"late_policy={str(given.late)!r} of {given.name} corrects windows, and a join has none\n"
+                f"late_policy={str(given.late)!r}{of_input} corrects windows, and there are none\n"
                 "  use late_policy='side' and a longer delay, with emit='eager' to have rows at once"
             )
         if given.progress.by_key:
             raise PolicyError(
-                f"keys of {given.name} punctuate themselves, and a join is as complete as its inputs are\n"
+                f"keys{of_input} punctuate themselves, and {what} would be complete only as far as the whole input is\n"
                 "  leave out with_key_punctuation()"
             )
         if given.most_held is not None:
-            raise PolicyError(
-                f"{given.name} sheds events, and a join would lose rows of the other stream with them\n"
-                "  leave out shedding(); end lifetimes sooner to hold less"
-            )
+            raise PolicyError(_why_no_shedding(plan, given.name))
+
+
+def _check_join_columns(plan: Plan, join: JoinPlan) -> None:
+    """Refuse a join without columns, or with columns that its rows do not have."""
+    if plan.passes_events:
+        return  # keys and lifetimes are results too
+    if not join.kind.pairs and any(column.side for column in join.columns):
+        raise QueryError(
+            f"how={str(join.kind)!r} has rows of the left stream alone, and right_columns= names columns of the other\n"
+            "  leave right_columns= out, or use how='inner' or how='left'"
+        )
+    if not join.columns:
+        raise QueryError("a join has no columns besides its keys\n  expected, for example: left_columns=['km']")
+
+
+def _why_no_shedding(plan: Plan, name: str) -> str:
+    if plan.passes_events:
+        return (
+            "the stream sheds events of a full key, and events without windows are kept only while they can change\n"
+            "  leave out shedding()"
+        )
+    return (
+        f"{name} sheds events, and a join would lose rows of the other stream with them\n"
+        "  leave out shedding(); end lifetimes sooner to hold less"
+    )

@@ -12,7 +12,6 @@ from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import CountPolicy, ElapsedPolicy, RowWindows
 from muntin.windows import WindowContext
 from muntin_engine.plan import Input, ModulePlan, Plan
-from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.load import Load
 from muntin_engine.plan.planner import evaluator_of
 from muntin_engine.plan.sizing import size_topics
@@ -29,13 +28,13 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = (), load: Load | None = Non
     The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
     are spread; `where`, what new events must meet, if there is a filter; `events`, what becomes of their lifetimes and
     so of the watermark, if they change; `progress`, what says how complete the input is; `join`, what becomes of two
-    inputs; `late`, what becomes of rows that come behind that; `shedding`, when a key takes no more events, and
-    `forgetting`, after which silence it is forgotten, if it ever does or is; `context`, what the windows of an event
-    follow from, if there are windows; `evaluator`, and why it is this one; a line per `module` with how it is computed,
-    and why, and another one with its `inputs`, if it reads several; `early`, when open windows are emitted, if they
-    are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound; `output`, when it is
-    complete; and `lag`, how far the output's watermark is behind the input's, and why. Under a load, what `size_topics`
-    says follows.
+    inputs, or `results`, if these are the events themselves; `late`, what becomes of rows that come behind that;
+    `shedding`, when a key takes no more events, and `forgetting`, after which silence it is forgotten, if it ever does
+    or is; `context`, what the windows of an event follow from, if there are windows; `evaluator`, and why it is this
+    one; a line per `module` with how it is computed, and why, and another one with its `inputs`, if it reads several;
+    `early`, when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between
+    micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind the
+    input's, and why. Under a load, what `size_topics` says follows.
     """
     sized = () if load is None else size_topics(plan, load)
     topics = [*map(topics_of, inner), [*topics_of(plan), *sized]]
@@ -61,7 +60,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
         ("key", _explain_key(plan)),
         *([("order", told)] if (told := _explain_order(plan)) else []),
         *of_inputs,
-        *([("join", _explain_join(plan.join, plan.inputs))] if plan.join is not None else []),
+        *_explain_join(plan),
         *([("forgetting", _explain_forgetting(plan))] if plan.forget_keys_after is not None else []),
         *([("context", _CONTEXTS[_context(plan)])] if plan.is_windowed else []),
         ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
@@ -145,10 +144,18 @@ def _explain_key(plan: Plan) -> str:
     return f"{names}, over {plan.buckets} buckets" if names else "none: all rows are one group, in one task"
 
 
-def _explain_join(join: JoinPlan, inputs: Sequence[Input]) -> str:
+def _explain_join(plan: Plan) -> list[tuple[str, str]]:
+    """Return the line of `explain_plan` on the join, or on events that are the results; none without either."""
+    join, inputs = plan.join, plan.inputs
+    if join is None:
+        return []
+    if plan.passes_events:
+        names = ", ".join(column.field.name for column in join.columns)
+        return [("results", f"the events themselves, {f'with {names}' if names else 'without other columns'}")]
     columns = [f"{column.field.name} of {inputs[column.side].name}" for column in join.columns]
     on = "" if join.on is None else f"; only events that meet {join.on} count, asked for each pair that may overlap"
-    return f"{join.kind}, {_JOINS[join.kind].format(*(given.name for given in inputs))}{on}; {', '.join(columns)}"
+    told = f"{join.kind}, {_JOINS[join.kind].format(*(given.name for given in inputs))}{on}; {', '.join(columns)}"
+    return [("join", told)]
 
 
 _JOINS: Final = {
@@ -309,18 +316,16 @@ def text_of(plan: Plan) -> str:
     modules = [f"{module.output} = {module.label}" if module.output else module.label for module in plan.modules]
     over = f"over {plan.spelled_window}" if plan.is_windowed else "without windows,"
     grouped = f"by {', '.join(keys)}" if keys else "of all rows"
-    return "\n".join(
-        [
-            f"Query {over} {grouped}, emit {plan.written_emit or plan.emit}",
-            *(
-                [f"  join: {plan.join.kind}, of {' and '.join(given.name for given in plan.inputs)}"]
-                if plan.join
-                else []
-            ),
-            *([f"  modules: {', '.join(modules)}"] if modules else []),
-            f"  results: {', '.join([*keys, *plan.added, *(part.name for part in plan.outputs)])}",
-        ]
-    )
+    lines = [f"Query {over} {grouped}, emit {plan.written_emit or plan.emit}"]
+    if plan.passes_events:
+        lines.append("  events: returned themselves")
+    elif plan.join is not None:
+        lines.append(f"  join: {plan.join.kind}, of {' and '.join(given.name for given in plan.inputs)}")
+    if modules:
+        lines.append(f"  modules: {', '.join(modules)}")
+    columns = [*keys, *plan.added, *(part.name for part in plan.outputs)]
+    lines.append(f"  results: {', '.join(columns)}")
+    return "\n".join(lines)
 
 
 def html_of(plan: Plan, inner: Sequence[Plan] = (), picture: str = "") -> str:

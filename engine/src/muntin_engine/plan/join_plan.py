@@ -137,7 +137,10 @@ class JoinedColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JoinPlan:
-    """A join of the two inputs of a query.
+    """A join of the two inputs of a query; or the events of one input, which are the results as they are.
+
+    Events without another input are an anti join: the parts that no event of the other input covers, where there is
+    none. So events, revisions and samples mean the same in both.
 
     Attributes:
         kind: The kind of the join.

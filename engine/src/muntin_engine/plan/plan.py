@@ -52,7 +52,8 @@ class Plan:
         from_modules: The policies that the query does not name, and that its modules are made for.
         written_emit: The emission, as it is written in the query, with lengths of time in words.
         forget_keys_after: For how long a key may be silent before it is forgotten, in ticks; None if it never is.
-        join: The join of the inputs; None if they are not joined.
+        join: The join of the inputs; None if they are not joined. With one input, the events are the results (see
+            `passes_events`).
         code: The modules and functions that it runs, with hashes of their code, where it runs on Spark.
         choice: The evaluator that the planner gave it.
     """
@@ -138,6 +139,11 @@ class Plan:
         return all(given.says_when_complete for given in self.inputs)
 
     @property
+    def passes_events(self) -> bool:
+        """True if the events themselves are the results: an anti join without another input, so nothing covers them."""
+        return self.join is not None and len(self.inputs) == 1
+
+    @property
     def event_ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
         return any(given.event_ends_move for given in self.inputs)
@@ -186,9 +192,13 @@ class Plan:
 
     @property
     def spelled_grouping(self) -> str:
-        """The windows of the query and its key; without windows, its operators, or that it is a join."""
-        modules = ", ".join(module.module.name for module in self.modules)
-        grouping = self.spelled_window if self.is_windowed else modules or "join"
+        """The windows of the query and its key; without windows, its operators, or that it is a join or events."""
+        if self.is_windowed:
+            grouping = self.spelled_window
+        elif self.modules:
+            grouping = ", ".join(module.module.name for module in self.modules)
+        else:
+            grouping = "events" if self.passes_events else "join"
         return f"{grouping} by {', '.join(key.name for key in self.keys)}" if self.keys else grouping
 
     @property

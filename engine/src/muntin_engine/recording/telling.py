@@ -239,7 +239,7 @@ class _TracedQuery:
         join = self.task.plan.join
         if join is None:
             return rows.edges(key, members, window.start, window.end) if self._is_cut_by_events else ()
-        if len(members) > 1:
+        if len(members) > 1 or self.task.plan.passes_events:
             return ()
         (left,), end = members, change.end if change.new_end is None else change.new_end
         near = (

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 
 @in_session()
+def payload_columns(df: DataFrame, own: Sequence[str]) -> dict[str, Column]:
+    """Return the columns of events by their names, without those that make rows events."""
+    return {name: F.col(f"`{name}`") for name in df.columns if name not in own}
+
+
+@in_session()
 def with_payload(  # each is another part of the call
     df: DataFrame,
     change: ColumnLike | None,

@@ -47,7 +47,7 @@ class JoinEvaluator(OverlapEvaluator, KeyedEvaluator):
 
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query: its inputs are not joined."""
-        return None if plan.join is not None else "its inputs are not joined"
+        return "its inputs are not joined" if plan.join is None or plan.passes_events else None
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
@@ -110,15 +110,67 @@ class JoinEvaluator(OverlapEvaluator, KeyedEvaluator):
         return rows_of_join(stored)
 
 
+class PassingEvaluator(JoinEvaluator):
+    """Returns the events of one input as they are, changed and filtered, with revisions in and retractions out.
+
+    It is an anti join with an input that ended before anything came: no event of that ever covers one.
+    """
+
+    name = "passing"
+    advantage = "its events are its results"
+    takes_inputs = range(1, 2)
+
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query: the events are not the results."""
+        return None if plan.passes_events else "its results are not the events themselves"
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        del plan
+        return "a step for itself, and one for each kept event of its key, once in a batch"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        if not plan.input.event_ends_move:
+            return "none but the progress of the input, as nothing can change an event that came"
+        return (
+            "an event until its end can no longer move, in a log per bucket: "
+            "a batch appends the changes of the keys that have rows or a timer"
+        )
+
+    def explain_output(self, plan: Plan) -> tuple[str, str]:
+        """Say when the output is complete, and how far its watermark is behind the input's."""
+        if plan.emit is EmitPolicy.EAGER:
+            return "events are emitted at once, and corrected when they are revised; complete to the watermark", "none"
+        if not plan.input.event_ends_move:
+            return "an event is final, and emitted, when it comes; complete to the watermark", "none"
+        return "an event is emitted when the watermark has passed its end, which may move until then", (
+            "as long as an event waits for that, as it starts before"
+        )
+
+    def run_of(self, plan: Plan) -> BeginsRun:
+        """Return the function that begins a micro-batch of a bucket."""
+        from muntin_engine.evaluators.joins.join_run import PassingRun
+
+        return PassingRun
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield the events that may still change, and those of them that were emitted."""
+        from muntin_engine.evaluators.joins.stored_join import rows_of_passed_events
+
+        return rows_of_passed_events(stored)
+
+
 def join_query(plan: Plan) -> JoinQuery:
-    """Return a join in the terms of its evaluator."""
+    """Return a join in the terms of its evaluator; where events pass, the other input is one without events."""
     from muntin_engine.core.evaluator_query import EvaluatorQuery
     from muntin_engine.evaluators.joins.matching import JoinQuery
 
     assert plan.join is not None, "the planner asks for joins alone"
-    left, right = (
+    no_windows = cast(WindowKind, plan.window)
+    sides = [
         EvaluatorQuery(
-            cast(WindowKind, plan.window),  # there are none
+            no_windows,
             (),
             axis=plan.words,
             is_edge=given.has_samples,
@@ -127,7 +179,10 @@ def join_query(plan: Plan) -> JoinQuery:
             keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
         )
         for given in plan.inputs
-    )
+    ]
+    if plan.passes_events:
+        sides.append(EvaluatorQuery(no_windows, (), axis=plan.words))
+    left, right = sides
     columns = tuple((column.side, column.place) for column in plan.join.columns)
     return JoinQuery(plan.join.kind, (left, right), columns, plan.emit is EmitPolicy.EAGER, plan.join.on)
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from muntin import EARLIEST, INFINITY, JoinKind, Window
-from muntin_engine.core.changes import Key, OutputChange, OutputKind
+from muntin_engine.core.changes import Key, OutputChange, OutputKind, Progress
 from muntin_engine.evaluators.joins.matching import (
     LEFT,
     RIGHT,
@@ -24,6 +24,7 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.live_output import netted
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import Due, KeyTimer
 
 Name: TypeAlias = tuple[Hashable, int]
@@ -355,3 +356,18 @@ class JoinRun(KeyedRun):
         """Return the least watermark of both inputs, or the first start of a row that waits."""
         least = self.result.progress.watermark
         return least if least in (EARLIEST, INFINITY) else min(least, earliest)
+
+
+class PassingRun(JoinRun):
+    """A micro-batch of one input, whose events are the results.
+
+    The other input of the join ended before anything came, so no event ever covers one of this input or waits for it.
+    """
+
+    def __init__(self, query: JoinQuery, start: Start) -> None:
+        """Begin; see `KeyedRun`."""
+        ended = Progress(watermark=INFINITY)
+        inputs = InputsProgress((*start.now.inputs, ended), (*start.now.tracked, ()))
+        super().__init__(query, start._replace(before=[*start.before, ended], now=inputs))
+        self.result.inputs = start.now
+        self.result.progress = start.now.least

@@ -85,8 +85,10 @@ class KeyedEvaluator(Evaluator):
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it; all inputs are as complete as is said of them."""
         from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+        from muntin_engine.progress import ProgressTracker
 
-        opened = KeyedBucket(self.run_of(plan), self.query_of(plan), cells, codec, plan_identity(plan))
+        trackers = [ProgressTracker() for _ in plan.inputs]
+        opened = KeyedBucket(self.run_of(plan), self.query_of(plan), cells, codec, plan_identity(plan), trackers)
         return KeyedInMemory(opened, len(plan.inputs))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muntin import IntervalOperator, RowOperator, StreamOperator
+from muntin import EmitPolicy, IntervalOperator, RowOperator, StreamOperator
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.plan.module_plan import ModulePlan
@@ -99,6 +99,8 @@ class EventByEventEvaluator(KeyedEvaluator):
 
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query: it has no stream operator."""
+        if plan.passes_events:
+            return StatelessEvaluator().why_not(plan)  # no operator is called: what counts is why events need a state
         modules = [module.module for module in plan.modules]
         return None if len(modules) == 1 and isinstance(modules[0], StreamOperator) else "it has no stream operator"
 
@@ -146,14 +148,14 @@ class EventByEventEvaluator(KeyedEvaluator):
 
 
 class StatelessEvaluator(Evaluator):
-    """Runs a stream operator that keeps no state over events that have no watermark.
+    """Runs a stream operator that keeps no state over events that have no watermark, or returns such events themselves.
 
     Nothing then depends on other rows: neither what the operator returns, nor whether a row is late. So each task hands
     the events of its rows over at once, and there are no buckets.
     """
 
     name = "stateless"
-    advantage = "its operator keeps no state, and no row is late"
+    advantage = "nothing is kept from one row to another, and no row is late"
     takes_windows = False
     keeps_state = False
     unreported = frozenset(
@@ -163,14 +165,22 @@ class StatelessEvaluator(Evaluator):
 
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query: something is remembered from one row to another."""
-        modules = [module.module for module in plan.modules]
-        if len(modules) != 1 or not isinstance(modules[0], StreamOperator) or isinstance(modules[0], IntervalOperator):
-            return "it has no operator that follows points"
-        of = type(modules[0])
-        if of.create_state is not StreamOperator.create_state or of.next_time is not StreamOperator.next_time:
-            return f"{plan.modules[0].label} keeps a state, or asks for wake-ups"
+        if not plan.passes_events:
+            modules = [module.module for module in plan.modules]
+            if len(modules) != 1 or not isinstance(modules[0], StreamOperator):
+                return "it has no operator that follows points"
+            if isinstance(modules[0], IntervalOperator):
+                return "it has no operator that follows points"
+            operator = type(modules[0])
+            has_state = operator.create_state is not StreamOperator.create_state
+            if has_state or operator.next_time is not StreamOperator.next_time:
+                return f"{plan.modules[0].label} keeps a state, or asks for wake-ups"
         if plan.says_when_complete:
             return "the input has a watermark, by which rows may be late; without a delay no row is"
+        if plan.passes_events and plan.input.has_samples:
+            return "samples last until the next one of their key"
+        if plan.passes_events and plan.emit is not EmitPolicy.FINAL:
+            return f"emit={str(plan.emit)!r} names each row"
         return "events have ids, so they may be revised" if plan.input.columns.id is not None else None
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
@@ -179,6 +189,8 @@ class StatelessEvaluator(Evaluator):
 
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
+        if plan.passes_events:
+            return "nothing but its columns, in the task that reads the row, without a shuffle"
         return "a call of the operator, in the task that reads the row, without a shuffle"
 
     def explain_state(self, plan: Plan) -> str:
@@ -195,9 +207,9 @@ class StatelessEvaluator(Evaluator):
 
     def follow(self, task: TaskPayload, rows: pa.Table) -> pa.Table:
         """Return the results of good rows."""
-        from muntin_engine.evaluators.ordered.stateless import results_of
+        from muntin_engine.evaluators.ordered.stateless import passed_events, results_of
 
-        return results_of(task, rows)
+        return passed_events(task, rows) if task.plan.passes_events else results_of(task, rows)
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Fail: there are no buckets."""

@@ -1,4 +1,4 @@
-"""Operators without state: the calls for many events in turn, as they come, and their rows as a typed table."""
+"""Queries without state: the calls of an operator for many events in turn, as they come, or the events themselves."""
 
 from __future__ import annotations
 
@@ -58,6 +58,22 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
     for place, output in enumerate(task.outputs):
         arrow_type = task.results.field(len(columns)).type
         columns.append(source.part(values, module.result_field(), place, output, arrow_type))
+    return pa.table(columns, schema=task.results)
+
+
+def passed_events(task: TaskPayload, rows: pa.Table) -> pa.Table:
+    """Return good rows of a query without state as its results: their keys, lifetimes and payloads.
+
+    Cost: a few passes over columns; no value becomes a Python object.
+    """
+    join, given = task.plan.join, task.input
+    assert join is not None, "a query without operators returns the events themselves"
+    columns = [rows.column(name).combine_chunks() for name in given.key_names]
+    starts = rows.column("start").to_numpy()
+    ends = rows.column("end").to_numpy()
+    columns.append(extents(task, starts, pa.array(ends, mask=ends >= INFINITY)))
+    for joined in join.columns:
+        columns.append(rows.column(given.payload_names[joined.place]).combine_chunks())
     return pa.table(columns, schema=task.results)
 
 
