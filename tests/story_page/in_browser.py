@@ -20,7 +20,7 @@ from tests.scenarios.drawing import drawn as drawn_scenario
 from tests.scenarios.scenario import Scenario
 from tests.story_page.browsing import PHONE, Open, counts, drawn, frames, picture, place_of, settle
 from tests.story_page.crowds import crowd
-from tests.story_page.stories import NOON, WRONG, flights
+from tests.story_page.stories import NOON, WRONG, flights, short_rides
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -148,6 +148,72 @@ def test_a_number_is_found_by_all_of_its_digits(open_page: Open) -> None:
     assert counts(page)[0] == "1"
     page.press("#find", "Enter")
     assert number in page.inner_text("#details .values")
+
+
+def test_a_number_is_looked_for_among_values_before_windows_and_times(open_page: Open) -> None:
+    r"""
+    km of north   37 in [0, 10)   110 in [10, 20)   1 in [20, 30)
+    km of south   10 in [0, 10)     5 in [10, 20)
+    """
+    story = short_rides()
+    page = open_page(story)
+    page.keyboard.press("/")
+    page.keyboard.type("10")
+    listed = page.locator("#matches [role=option]").all_inner_texts()
+    assert [" ".join(text.split()) for text in listed] == [
+        "+ 10 result of south · [0, 10)",
+        "● 10 row of south · 3",
+        "+ 110 result of north · [10, 20)",
+        "● 110 row of north · 11",
+    ]
+    page.keyboard.press("Enter")
+    ten = next(change for change in story.changes if change.values["km"] == 10)
+    assert page.inner_text("#details h2") == f"Result {ten.number}"
+    assert page.is_hidden("#matches")
+
+
+def test_another_match_is_chosen_by_the_arrow_keys_or_by_a_click(open_page: Open) -> None:
+    story = short_rides()
+    page = open_page(story)
+    page.keyboard.press("/")
+    page.keyboard.type("10")
+    page.keyboard.press("ArrowDown")
+    assert page.get_attribute("#find", "aria-activedescendant") == "match-1"
+    page.keyboard.press("Enter")
+    assert page.inner_text("#details h2") == "Row 3"
+    page.keyboard.press("/")
+    page.click("#matches [role=option]:has-text('110') >> nth=0")
+    large = next(change for change in story.changes if change.values["km"] == 110)
+    assert page.inner_text("#details h2") == f"Result {large.number}"
+    page.fill("#find", "south")  # no number: all words count, as before
+    assert page.locator("#matches [role=option]").count() == 4
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#matches")
+
+
+@pytest.mark.parametrize("size", [(1366, 860), PHONE])
+def test_what_a_point_says_stands_beside_its_dot(open_page: Open, size: tuple[int, int]) -> None:
+    """The labels of north's first rides: 7 at 2, 9 at 4 and 21 at 7 each begin within a dot's width after their dot."""
+    page = open_page(short_rides(), size)
+    notes = page.evaluate(
+        """() => {
+            const { drawing } = muntin, notes = {};
+            drawing.writeNote = (text, x) => { notes[text] = x; };
+            drawing.draw(muntin);
+            return notes;
+        }"""
+    )
+    for start, km in ((2, "7"), (4, "9"), (7, "21")):
+        dot = page.evaluate("at => muntin.drawing.x(at - Number(muntin.story.origin))", start)
+        assert km in notes, f"{km} is not drawn at {size}"
+        assert dot < notes[km] < dot + 20, f"{km} stands at {notes[km]}, and its dot at {dot}"
+
+
+def test_steps_and_lists_name_a_result_by_its_key_and_window(open_page: Open) -> None:
+    page = open_page(short_rides())
+    assert "insert of south · [10, 20)" in page.inner_text("#where")
+    page.evaluate("muntin.select({ kind: 'row', number: 3 }, true)")
+    assert "insert of south · [0, 10)" in page.inner_text("#details [data-change] >> nth=0")
 
 
 def test_filters_leave_out_keys_times_and_columns(open_page: Open) -> None:

@@ -343,3 +343,22 @@ def flights(emits_early: bool = False) -> Story:
         ["airport"],
         plan,
     )
+
+
+def short_rides() -> Story:
+    """Return a recording on an axis of ticks: rides of two stations as points, summed over windows of ten ticks.
+
+    Its smallest sum is 10, a number that is also an end and a start of windows.
+    """
+    teller = Teller(
+        {"": hopping(10, 10)}, lambda rows: {"km": sum(row.values["km"] for row in rows)}, 0, axis=Axis.TICKS
+    )
+    teller.batch(
+        {"key": ("north",), "start": 2, "km": 7},
+        {"key": ("north",), "start": 4, "km": 9},
+        {"key": ("north",), "start": 7, "km": 21},
+        {"key": ("south",), "start": 3, "km": 10},
+    )
+    teller.batch({"key": ("north",), "start": 11, "km": 110}, {"key": ("south",), "start": 12, "km": 5})
+    teller.batch({"key": ("north",), "start": 25, "km": 1}, said=30)
+    return teller.story("tumbling(10) by station", ("station",))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ASSETS: Final = Path(__file__).parent / "assets"
 _SCRIPTS: Final = (
     *("ticks", "data", "story", "filters", "bands", "marks", "crowd", "drawing", "sight"),
-    *("overview", "words", "details", "tables", "stepping", "keyboard", "chain", "main"),
+    *("overview", "words", "details", "tables", "matches", "stepping", "keyboard", "chain", "main"),
 )
 """Our own scripts, in the order in which they are put together."""
 

@@ -143,8 +143,8 @@ class Details {
     const { story } = this.app, { changes } = story;
     return make("button", { class: "item", "data-change": number, "aria-current": isHere ? "true" : false, onclick: () => this.app.select({ kind: "change", number }, true) },
       make("span", { class: "sign", "aria-hidden": "true" }, CHANGES[changes.change.at(number)] ?? "·"),
-      make("b", {}, `${changes.change.at(number)} of result ${changes.result[number]}`),
+      make("b", {}, `${changes.change.at(number)} of ${resultWords(story, number)}`),
       make("span", {}, labelsOf(story, number, this.app.filters.columns)[0] ?? ""),
-      make("span", { class: "sub" }, [extentOfChange(story, number), note].filter(Boolean).join(" · ")));
+      make("span", { class: "sub" }, [`result ${changes.result[number]}`, note].filter(Boolean).join(" · ")));
   }
 }

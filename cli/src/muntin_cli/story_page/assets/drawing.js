@@ -107,7 +107,7 @@ class Drawing {
     const [faint, crowd] = [crowdOf(true), crowdOf(Boolean(focus))];
     const label = until => {
       this.faded(focus || !filters.row[roomFor]);
-      if (roomFor >= 0 && !focus?.rows.has(roomFor) && height >= 13 && until - roomAt > 24) this.noteRow(roomFor, roomAt, until, y);
+      if (roomFor >= 0 && !focus?.rows.has(roomFor) && height >= 13 && until - roomAt > 10) this.noteRow(roomFor, roomAt, until, y);
       roomFor = -1;
     };
     for (let i = first; i < last; i++) {
@@ -125,8 +125,10 @@ class Drawing {
         crowd.flush();
         kept.push([row, x0, x1, isOpen, state, role]);
       }
+      // A point is drawn as a dot at its start, so what it says stands beside the dot and not after its tick.
+      const isDot = !isOpen && rows.to[row] - rows.from[row] <= 1;
       roomFor = row;
-      roomAt = Math.max(x0 + wide, x1) + 4;
+      roomAt = (isDot ? x0 + wide : Math.max(x0 + wide, x1)) + 4;
     }
     faint.flush();
     crowd.flush();
@@ -148,12 +150,13 @@ class Drawing {
       line(pen, x1, y, whole - 4, y, ink.pale, 2.5, [3, 4]);
       dot(pen, whole - 4, y, 2.5, ink.paper, ink.pale);
     }
+    const isPoint = rows.to[row] - rows.from[row] <= 1;
     const shownEnd = state?.isGone ? Math.max(rows.to[row] === Infinity ? 0 : this.x(rows.to[row]), x0 + 24) : x1;
-    drawEvent(pen, ink, x0, shownEnd, y, height, rows.to[row] - rows.from[row] <= 1, isOpen, Boolean(state?.isGone));
+    drawEvent(pen, ink, x0, shownEnd, y, height, isPoint, isOpen, Boolean(state?.isGone));
     if (state && state.last >= 0 && !state.isGone) line(pen, x1, y - height / 2 + 2, x1, y + height / 2 - 2, ink.event, 1.5);
     if (role) {
       this.ring(role, x0, Math.max(shownEnd, x0 + 10), y, height);
-      const note = app.noteOf(row), from = Math.max(shownEnd, x0 + 10) + 7;
+      const note = app.noteOf(row), from = (isPoint && !isOpen ? x0 + 10 : Math.max(shownEnd, x0 + 10)) + 7;
       if (height >= 13 && from + pen.measureText(note).width < until) this.writeNote(note, from, y, ink.ink);
     }
     if (row === app.current?.row) this.ring("now", x0, Math.max(shownEnd, x0 + 10), y, height);
@@ -175,7 +178,7 @@ class Drawing {
   }
 
   noteRow(row, x, until, y) {
-    const text = this.app.noteOf(row), room = until - x - 8;
+    const text = this.app.noteOf(row), room = until - x - 2;
     if (!text || text.length * 5 > room) return;
     if (this.pen.measureText(text).width > room) return;
     this.writeNote(text, x, y, this.ink.soft);

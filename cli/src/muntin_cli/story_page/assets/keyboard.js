@@ -25,17 +25,22 @@ const KEYS = {
   "?": app => app.help(true),
 };
 
+/** Keys in the search field, which move in the list of what was found. */
+const KEYS_OF_FIND = {
+  ArrowDown: app => app.matches.move(1),
+  ArrowUp: app => app.matches.move(-1),
+  Enter: app => app.matches.choose(),
+};
+
 function listenToKeys(app) {
   document.addEventListener("keydown", event => {
     const field = event.target.closest("input, select, textarea"), isSlider = event.target.type === "range";
     if (event.ctrlKey || event.metaKey || event.altKey || app.isHelping) return;
-    if (field && !isSlider && event.key !== "Escape") {
-      if (event.key === "Enter" && field === app.find) app.selectFirstFound();
-      else return;
-    }
+    const keys = field === app.find && event.key in KEYS_OF_FIND ? KEYS_OF_FIND : KEYS;
+    if (field && !isSlider && event.key !== "Escape" && keys !== KEYS_OF_FIND) return;
     if (event.key === "Enter" && event.target.closest("button, summary, a")) return;
     const isBig = event.shiftKey && event.key.startsWith("Arrow");
-    const act = field && event.key === "Enter" ? () => {} : KEYS[isBig ? `Shift+${event.key}` : event.key];
+    const act = keys[isBig ? `Shift+${event.key}` : event.key];
     if (!act) return;
     event.preventDefault();
     act(app);

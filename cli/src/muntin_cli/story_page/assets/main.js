@@ -10,6 +10,7 @@ class App {
     this.stepping = new Stepping(this);
     this.overview = new Overview(byId("overview"), this);
     this.sight = new Sight(byId("picture"), () => this.redraw());
+    this.matches = new Matches(this, byId("matches"));
     this.tables = Object.keys(TABLES).map(kind => new Table(kind, this, byId(`table-${kind}`)));
     this.chain = new Chain(this, byId("query"));
     this.show(this.chain.load(data));
@@ -232,6 +233,7 @@ class App {
       return tick;
     };
     this.filters.set({ text: this.find.value, key: byId("key").value, column: byId("column").value, low: read("low"), high: read("high") });
+    if (document.activeElement === this.find) this.matches.show();
     this.resize();
     this.update();
   }
@@ -239,14 +241,6 @@ class App {
   clear() {
     for (const id of ["find", "key", "column", "low", "high"]) byId(id).value = "";
     this.filter();
-  }
-
-  selectFirstFound() {
-    const table = this.tables.find(each => each.kind === this.shownTable);
-    if (table.list.length) {
-      this.select({ kind: table.kind === "rows" ? "row" : "change", number: table.list[0] }, true);
-      table.table.focus({ preventScroll: true });
-    }
   }
 
   leave() {

@@ -34,6 +34,12 @@ function lifetimeOfChange(story, number) {
   return axis.interval(changes.start.exact(number), changes.end.exact(number));
 }
 
+/** A result as its key and its window name it. */
+function resultWords(story, number) {
+  const { changes, keys } = story, name = changes.windowName.at(number);
+  return [keys[changes.key[number]], name, extentOfChange(story, number)].filter(Boolean).join(" · ");
+}
+
 function rowWords(story, row) {
   const { rows } = story;
   const values = rows.values.of(row).flatMap(([name, value]) => [name, ...new Set([spellValue(value), fullValue(value)])]);
@@ -75,7 +81,7 @@ function positionWords(story, position) {
   const batch = story.batchAt(position, true);
   if (position === 0 || batch < 0) return "Nothing has come yet";
   const { batches } = story, moment = story.moments[position - 1];
-  const what = moment >= 0 ? `row ${moment}` : `${story.changes.change.at(~moment)} of result ${story.changes.result[~moment]}`;
+  const what = moment >= 0 ? `row ${moment}` : `${story.changes.change.at(~moment)} of ${resultWords(story, ~moment)}`;
   const run = batches.run[batch] ? `, run ${batches.run[batch] + 1}` : "";
   const now = story.batchAt(position), held = now < 0 ? null : batches.heldBy.at(now);
   return `Micro-batch ${batches.number[batch]}${run} · ${what}${held ? ` · watermark held back by ${held}` : ""}`;
