@@ -1,47 +1,41 @@
-"""The changelog is made of the fragments: each has a kind and a text, and `make changelog` shows them all."""
+"""The changelog of a release is made of fragments, a sentence each, under its kind."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
-
-import pytest
+from pathlib import Path
 
 from release.distributions import ROOT
 
 KINDS = ("added", "changed", "deprecated", "fixed", "removed", "security")
-FRAGMENTS = [file for file in sorted((ROOT / "changes").iterdir()) if file.name != "README.md"]
 
 
-@pytest.fixture(scope="module")
-def draft() -> str:
-    """The text that a release adds to the changelog."""
-    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "9.8.7"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+def test_the_changelog_shows_each_fragment_once_under_its_kind(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "changes").mkdir()
+    for kind in KINDS:
+        (tmp_path / "changes" / f"windows.{kind}.md").write_text(f"A window is {kind}.\n", encoding="utf-8")
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "9.8.7", "--dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_a_fragment_has_a_kind_that_the_changelog_knows() -> None:
-    names = re.compile(rf"[a-z0-9_-]+\.({'|'.join(KINDS)})\.md")
-    assert [file.name for file in FRAGMENTS if not names.fullmatch(file.name)] == []
-
-
-def test_a_fragment_is_one_line_that_ends_as_a_sentence() -> None:
-    texts = {file.name: file.read_text(encoding="utf-8") for file in FRAGMENTS}
-    assert [name for name, text in texts.items() if text.count("\n") != 1 or not text.endswith(".\n")] == []
-
-
-def test_the_changelog_shows_each_fragment_once_under_its_kind(draft: str) -> None:
-    assert draft.startswith("## 9.8.7 - ")
-    parts = dict(zip(*[iter(re.split(r"^### (\w+)\n", draft, flags=re.MULTILINE)[1:])] * 2, strict=True))
-    shown = {kind: {line[2:] for line in part.splitlines() if line.startswith("- ")} for kind, part in parts.items()}
-    written: dict[str, set[str]] = {}
-    for file in FRAGMENTS:
-        written.setdefault(file.name.split(".")[-2].capitalize(), set()).add(file.read_text(encoding="utf-8").strip())
-    assert shown == written
+    assert done.stdout.startswith("## 9.8.7 - ")
+    headings_and_texts = re.split(r"^### (\w+)\n", done.stdout, flags=re.MULTILINE)[1:]
+    shown = {
+        heading: [line[2:] for line in text.splitlines() if line.startswith("- ")]
+        for heading, text in zip(headings_and_texts[::2], headings_and_texts[1::2], strict=True)
+    }
+    assert shown == {kind.capitalize(): [f"A window is {kind}."] for kind in KINDS}
 
 
 def test_the_changelog_says_where_releases_go() -> None:
     assert (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").count("<!-- releases -->\n") == 1
+
+
+def test_until_the_first_release_its_page_says_what_there_is() -> None:
+    fragments = [file.name for file in (ROOT / "changes").iterdir() if file.name != "README.md"]
+    assert fragments == []
+    assert "## 0.1.0 - not released yet" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
