@@ -25,7 +25,6 @@ COMMANDS = (
     "modules",
     "describe",
     "check",
-    "pack",
     "run",
     "query",
     "replay",

@@ -70,7 +70,6 @@ ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", 
 TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
-    Layer("muntin.signatures", SDK, in_functions=("cryptography",), never=TESTING),
     Layer("muntin.columnar", (*SDK, "numpy"), never=TESTING),
     Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest", "numpy")),
     Layer("muntin_engine.core", (*PLAIN, "sortedcontainers", "msgpack"), never=TESTING),

@@ -13,7 +13,6 @@ from muntin_cli.commands.doctor import doctor
 from muntin_cli.commands.look import look
 from muntin_cli.commands.modules import modules
 from muntin_cli.commands.new import new
-from muntin_cli.commands.pack import pack
 from muntin_cli.commands.query import query
 from muntin_cli.commands.replay import replay
 from muntin_cli.commands.run import run
@@ -36,7 +35,7 @@ app = typer.Typer(
 )
 """The commands, for a program that adds some or runs them itself."""
 
-for command in (new, modules, describe, check, pack, run, query, replay, shrink, look, state, schema, watch, doctor):
+for command in (new, modules, describe, check, run, query, replay, shrink, look, state, schema, watch, doctor):
     app.command()(command)
 
 

@@ -8,13 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 import pluggy
 
 from muntin import hooks
-from muntin.catalog_folder import FOLDER_VARIABLE, unpack_catalog
 from muntin.errors import DuplicateNameError, MuntinError, PluginError, PluginLoadError, UnknownModuleError
 from muntin.modules.function import Function
 from muntin.modules.module import Module
@@ -29,7 +27,6 @@ __all__ = [
     "Catalog",
     "Plugin",
     "installed",
-    "use_catalog",
 ]
 
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
@@ -37,10 +34,6 @@ ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 
 _SURE: Final = 0.8
 """How like the last part of a name must be for a suggestion that needs no list of all names beside it."""
-
-
-_REFUSED: Final[list[tuple[PluginError, ...]]] = []
-"""Why files of the folders that `use_catalog` named cannot be used, the last one last."""
 
 T = TypeVar("T")
 
@@ -75,7 +68,7 @@ class Catalog:
     Attributes:
         entries: The entry points, as `importlib.metadata` gives them.
         allowed: The only plugins that may load; None allows all.
-        unreadable: Why packages, and files of a catalog folder, are passed over: their plugins are not known.
+        unreadable: Why packages are passed over: their plugins are not known.
 
     Example:
         >>> Catalog(entries=()).module("stats.average")
@@ -195,34 +188,11 @@ class Catalog:
 
 @cache
 def installed() -> Catalog:
-    """Return the catalog of this Python environment, and of the folder that `use_catalog` or `MUNTIN_CATALOG` names.
-
-    It is restricted by `MUNTIN_PLUGINS` if that is set.
-
-    Raises:
-        CatalogFileError: The folder that `MUNTIN_CATALOG` names is not there.
-    """
+    """Return the catalog of this Python environment, restricted by `MUNTIN_PLUGINS` if that is set."""
     allowed = os.environ.get(ALLOW_VARIABLE)
     names = None if allowed is None else frozenset(name.strip() for name in allowed.split(",") if name.strip())
-    folder = os.environ.get(FOLDER_VARIABLE)
-    refused = _REFUSED[-1] if _REFUSED else () if not folder else unpack_catalog(Path(folder))
     found = plugin_entries()
-    return Catalog(found.entries, names, (*found.unreadable, *refused))
-
-
-def use_catalog(folder: str | os.PathLike[str], *versions: str) -> None:
-    """Use the modules of a catalog folder in this process, as if they were installed, instead of `MUNTIN_CATALOG`.
-
-    Args:
-        folder: The catalog: a folder of wheels, as `muntin pack` fills. Their code runs in this process.
-        versions: Requirements such as `"muntin-tides==1.2.0"`, where it should not be the highest version.
-
-    Raises:
-        CatalogFileError: The folder, its keys, or a version that is wanted are not there. A file that is damaged, or
-            not signed as it should be, is told by the error of a query that names one of its modules.
-    """
-    _REFUSED.append(unpack_catalog(Path(folder), versions))
-    installed.cache_clear()
+    return Catalog(found.entries, names, found.unreadable)
 
 
 def _closest(name: str, called: Iterable[str]) -> str | None:

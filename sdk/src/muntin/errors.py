@@ -12,13 +12,11 @@ attributes, and derives from the built-in exception a caller would already be ca
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from muntin.safe_text import safe_message, safe_repr
 
 __all__ = [
-    "CatalogFileError",
     "DuplicateNameError",
     "DurationError",
     "MalformedPackageError",
@@ -200,16 +198,6 @@ class MalformedPackageError(PluginError, ValueError):
             f"the entry points of {package} cannot be read: {reason}\n"
             "  other packages are not affected; install it again, or remove it"
         )
-
-
-class CatalogFileError(PluginError, ValueError):
-    """A file of a catalog folder is damaged, is not signed as it should be, or cannot be used here."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        self.path = path
-        self.reason = reason
-        spelled = str(path) if str(path).isprintable() else repr(str(path))
-        super().__init__(f"{spelled} cannot be used: {reason}")
 
 
 class DuplicateNameError(PluginError, ValueError):

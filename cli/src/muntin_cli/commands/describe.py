@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from muntin import ClipPolicy, TimestampPolicy
-from muntin_cli.commands.reporting import AsJson, CatalogFolder, With, catalog_with, reports_errors
+from muntin.catalog import installed
+from muntin_cli.commands.reporting import AsJson, With, reports_errors
 from muntin_cli.description import Description
 from muntin_cli.description import describe as describe_module
 from muntin_cli.errors import EnvironmentLacksError, UsageError
@@ -25,7 +26,6 @@ from muntin_cli.parameters import parse_parameters
 def describe(
     name: Annotated[str, typer.Argument(help="The full name of a module, function or trigger; or a checkpoint.")],
     parameters: With = None,
-    catalog: CatalogFolder = None,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Describe a module, or the query of a checkpoint.
@@ -37,7 +37,7 @@ def describe(
             raise UsageError(f"{name} is a checkpoint, whose query has its parameters\n  leave --with out")
         _show_queries(name, as_json=as_json)
         return ExitCode.OK
-    description = describe_module(catalog_with(catalog), name, parse_parameters(parameters or []))
+    description = describe_module(installed(), name, parse_parameters(parameters or []))
     if as_json:
         show_json(asdict(description))
     else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from muntin_cli.commands.reporting import AsJson, CatalogFolder, catalog_with, reports_errors
+from muntin.catalog import installed
+from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.listing import Listing
 from muntin_cli.output import indented, show, show_json, show_table
@@ -12,13 +13,13 @@ from muntin_cli.survey import survey
 
 
 @reports_errors
-def modules(catalog: CatalogFolder = None, as_json: AsJson = False) -> ExitCode:
+def modules(as_json: AsJson = False) -> ExitCode:
     """List what is installed, and what could not be loaded.
 
     These are modules, functions and triggers, where they come from, and plugins with the reason. Each plugin is loaded
     in a process of its own, with a time limit.
     """
-    listing = survey(catalog_with(catalog))
+    listing = survey(installed())
     if as_json:
         show_json(asdict(listing))
     else:

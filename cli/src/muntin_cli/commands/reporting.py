@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from typing_extensions import ParamSpec
 
-from muntin.catalog import Catalog, installed, use_catalog
 from muntin.errors import MuntinError
 from muntin_cli.errors import exit_code_of
 from muntin_cli.exit_codes import ExitCode
@@ -23,17 +21,6 @@ With = Annotated[
     list[str] | None,
     typer.Option("--with", metavar="NAME=VALUE", help="A parameter of the module; may be given several times."),
 ]
-
-CatalogFolder = Annotated[
-    Path | None, typer.Option("--catalog", help="A folder of packed modules, instead of MUNTIN_CATALOG.")
-]
-
-
-def catalog_with(folder: Path | None) -> Catalog:
-    """Return what is installed, with the modules of a catalog folder if one is named."""
-    if folder is not None:
-        use_catalog(folder)
-    return installed()
 
 
 def reports_errors(command: Callable[P, ExitCode]) -> Callable[P, None]:

@@ -14,7 +14,6 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from muntin.bounded_files import read_zip
 from muntin.safe_text import safe_message
 
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
@@ -95,9 +94,17 @@ def read_files(path: Path) -> dict[str, bytes]:
         UnreadableArchiveError: It is none, is damaged or encrypted, or its files are too many or too large.
     """
     try:
-        return read_zip(path, MOST_BYTES, MOST_FILES)
-    except ValueError as error:
-        raise UnreadableArchiveError(str(error)) from error
+        with zipfile.ZipFile(path) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            size = sum(entry.file_size for entry in entries)
+            if size > MOST_BYTES or len(entries) > MOST_FILES:
+                raise UnreadableArchiveError(
+                    f"its {len(entries):,} files take {size:,} bytes when they are inflated\n"
+                    f"  expected: at most {MOST_FILES:,} files of {MOST_BYTES:,} bytes together"
+                )
+            return {entry.filename: archive.read(entry) for entry in entries}
+    except UnreadableArchiveError:
+        raise
     except Exception as error:  # whatever bytes that are no archive lead to
         raise UnreadableArchiveError(f"it cannot be read: {safe_message(error)}") from error
 

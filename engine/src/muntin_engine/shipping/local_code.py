@@ -1,4 +1,4 @@
-"""Find code that belongs to no installed package, such as that of a catalog folder, and has to be pickled by value."""
+"""Find code that belongs to no installed package, such as that of a script, and has to be pickled by value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from muntin.catalog_folder import wheel_of
 from muntin_engine.shipping.distributions import names_outside_site
 
 _OURS: Final = frozenset({"muntin", "muntin_engine", "muntin_cli"})
@@ -29,8 +28,6 @@ def is_local(name: str) -> bool:
     top = name.partition(".")[0]
     if file is None or top in _OURS or top in sys.stdlib_module_names or _is_installed_file(file):
         return False
-    if wheel_of(name) is not None:
-        return True
     return top not in names_outside_site(tuple(sys.path))
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import chain
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
 from muntin import Function, Module
-from muntin.catalog_folder import wheel_of
 from muntin.windows import WindowSpecification
 from muntin_engine.plan.code import CodeInUse
 from muntin_engine.shipping.code_version import code_version
 from muntin_engine.shipping.local_code import is_local
 from muntin_engine.spark.session.kinds import AnySession, is_connect
-from muntin_engine.state.differences import WHEEL_HASH
 
 _CALLED: Final = re.compile(r'PythonUDF","num-children":\d+,"name":"(\w+)"')
 _REGISTERED: Final[dict[str, dict[str, Function[..., Any]]]] = {}
@@ -36,9 +33,6 @@ def code_in_use(
 ) -> tuple[CodeInUse, ...]:
     """Return a query's modules and windows of one's own, and the functions that it and the DataFrames it reads call.
 
-    The wheels of a catalog folder that these are from come with them: a query goes on from a checkpoint only with the
-    same wheel, or with one of another version.
-
     Cost: nothing but a look-up for code that was hashed before, or that has to be parsed; a call of the JVM for each
     DataFrame, in sessions with registered functions.
     """
@@ -49,13 +43,7 @@ def code_in_use(
     ]
     functions = {function.name: function for df in projections for function in _functions_in(df)}
     functions |= {function.name: function for function in called}
-    code = [*chain(*map(_classes_in, classes.values())), *(function.implementation for function in functions.values())]
-    wheels = {wheel.name: wheel for one in code if (wheel := wheel_of(str(one.__module__))) is not None}
     return (
-        *(
-            CodeInUse(name, wheel.version, f"{WHEEL_HASH}{wheel.digest[:16]}", requires_same_code=True)
-            for name, wheel in wheels.items()
-        ),
         *found,
         *(
             CodeInUse(

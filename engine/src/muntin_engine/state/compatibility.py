@@ -15,7 +15,7 @@ from muntin.named_windows import continues_windows
 from muntin.versions import continues, is_newer, is_same_version
 from muntin.windows import WindowSpecification
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.state.differences import WHEEL_HASH, QueryIdentity, differences_between, spell_module
+from muntin_engine.state.differences import QueryIdentity, differences_between, spell_module
 
 
 class SchemaVersion(NamedTuple):
@@ -281,12 +281,7 @@ class Compatibility:
         for name, (was, _) in reached.get("functions", {}).items():
             yield from _advice(name, was, self.identity["functions"][name][0], "say")
         for name, (code, version, _) in reached.get("code", {}).items():
-            if code != self.identity["code"][name][0] and code.startswith(WHEEL_HASH):
-                yield (
-                    f"{name} {version} in the catalog is another file than the one that the checkpoint began with: put "
-                    "that one back, or pack the new code under a new version"
-                )
-            elif code != self.identity["code"][name][0]:
+            if code != self.identity["code"][name][0]:
                 yield (
                     f"{name} requires the same code: give it a new version, and say continues_since = {version!r} if "
                     "results mean the same"

@@ -19,9 +19,6 @@ QueryIdentity: TypeAlias = Mapping[str, Any]
 """By name, each as plain data of a kind of its own: keys, windows, modules and so on."""
 
 
-WHEEL_HASH: Final = "wheel-"
-"""The start of the hash of a wheel in a catalog folder, beside the hashes of the code of modules."""
-
 _NOTHING: Final = "none"
 _DECIMALS: Final = re.compile(r"decimals of (\d+) places")
 """The words of `Plan.identity` for times that are decimals."""
