@@ -12,6 +12,7 @@ from release.distributions import ROOT, distributions
 
 _OURS: Final = rf"(?P<name>\b(?:{'|'.join(distributions())})(?:\[[a-z,]+\])?)"
 _OWN: Final = re.compile(r'^version = "[^"]+"$', re.MULTILINE)
+_CITED: Final = re.compile(r"^version: \S+$", re.MULTILINE)
 _EXACT: Final = re.compile(rf"{_OURS}==[0-9][0-9a-z.]*")
 _RANGE: Final = re.compile(rf"{_OURS}>=[0-9.]+,<[0-9.]+")
 
@@ -19,8 +20,8 @@ _RANGE: Final = re.compile(rf"{_OURS}>=[0-9.]+,<[0-9.]+")
 def set_version(text: str) -> list[Path]:
     """Write a version into all files that say it, and return those that changed.
 
-    These are the `pyproject.toml` of each distribution, the template of new plugins, and the pages that show what a
-    plugin requires.
+    These are the `pyproject.toml` of each distribution, the template of new plugins, the pages that show what a plugin
+    requires, and the citation.
 
     Args:
         text: The version.
@@ -38,6 +39,12 @@ def set_version(text: str) -> list[Path]:
         if new != old:
             file.write_text(new, encoding="utf-8")
             changed.append(file)
+    citation = ROOT / "CITATION.cff"
+    old = citation.read_text(encoding="utf-8")
+    new = _CITED.sub(f"version: {version}", old)
+    if new != old:
+        citation.write_text(new, encoding="utf-8")
+        changed.append(citation)
     return changed
 
 
