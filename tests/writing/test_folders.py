@@ -140,6 +140,50 @@ def test_the_last_micro_batch_is_known_whether_or_not_it_had_rows_or_was_cut_sho
     assert folders.last_written == WrittenBatch(2)
 
 
+def test_the_newest_folder_is_missed_when_it_or_a_file_in_it_is_gone(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    for batch_id, text in enumerate(["a", "bb", ""]):
+        if text:
+            put(folders, batch_id, text)
+            (tmp_path / f"batch={batch_id}/more").write_text("more")
+        folders.keep(batch_id)
+    assert folders.last_written == WrittenBatch(2)
+    put(folders, 1, "bb")  # the size was kept with two files
+    said = (
+        r"batch=1, which micro-batch 1 wrote, has files of rows of 2 bytes, and had 6\n  what the checkpoint has done"
+    )
+    with pytest.raises(StateError, match=said):
+        _ = folders.last_written
+    shutil.rmtree(tmp_path / "batch=1")
+    with pytest.raises(
+        StateError, match=r"batch=1, which micro-batch 1 wrote, is gone\n  what the checkpoint has done"
+    ):
+        _ = folders.last_written
+    folders.go_back(2)
+    with pytest.raises(StateError, match="is gone"):
+        _ = folders.last_written
+    folders.go_back(1)
+    assert folders.last_written == WrittenBatch(0), "it is written again"
+
+
+def test_old_folders_and_files_that_are_no_rows_may_be_removed(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    for batch_id in range(3):
+        put(folders, batch_id, "rows")
+        (tmp_path / f"batch={batch_id}/_SUCCESS").write_text("nothing")
+        folders.keep(batch_id)
+    shutil.rmtree(tmp_path / "batch=0")
+    shutil.rmtree(tmp_path / "batch=1")
+    (tmp_path / "batch=2/_SUCCESS").unlink()
+    assert folders.last_written == WrittenBatch(2)
+
+
+def test_a_record_of_an_older_version_says_nothing_of_files(tmp_path: Path) -> None:
+    record = {"batch": 1, "tick": 10, "before": None, "writes": 2, "read": "x"}
+    (tmp_path / "_last.json").write_text(checksummed(record))
+    assert BatchFolders(tmp_path).last_written == WrittenBatch(1, "x")
+
+
 @pytest.mark.parametrize("path", ["s3://b/results", "hdfs:/results", "dbfs:/results", "file://host/results", ""])
 def test_a_path_that_cannot_be_renamed_on_is_refused(path: str) -> None:
     with pytest.raises(QueryError, match="is not a path of this machine's file system") as caught:

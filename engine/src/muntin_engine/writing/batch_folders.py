@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final, cast
 
-from muntin_engine.writing.local_folder import LocalFolder
+from muntin_engine.errors import StateError
+from muntin_engine.writing.local_folder import TO_GO_ON, LocalFolder
 from muntin_engine.writing.places import is_elsewhere
 from muntin_engine.writing.sink import WrittenBatch
 from muntin_engine.writing.stored_path import StoredPath
@@ -33,6 +34,9 @@ class LastBatch:
         before: The output watermark after the one before it.
         writes: How often this was written: readers see by it that nothing was replaced while they read.
         read: The name of what it read; empty if it is not known.
+        newest: The last micro-batch that has a folder, which is an earlier one where this one had no rows. None if it
+            is not known.
+        size: The bytes of all files of rows in that folder.
     """
 
     batch: int
@@ -40,6 +44,8 @@ class LastBatch:
     before: int | None
     writes: int
     read: str = ""
+    newest: int | None = None
+    size: int | None = None
 
 
 class BatchFolders(LocalFolder):
@@ -90,8 +96,14 @@ class BatchFolders(LocalFolder):
 
     @property
     def last_written(self) -> WrittenBatch:
-        """The last micro-batch that is in place, also if its writing was cut short before that was kept."""
+        """The last micro-batch that is in place, also if its writing was cut short before that was kept.
+
+        Raises:
+            StateError: The newest folder is gone, or a file in it.
+        """
         last = self.last
+        if last is not None:
+            self._check_newest(last)
         kept = WrittenBatch(-1) if last is None else WrittenBatch(last.batch, last.read)
         numbers = [folder.name.partition("=")[2] for folder in self.path.glob(f"{COLUMN}=*")]
         latest = max([int(number) for number in numbers if number.isdecimal()], default=-1)
@@ -99,16 +111,53 @@ class BatchFolders(LocalFolder):
 
     def go_back(self, batch_id: int) -> None:
         """Take back what was kept of a micro-batch that comes again, while its rows are replaced."""
-        kept = self.last
-        if kept is not None and batch_id <= kept.batch:
-            before = kept.before if batch_id == kept.batch else None
-            self.replace(_LAST, LastBatch(batch_id - 1, before, None, kept.writes + 1))
+        last = self.last
+        if last is None or batch_id > last.batch:
+            return
+        tick = last.before if batch_id == last.batch else None
+        record = LastBatch(batch_id - 1, tick, None, last.writes + 1)
+        if last.newest is not None and last.newest < batch_id:
+            record = replace(record, newest=last.newest, size=last.size)
+        self.replace(_LAST, record)
 
     def keep(self, batch_id: int, tick: int | None = None, read: str = "") -> None:
         """Keep that a micro-batch is in place, and the output watermark after it, which never goes back."""
-        kept = self.last or LastBatch(batch_id - 1, None, None, 0)
-        known = [mark for mark in (tick, kept.tick) if mark is not None]
-        self.replace(_LAST, LastBatch(batch_id, max(known, default=None), kept.tick, kept.writes + 1, read))
+        last = self.last or LastBatch(batch_id - 1, None, None, 0)
+        known_ticks = [mark for mark in (tick, last.tick) if mark is not None]
+        record = LastBatch(batch_id, max(known_ticks, default=None), last.tick, last.writes + 1, read)
+        size = self._size(batch_id)
+        if size is not None:
+            record = replace(record, newest=batch_id, size=size)
+        else:  # it has no rows
+            record = replace(record, newest=last.newest, size=last.size)
+        self.replace(_LAST, record)
+
+    def _check_newest(self, last: LastBatch) -> None:
+        """Raise unless the newest folder has the files that it had when it was put in place.
+
+        Older ones may be removed by whoever needs them no more.
+
+        Raises:
+            StateError: It is gone, or a file in it.
+        """
+        if last.newest is None:
+            return
+        size = self._size(last.newest)
+        if size == last.size:
+            return
+        folder = self._folder(last.newest)
+        has = "is gone" if size is None else f"has files of rows of {size:,} bytes, and had {last.size:,}"
+        raise StateError(f"{folder}, which micro-batch {last.newest} wrote, {has}\n  {TO_GO_ON}")
+
+    def _size(self, batch_id: int) -> int | None:
+        """Return the bytes of all files of rows of a micro-batch; None if it has no folder."""
+        folder = self._folder(batch_id)
+        if self.is_elsewhere:
+            size: int | None = cast("StoredPath", folder / _FILE).size
+            return size
+        if not folder.exists():
+            return None
+        return sum(file.stat().st_size for file in folder.glob("[!._]*"))
 
     def _folder(self, batch_id: int) -> Path:
         return self.path / f"{COLUMN}={batch_id}"

@@ -56,6 +56,10 @@ class Database(ABC):
     def columns(self, cursor: Any, table: str) -> dict[str, str]:
         """Return the types of the columns of a table, by name; none if there is no such table."""
 
+    def parameter(self, number: int, of_type: str) -> str:
+        """Return the place of a parameter in a statement that is given as text and compared with a column of a type."""
+        return f"CAST({self.mark}{number} AS {of_type})"
+
     @abstractmethod
     def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
         """Add rows to a table; all names are quoted."""

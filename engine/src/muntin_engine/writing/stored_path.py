@@ -51,6 +51,12 @@ class StoredPath:
         """Return True if there is a folder."""
         return bool(self._info.type.name == "Directory")
 
+    @property
+    def size(self) -> int | None:
+        """The bytes of a file; None if it does not exist."""
+        size: int | None = self._info.size
+        return size
+
     def glob(self, pattern: str) -> Iterator[StoredPath]:
         """Return what is in the folder and has a name of a pattern."""
         from pyarrow.fs import FileSelector
