@@ -397,3 +397,21 @@ def test_a_table_of_an_older_version_goes_on(place: Place) -> None:
     sink = opened(place)
     write(sink, 1, [{"n": 2}])
     assert place.ask("SELECT batch, last_row FROM muntin_batches") == [(1, '{"n":2}')]
+
+
+def test_a_file_is_not_locked_as_long_as_the_error_of_a_statement_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that is read-only for a moment; the exception, with its traceback, is kept meanwhile."""
+    monkeypatch.setattr("muntin_engine.writing.databases._PATIENCE", 0.1)
+    place = Place(f"sqlite:{tmp_path / 'results.db'}")
+    sink = opened(place)
+    write(sink, 0, [{"n": 1}])
+    failing = "BEFORE INSERT ON bikes BEGIN SELECT RAISE(ABORT, 'attempt to write a readonly database'); END"
+    place.ask(f"CREATE TRIGGER is_read_only {failing}")
+    with pytest.raises(sqlite3.IntegrityError, match="readonly database") as kept:
+        write(sink, 1, [{"n": 2}])
+    place.ask("DROP TRIGGER is_read_only")
+    write(sink, 1, [{"n": 2}])
+    assert place.ask("SELECT n FROM bikes ORDER BY n") == [(1,), (2,)]
+    assert kept.value.__traceback__ is not None

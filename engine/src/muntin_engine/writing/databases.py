@@ -209,11 +209,15 @@ class _Sqlite(Database):
             connection = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
         except sqlite3.OperationalError as error:
             raise SetupError(f"{self} cannot be opened: {error}\n  expected a file in a folder that is there") from None
+        cursor = connection.cursor()
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection.cursor()
-            connection.execute("COMMIT")
+            cursor.execute("BEGIN IMMEDIATE")
+            yield cursor
+            cursor.execute("COMMIT")
         finally:
+            # A statement that failed keeps a closed connection open, and the file locked, for as long as its cursor
+            # lives, which the traceback of the error holds.
+            cursor.close()
             connection.close()
 
     def columns(self, cursor: Any, table: str) -> dict[str, str]:
