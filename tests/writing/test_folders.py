@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +167,88 @@ def test_the_newest_folder_is_missed_when_it_or_a_file_in_it_is_gone(tmp_path: P
         _ = folders.last_written
     folders.go_back(1)
     assert folders.last_written == WrittenBatch(0), "it is written again"
+
+
+class InTheMeantime(Uncounted):
+    """A micro-batch during whose writing something else happens."""
+
+    def __init__(self, happens: Callable[[Path], object]) -> None:
+        self.happens = happens
+
+    def parquet(self, path: str) -> None:
+        super().parquet(path)
+        self.happens(Path(path.removeprefix("file:")))
+
+
+def write_some(sink: ParquetFolder, batch: Any, batch_id: int = 0) -> None:
+    sink.take_count(3)
+    sink.write(batch, batch_id)
+
+
+def test_two_runs_at_one_micro_batch_leave_its_folder(tmp_path: Path) -> None:
+    """A query that is started again while it runs: the second run writes it, before the first one puts it in place."""
+    first, second = ParquetFolder(tmp_path / "out"), ParquetFolder(tmp_path / "out")
+    first.open("q")
+    second.open("q")
+    write_some(first, InTheMeantime(lambda _: write_some(second, Uncounted())))
+    assert visible(tmp_path / "out") == {"batch=0": "some"}
+    assert second.last_written.number == 0
+    assert sorted(part.name for part in (tmp_path / "out").iterdir()) == ["_last.json", "_muntin.json", "batch=0"]
+
+
+def test_a_folder_is_taken_away_only_for_another_one(tmp_path: Path) -> None:
+    sink = ParquetFolder(tmp_path / "out")
+    sink.open("q")
+    write_some(sink, Uncounted())
+    with pytest.raises(FileNotFoundError):
+        write_some(sink, InTheMeantime(shutil.rmtree))
+    assert visible(tmp_path / "out") == {"batch=0": "some"}
+
+
+def test_a_folder_that_comes_in_between_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders, drops = BatchFolders(tmp_path), BatchFolders.drop
+
+    def drop(self: BatchFolders, batch_id: int) -> None:
+        drops(self, batch_id)
+        monkeypatch.setattr(BatchFolders, "drop", drops)
+        put(BatchFolders(tmp_path), batch_id, "of another run")
+
+    monkeypatch.setattr(BatchFolders, "drop", drop)
+    put(folders, 3, "mine")
+    assert visible(tmp_path) == {"batch=3": "mine"}
+
+
+def test_runs_of_one_process_write_one_after_the_other(tmp_path: Path) -> None:
+    first, second = ParquetFolder(tmp_path / "out"), ParquetFolder(tmp_path / "out")
+    events: list[str] = []
+    first.open("q")
+
+    def waits(_: Path) -> None:
+        threading.Thread(target=other_run).start()
+        time.sleep(0.1)
+        events.append("the first run ends")
+
+    def other_run() -> None:
+        second.open("q")  # else it would remove what the first run has staged
+        write_some(second, InTheMeantime(lambda _: events.append("the second run writes")))
+        is_over.set()
+
+    is_over = threading.Event()
+    write_some(first, InTheMeantime(waits))
+    assert is_over.wait(10)
+    assert events == ["the first run ends", "the second run writes"]
+    assert visible(tmp_path / "out") == {"batch=0": "some"}
+
+
+def test_what_was_cut_short_is_removed_when_the_folder_is_opened(tmp_path: Path) -> None:
+    sink = ParquetFolder(tmp_path / "out")
+    sink.open("q")
+    write_some(sink, Uncounted())
+    for name in ("_staged", "_staged-1", "_replaced", "_replaced-2"):
+        (tmp_path / "out" / name).mkdir()
+        (tmp_path / "out" / name / "half").touch()
+    ParquetFolder(tmp_path / "out").open("q")
+    assert sorted(part.name for part in (tmp_path / "out").iterdir()) == ["_last.json", "_muntin.json", "batch=0"]
 
 
 def test_old_folders_and_files_that_are_no_rows_may_be_removed(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final, cast
+from uuid import uuid4
 
 from muntin_engine.errors import StateError
 from muntin_engine.writing.local_folder import TO_GO_ON, LocalFolder
@@ -20,6 +22,9 @@ COLUMN: Final = "batch"
 _STAGED: Final = "_staged"
 _REPLACED: Final = "_replaced"
 _LAST: Final = "_last.json"
+_IS_TAKEN: Final = (errno.EEXIST, errno.ENOTEMPTY)
+"""The errors of a rename to a folder that is there: another run has put it in place in between."""
+
 _FILE: Final = "rows.parquet"
 """The only file of a micro-batch where the file system is not this machine's."""
 
@@ -53,6 +58,9 @@ class BatchFolders(LocalFolder):
 
     Names that start with an underscore are none that Spark or Arrow read. On this machine's file system a folder is
     put in place by renaming it. Elsewhere it has one file, which is: an object store copies an object whole.
+
+    Two runs of one query may be at the same micro-batch for a moment, when it is started again while it runs: each
+    stages its rows under a name of its own, and takes the other's folder away only when it has one to put in its place.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -67,27 +75,56 @@ class BatchFolders(LocalFolder):
         return next(self.path.glob(f"{COLUMN}=*"), None) is None
 
     def staged(self) -> Path:
-        """Return a place for the next micro-batch: an empty folder; elsewhere a file."""
-        if self.is_elsewhere:
-            return self.path / _STAGED
-        return _emptied(self.path / _STAGED)
+        """Return a new place for the next micro-batch: a folder, which is not there yet; elsewhere a file."""
+        self._staging = self._unused(_STAGED)
+        return self._staging
 
     def put(self, batch_id: int) -> None:
-        """Put what was written in place, instead of an earlier attempt at the same micro-batch."""
+        """Put what was staged in place, instead of an earlier attempt at the same micro-batch.
+
+        Raises:
+            FileNotFoundError: It is gone; then the earlier attempt stays.
+        """
         if self.is_elsewhere:
-            (self.path / _STAGED).replace(self._folder(batch_id) / _FILE)
+            self._staging.replace(self._folder(batch_id) / _FILE)
             return
-        self.drop(batch_id)
-        (self.path / _STAGED).rename(self._folder(batch_id))
+        self._staging.stat()  # before anything is taken away
+        while True:
+            self.drop(batch_id)
+            try:
+                self._staging.rename(self._folder(batch_id))
+            except OSError as error:
+                if error.errno not in _IS_TAKEN:
+                    raise
+            else:
+                return
 
     def drop(self, batch_id: int) -> None:
         """Take away an earlier attempt at a micro-batch, if there is one, as a whole."""
         folder = self._folder(batch_id)
         if self.is_elsewhere:
             (folder / _FILE).unlink(missing_ok=True)
-        elif folder.exists():
-            folder.rename(_emptied(self.path / _REPLACED))
-            _emptied(self.path / _REPLACED)
+            return
+        replaced = self._unused(_REPLACED)
+        try:
+            folder.rename(replaced)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(replaced)
+
+    def claim(self, query_id: str) -> None:
+        """Make the folder, if need be, see that it belongs to a query, and remove what was cut short in it."""
+        super().claim(query_id)
+        for pattern in (f"{_STAGED}*", f"{_REPLACED}*"):
+            for leftover in self.path.glob(pattern):
+                if self.is_elsewhere:
+                    leftover.unlink(missing_ok=True)
+                else:
+                    shutil.rmtree(leftover)
+
+    def _unused(self, name: str) -> Path:
+        """Return a path with a name that no other run uses."""
+        return self.path / f"{name}-{uuid4().hex}"
 
     @property
     def last(self) -> LastBatch | None:
@@ -161,9 +198,3 @@ class BatchFolders(LocalFolder):
 
     def _folder(self, batch_id: int) -> Path:
         return self.path / f"{COLUMN}={batch_id}"
-
-
-def _emptied(path: Path) -> Path:
-    if path.exists():
-        shutil.rmtree(path)
-    return path

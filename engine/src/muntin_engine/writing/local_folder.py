@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
+from threading import RLock
 from typing import Any, Final, TypeVar, get_type_hints
 from zlib import crc32
 
@@ -15,6 +17,9 @@ from muntin_engine.errors import StateError
 from muntin_engine.writing.places import local_path, unpatterned
 
 _T = TypeVar("_T")
+
+_LOCKS: Final[dict[str, RLock]] = {}
+"""A lock for each folder that this process writes to; none is part of a sink, which may be pickled."""
 
 _OWNER: Final = "_muntin.json"
 _CHECKSUM: Final = "crc32"
@@ -95,6 +100,15 @@ class LocalFolder:
                 "  a query that starts with a new checkpoint is another one, and counts its micro-batches from 0\n"
                 "  choose an empty folder, delete this one, or go on with its checkpoint"
             )
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let no other thread of this process write to the folder in a block.
+
+        Where a query is started again while it runs, the run before may still be in a micro-batch.
+        """
+        with _LOCKS.setdefault(str(self.path), RLock()):
+            yield
 
     def check_owned(self) -> None:
         """See that the folder is there still, which a query has claimed.
