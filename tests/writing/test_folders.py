@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +252,51 @@ def test_what_was_cut_short_is_removed_when_the_folder_is_opened(tmp_path: Path)
         (tmp_path / "out" / name / "half").touch()
     ParquetFolder(tmp_path / "out").open("q")
     assert sorted(part.name for part in (tmp_path / "out").iterdir()) == ["_last.json", "_muntin.json", "batch=0"]
+
+
+@dataclass
+class Disk:
+    """What a loss of power leaves: the files that were synced, by the names that synced folders had for them.
+
+    Attributes:
+        files: The inodes of all that was synced.
+        names: What each synced folder named when it was synced, by their inodes.
+    """
+
+    files: set[int] = field(default_factory=set)
+    names: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    def sync(self, descriptor: int) -> None:
+        """Take the place of `os.fsync`."""
+        inode = os.fstat(descriptor).st_ino
+        self.files.add(inode)
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            self.names[inode] = {entry.name: entry.inode() for entry in os.scandir(descriptor)}
+
+    def lost(self, folder: Path) -> list[str]:
+        """Return the files and folders in a folder that a loss of power would take, or leave without content."""
+        lost: list[str] = []
+        for path in folder.rglob("*"):
+            inode = path.stat().st_ino
+            names = self.names.get(path.parent.stat().st_ino, {})
+            if inode not in self.files or names.get(path.name) != inode:
+                lost.append(str(path.relative_to(folder)))
+        return lost
+
+
+def test_a_loss_of_power_takes_no_micro_batch_that_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk()
+    monkeypatch.setattr(os, "fsync", disk.sync)
+    sink = ParquetFolder(tmp_path / "out")
+    sink.open("q")
+    for batch_id in (0, 1, 1, 2):
+        write_some(sink, Uncounted(), batch_id)
+        assert disk.lost(tmp_path) == []
+
+    (tmp_path / "table").mkdir()
+    for batch_id in range(3):
+        write(tmp_path / "table", batch_id, "rows")
+        assert disk.lost(tmp_path / "table") == []
 
 
 def test_old_folders_and_files_that_are_no_rows_may_be_removed(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Final, cast
 from uuid import uuid4
 
 from muntin_engine.errors import StateError
-from muntin_engine.writing.local_folder import TO_GO_ON, LocalFolder
+from muntin_engine.writing.local_folder import TO_GO_ON, LocalFolder, sync, sync_tree
 from muntin_engine.writing.places import is_elsewhere
 from muntin_engine.writing.sink import WrittenBatch
 from muntin_engine.writing.stored_path import StoredPath
@@ -59,6 +59,8 @@ class BatchFolders(LocalFolder):
     Names that start with an underscore are none that Spark or Arrow read. On this machine's file system a folder is
     put in place by renaming it. Elsewhere it has one file, which is: an object store copies an object whole.
 
+    On this machine's file system a folder, and the record of it, are on the disk when `put` and `keep` have returned.
+
     Two runs of one query may be at the same micro-batch for a moment, when it is started again while it runs: each
     stages its rows under a name of its own, and takes the other's folder away only when it has one to put in its place.
     """
@@ -88,7 +90,7 @@ class BatchFolders(LocalFolder):
         if self.is_elsewhere:
             self._staging.replace(self._folder(batch_id) / _FILE)
             return
-        self._staging.stat()  # before anything is taken away
+        sync_tree(self._staging)  # it fails if that is gone, before anything is taken away
         while True:
             self.drop(batch_id)
             try:
@@ -97,6 +99,7 @@ class BatchFolders(LocalFolder):
                 if error.errno not in _IS_TAKEN:
                     raise
             else:
+                sync(self.path)
                 return
 
     def drop(self, batch_id: int) -> None:

@@ -17,6 +17,7 @@ from zlib import crc32
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
+from muntin_engine.writing.local_folder import sync, sync_tree
 from muntin_engine.writing.places import is_elsewhere, local_path
 from muntin_engine.writing.schemes import without_secrets
 from muntin_engine.writing.stored_path import StoredPath, file_system_of
@@ -143,6 +144,12 @@ class _Folder:
             checksum = crc32(chunk, checksum)
         return checksum
 
+    def sync(self) -> None:
+        """Have all files on the disk, where the folder is on this machine's file system."""
+        if not self.is_elsewhere:
+            sync_tree(local_path(self.spelled))
+            sync(local_path(self.spelled).parent)
+
     def delete(self, name: str = "") -> None:
         """Delete a folder in it, or itself."""
         self._fs.delete_dir(f"{self._path}/{name}".rstrip("/"))
@@ -204,6 +211,8 @@ def copy_checkpoint(
         copied = _copy_files(origin, copy, files, rewriter.content)
         _check_schema_files(copy, copied)
         places = rewriter.places(copied, last_commit)
+        for folder in begun:
+            folder.sync()
         copy.delete(f"{RECORDS}/{COPYING}")
     except BaseException:
         for folder in begun:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -39,6 +40,27 @@ def address(path: Path) -> str:
 def reading_address(path: Path) -> str:
     """Return the name of a path for Spark to read from, which takes it for a pattern then."""
     return address(Path(unpatterned(str(path))))
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk, from which a loss of power does not take them.
+
+    Elsewhere than on this machine's file system a store has what it has acknowledged.
+    """
+    if not isinstance(path, Path) or (os.name == "nt" and path.is_dir()):  # Windows syncs no folders
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Have a folder of this machine on the disk, with all files and folders in it."""
+    for path in folder.rglob("*"):
+        sync(path)
+    sync(folder)
 
 
 def checksummed(said: Mapping[str, Any]) -> str:
@@ -91,6 +113,8 @@ class LocalFolder:
             StateError: The file that says so is damaged.
         """
         self.path.mkdir(parents=True, exist_ok=True)
+        if isinstance(self.path, Path):
+            sync(self.path.parent)
         owner = self.read(_OWNER, _Owner)
         if owner is None:
             self.replace(_OWNER, _Owner(query_id))
@@ -155,4 +179,6 @@ class LocalFolder:
         """Write a dataclass as a file so that readers see the old text or the new one, never a part."""
         partial = self.path / f".{name}.partial"
         partial.write_text(checksummed(asdict(data)), encoding="utf-8")
+        sync(partial)
         partial.replace(self.path / name)
+        sync(self.path)
