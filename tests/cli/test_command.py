@@ -34,7 +34,10 @@ COMMANDS = (
     "schema",
     "watch",
     "doctor",
+    "checkpoint",
 )
+CALLED = [*COMMANDS[:-1], "checkpoint copy"]
+"""The commands as one calls them."""
 
 
 def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Run) -> None:
@@ -119,16 +122,19 @@ def test_a_command_prints_what_its_page_shows(page: Path, tmp_path: Path, monkey
 @pytest.mark.parametrize("page", PAGES_WITH_COMMANDS, ids=name_of)
 def test_the_commands_and_options_on_a_page_exist(page: Path, muntin: Run) -> None:
     for block, (_, command, *arguments) in commands_on(page):
-        known = muntin(command, "--help").output
+        called = [command, arguments[0]] if command == "checkpoint" else [command]
+        known = muntin(*called, "--help").output
         options = [word.partition("=")[0] for word in arguments if word.startswith("--")]
-        assert f"Usage: muntin {command}" in known, block
+        assert f"Usage: muntin {' '.join(called)}" in known, block
         assert [option for option in options if option not in known] == [], block
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", CALLED)
 def test_the_reference_has_each_command_with_each_option(command: str, muntin: Run) -> None:
     section = SECTIONS[f"muntin {command}"]
-    options = set(re.findall(r"--[a-z-]+", muntin(command, "--help").output.partition("Options:")[2])) - {"--help"}
+    options = set(re.findall(r"--[a-z-]+", muntin(*command.split(), "--help").output.partition("Options:")[2])) - {
+        "--help"
+    }
     assert set(re.findall(r"^\| `(--[a-z-]+)`", section, re.MULTILINE)) == options
 
 

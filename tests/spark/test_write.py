@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -14,6 +16,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin import Aggregate, IncrementalAggregate, hopping, session, snapshot, tumbling
 from muntin.errors import QueryError
@@ -398,3 +401,38 @@ def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkS
     assert sorted((row["key"], row["window"]["start"], row["m"]) for row in collect(table.final(spark))) == CLOSED
     assert table.watermark == 2**63 - 1
     assert kept.writes == sorted(set(kept.writes))
+
+
+def test_starts_of_one_checkpoint_at_once_follow_each_other(stream: DataFrame, tmp_path: Path) -> None:
+    """Two threads start a query that runs: each stops the run before, and a later start goes on.
+
+    Else Spark refuses one of them, and each later start of that checkpoint in the session.
+    """
+    is_busy, may_end = threading.Event(), threading.Event()
+    query, kept, errors = windows(stream, m=module(Members, "x")), Kept(), list[Exception]()
+
+    def block(rows: DataFrame, number: int) -> None:
+        is_busy.set()
+        may_end.wait(30)
+
+    def start(**settings: Any) -> StreamingQuery:
+        return query.write(checkpoint=tmp_path / "checkpoint", **settings)
+
+    def start_again() -> None:
+        try:
+            start(results=Kept(), every="1 hour")
+        except Exception as error:
+            errors.append(error)
+
+    start(results=block, every="1 hour")
+    assert is_busy.wait(60)
+    starts = [threading.Thread(target=start_again) for _ in range(2)]
+    for thread in starts:
+        thread.start()
+    time.sleep(3)  # each has checked the checkpoint, and waits for the run that is busy
+    may_end.set()
+    for thread in starts:
+        thread.join()
+    assert errors == []
+    start(results=kept, available_now=True).awaitTermination()
+    assert max(kept.batches) == 3

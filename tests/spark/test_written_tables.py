@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import logging
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from muntin import tumbling
-from muntin_engine import ChangelogTable, DeltaLakeTable, events, fold, module
+from muntin_engine import ChangelogTable, DeltaLakeTable, Query, events, fold, module
 from muntin_engine.errors import StateError
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.testing import check_sink
@@ -86,3 +92,48 @@ def test_the_laws_hold_with_dataframes_of_spark(spark: SparkSession, tmp_path: P
         every=60,
         spark=spark,
     )
+
+
+def remove_newest_folder(path: Path) -> None:
+    shutil.rmtree(max(path.glob("batch=*")))
+
+
+def remove_newest_file(path: Path) -> None:
+    next(max(path.glob("batch=*")).glob("*.parquet")).unlink()
+
+
+def restore_delta(path: Path) -> None:
+    DeltaTable(path).restore(DeltaTable(path).version() - 1)
+
+
+def delete_from_sqlite(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM hours")
+
+
+@pytest.mark.parametrize(
+    ("address", "take_away", "said"),
+    [
+        ("{}", remove_newest_folder, r"batch=1, which micro-batch 1 wrote, is gone"),
+        ("{}", remove_newest_file, r"batch=1, which micro-batch 1 wrote, has files of rows of 0 bytes, and had"),
+        ("delta:{}", restore_delta, r"is behind the checkpoint: it has micro-batches up to 0"),
+        ("sqlite:{}?table=hours", delete_from_sqlite, r"lacks the row that was written last, up to micro-batch 1"),
+    ],
+    ids=["folder", "file", "delta", "sqlite"],
+)
+def test_a_query_does_not_go_on_where_its_last_rows_were_taken_away(
+    spark: SparkSession, tmp_path: Path, address: str, take_away: Callable[[Path], None], said: str
+) -> None:
+    """Windows of 10 ticks without delay: micro-batch 1 closes the first one, and micro-batch 2 the second."""
+
+    def query(files: int) -> Query:
+        batches = [pa.table({"at": [at], "x": [1]}) for at in (5, 15, 25)]
+        stream = stream_of(spark, tmp_path / "stream", batches[:files])
+        return events(stream, at="at", watermark=0).window(tumbling(10)).aggregate(n=module(Count, "x"))
+
+    results = address.format(tmp_path / "out")
+    run(query(2), tmp_path, results=results)
+    take_away(tmp_path / "out")
+    with pytest.raises((StateError, StreamingQueryException), match=said):
+        run(query(3), tmp_path, results=results)
+    assert not (tmp_path / "checkpoint/commits/2").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -107,7 +108,13 @@ def test_a_micro_batch_that_comes_again_changes_nothing(place: Place) -> None:
 @pytest.mark.parametrize("changes", [False, True], ids=["appended", "merged"])
 def test_a_table_keeps_the_laws_of_sinks(place: Place, changes: bool) -> None:
     every = 1 if "MUNTIN_KILLS" in os.environ else 9 if place.is_sqlite else 25
-    held = check_sink(place.table, place.rows, changes=changes, every=every)
+    held = check_sink(
+        place.table,
+        place.rows,
+        changes=changes,
+        every=every,
+        take_away=lambda table: place.ask(f"DELETE FROM {table} WHERE window_start = 20"),
+    )
     assert held.pop("a new column is taken with its values, or refused").startswith("a new column is refused: ")
     assert set(held.values()) == {"holds"}
 
@@ -343,3 +350,68 @@ def test_an_address_names_a_file_and_a_table(address: str) -> None:
 def test_a_file_in_no_folder_is_said(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be opened: unable to open database file"):
         DatabaseTable(f"sqlite:{tmp_path}/nowhere/a.db?table=t").open("q")
+
+
+def test_the_row_that_was_written_last_is_missed_when_it_is_gone(place: Place) -> None:
+    """Of the last row all columns are compared that a database finds again as they were written."""
+    zoned = datetime(2024, 5, 1, 8, 30, 0, 1, tzinfo=UTC)
+    last = {"n": 3, "name": "it's \u00e9", "is_open": True, "price": Decimal("2.50"), "day": date(2024, 5, 1)}
+    last |= {"at": zoned, "local": zoned.replace(tzinfo=None), "km": 0.1, "none": None, "tags": ["a"]}
+    schema = pa.schema(
+        [
+            *(("n", pa.int64()), ("name", pa.string()), ("is_open", pa.bool_()), ("price", pa.decimal128(9, 2))),
+            *(("day", pa.date32()), ("at", pa.timestamp("us", "UTC")), ("local", pa.timestamp("us"))),
+            *(("km", pa.float32()), ("none", pa.string()), ("tags", pa.list_(pa.string()))),
+        ]
+    )
+    sink = opened(place)
+    write(sink, 0, [last | {"n": number} for number in range(3)], schema)
+    write(sink, 1, [last], schema)
+    write(sink, 2, [], schema)
+    ((kept,),) = place.ask("SELECT last_row FROM muntin_batches")
+    assert set(json.loads(kept)) == set(schema.names) - {"km", "tags"}
+    place.ask("DELETE FROM bikes WHERE n < 3")
+    assert opened(place).last_written == WrittenBatch(2), "old rows may be deleted"
+
+    place.ask("UPDATE bikes SET name = 'another' WHERE n = 3")
+    with pytest.raises(
+        StateError, match=r"lacks the row that was written last, up to micro-batch 2: \{\"n\":3,"
+    ) as caught:
+        opened(place)
+    (advice,) = [line for line in str(caught.value).splitlines() if "on purpose" in line]
+    place.ask(advice.partition(": ")[2])
+    assert opened(place).last_written == WrittenBatch(2)
+
+
+def test_of_changes_that_only_delete_no_row_is_known(place: Place) -> None:
+    sink = opened(place, keys=("station",))
+    write(sink, 0, [change("insert", "north", 1, 1, 10), change("insert", "south", 2, 2, 10)])
+    write(sink, 1, [change("retract", "south", 2, 2, 10)])
+    assert place.ask("SELECT last_row FROM muntin_batches") == [(None,)]
+    assert opened(place, keys=("station",)).last_written == WrittenBatch(1)
+
+
+def test_a_table_of_an_older_version_goes_on(place: Place) -> None:
+    write(opened(place), 0, [{"n": 1}])
+    place.ask("ALTER TABLE muntin_batches DROP COLUMN last_row")
+    sink = opened(place)
+    write(sink, 1, [{"n": 2}])
+    assert place.ask("SELECT batch, last_row FROM muntin_batches") == [(1, '{"n":2}')]
+
+
+def test_a_file_is_not_locked_as_long_as_the_error_of_a_statement_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that is read-only for a moment; the exception, with its traceback, is kept meanwhile."""
+    monkeypatch.setattr("muntin_engine.writing.databases._PATIENCE", 0.1)
+    place = Place(f"sqlite:{tmp_path / 'results.db'}")
+    sink = opened(place)
+    write(sink, 0, [{"n": 1}])
+    failing = "BEFORE INSERT ON bikes BEGIN SELECT RAISE(ABORT, 'attempt to write a readonly database'); END"
+    place.ask(f"CREATE TRIGGER is_read_only {failing}")
+    with pytest.raises(sqlite3.IntegrityError, match="readonly database") as kept:
+        write(sink, 1, [{"n": 2}])
+    place.ask("DROP TRIGGER is_read_only")
+    write(sink, 1, [{"n": 2}])
+    assert place.ask("SELECT n FROM bikes ORDER BY n") == [(1,), (2,)]
+    assert kept.value.__traceback__ is not None

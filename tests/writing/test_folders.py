@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +144,177 @@ def test_the_last_micro_batch_is_known_whether_or_not_it_had_rows_or_was_cut_sho
     put(folders, 2, "b")
     (tmp_path / "batch=x").mkdir()
     assert folders.last_written == WrittenBatch(2)
+
+
+def test_the_newest_folder_is_missed_when_it_or_a_file_in_it_is_gone(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    for batch_id, text in enumerate(["a", "bb", ""]):
+        if text:
+            put(folders, batch_id, text)
+            (tmp_path / f"batch={batch_id}/more").write_text("more")
+        folders.keep(batch_id)
+    assert folders.last_written == WrittenBatch(2)
+    put(folders, 1, "bb")  # the size was kept with two files
+    said = (
+        r"batch=1, which micro-batch 1 wrote, has files of rows of 2 bytes, and had 6\n  what the checkpoint has done"
+    )
+    with pytest.raises(StateError, match=said):
+        _ = folders.last_written
+    shutil.rmtree(tmp_path / "batch=1")
+    with pytest.raises(
+        StateError, match=r"batch=1, which micro-batch 1 wrote, is gone\n  what the checkpoint has done"
+    ):
+        _ = folders.last_written
+    folders.go_back(2)
+    with pytest.raises(StateError, match="is gone"):
+        _ = folders.last_written
+    folders.go_back(1)
+    assert folders.last_written == WrittenBatch(0), "it is written again"
+
+
+class InTheMeantime(Uncounted):
+    """A micro-batch during whose writing something else happens."""
+
+    def __init__(self, happens: Callable[[Path], object]) -> None:
+        self.happens = happens
+
+    def parquet(self, path: str) -> None:
+        super().parquet(path)
+        self.happens(Path(path.removeprefix("file:")))
+
+
+def write_some(sink: ParquetFolder, batch: Any, batch_id: int = 0) -> None:
+    sink.take_count(3)
+    sink.write(batch, batch_id)
+
+
+def test_two_runs_at_one_micro_batch_leave_its_folder(tmp_path: Path) -> None:
+    """A query that is started again while it runs: the second run writes it, before the first one puts it in place."""
+    first, second = ParquetFolder(tmp_path / "out"), ParquetFolder(tmp_path / "out")
+    first.open("q")
+    second.open("q")
+    write_some(first, InTheMeantime(lambda _: write_some(second, Uncounted())))
+    assert visible(tmp_path / "out") == {"batch=0": "some"}
+    assert second.last_written.number == 0
+    assert sorted(part.name for part in (tmp_path / "out").iterdir()) == ["_last.json", "_muntin.json", "batch=0"]
+
+
+def test_a_folder_is_taken_away_only_for_another_one(tmp_path: Path) -> None:
+    sink = ParquetFolder(tmp_path / "out")
+    sink.open("q")
+    write_some(sink, Uncounted())
+    with pytest.raises(FileNotFoundError):
+        write_some(sink, InTheMeantime(shutil.rmtree))
+    assert visible(tmp_path / "out") == {"batch=0": "some"}
+
+
+def test_a_folder_that_comes_in_between_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders, drops = BatchFolders(tmp_path), BatchFolders.drop
+
+    def drop(self: BatchFolders, batch_id: int) -> None:
+        drops(self, batch_id)
+        monkeypatch.setattr(BatchFolders, "drop", drops)
+        put(BatchFolders(tmp_path), batch_id, "of another run")
+
+    monkeypatch.setattr(BatchFolders, "drop", drop)
+    put(folders, 3, "mine")
+    assert visible(tmp_path) == {"batch=3": "mine"}
+
+
+def test_runs_of_one_process_write_one_after_the_other(tmp_path: Path) -> None:
+    first, second = ParquetFolder(tmp_path / "out"), ParquetFolder(tmp_path / "out")
+    events: list[str] = []
+    first.open("q")
+
+    def waits(_: Path) -> None:
+        threading.Thread(target=other_run).start()
+        time.sleep(0.1)
+        events.append("the first run ends")
+
+    def other_run() -> None:
+        second.open("q")  # else it would remove what the first run has staged
+        write_some(second, InTheMeantime(lambda _: events.append("the second run writes")))
+        is_over.set()
+
+    is_over = threading.Event()
+    write_some(first, InTheMeantime(waits))
+    assert is_over.wait(10)
+    assert events == ["the first run ends", "the second run writes"]
+    assert visible(tmp_path / "out") == {"batch=0": "some"}
+
+
+def test_what_was_cut_short_is_removed_when_the_folder_is_opened(tmp_path: Path) -> None:
+    sink = ParquetFolder(tmp_path / "out")
+    sink.open("q")
+    write_some(sink, Uncounted())
+    for name in ("_staged", "_staged-1", "_replaced", "_replaced-2"):
+        (tmp_path / "out" / name).mkdir()
+        (tmp_path / "out" / name / "half").touch()
+    ParquetFolder(tmp_path / "out").open("q")
+    assert sorted(part.name for part in (tmp_path / "out").iterdir()) == ["_last.json", "_muntin.json", "batch=0"]
+
+
+@dataclass
+class Disk:
+    """What a loss of power leaves: the files that were synced, by the names that synced folders had for them.
+
+    Attributes:
+        files: The inodes of all that was synced.
+        names: What each synced folder named when it was synced, by their inodes.
+    """
+
+    files: set[int] = field(default_factory=set)
+    names: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    def sync(self, descriptor: int) -> None:
+        """Take the place of `os.fsync`."""
+        inode = os.fstat(descriptor).st_ino
+        self.files.add(inode)
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            self.names[inode] = {entry.name: entry.inode() for entry in os.scandir(descriptor)}
+
+    def lost(self, folder: Path) -> list[str]:
+        """Return the files and folders in a folder that a loss of power would take, or leave without content."""
+        lost: list[str] = []
+        for path in folder.rglob("*"):
+            inode = path.stat().st_ino
+            names = self.names.get(path.parent.stat().st_ino, {})
+            if inode not in self.files or names.get(path.name) != inode:
+                lost.append(str(path.relative_to(folder)))
+        return lost
+
+
+def test_a_loss_of_power_takes_no_micro_batch_that_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk()
+    monkeypatch.setattr(os, "fsync", disk.sync)
+    sink = ParquetFolder(tmp_path / "out")
+    sink.open("q")
+    for batch_id in (0, 1, 1, 2):
+        write_some(sink, Uncounted(), batch_id)
+        assert disk.lost(tmp_path) == []
+
+    (tmp_path / "table").mkdir()
+    for batch_id in range(3):
+        write(tmp_path / "table", batch_id, "rows")
+        assert disk.lost(tmp_path / "table") == []
+
+
+def test_old_folders_and_files_that_are_no_rows_may_be_removed(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    for batch_id in range(3):
+        put(folders, batch_id, "rows")
+        (tmp_path / f"batch={batch_id}/_SUCCESS").write_text("nothing")
+        folders.keep(batch_id)
+    shutil.rmtree(tmp_path / "batch=0")
+    shutil.rmtree(tmp_path / "batch=1")
+    (tmp_path / "batch=2/_SUCCESS").unlink()
+    assert folders.last_written == WrittenBatch(2)
+
+
+def test_a_record_of_an_older_version_says_nothing_of_files(tmp_path: Path) -> None:
+    record = {"batch": 1, "tick": 10, "before": None, "writes": 2, "read": "x"}
+    (tmp_path / "_last.json").write_text(checksummed(record))
+    assert BatchFolders(tmp_path).last_written == WrittenBatch(1, "x")
 
 
 @pytest.mark.parametrize("path", ["s3://b/results", "hdfs:/results", "dbfs:/results", "file://host/results", ""])

@@ -82,6 +82,25 @@ class Narrow(Store):
         self.rows[self.query_id, batch_id] = [{**row, "bikes": None} for row in batch.collect()]
 
 
+class Remembering(Store):
+    """Says what it has written, whether or not that is there."""
+
+    numbers: ClassVar[defaultdict[tuple[str, str], int]] = defaultdict(lambda: -1)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    @property
+    def last_written(self) -> WrittenBatch:
+        return WrittenBatch(self.numbers[self.name, self.query_id])
+
+    def write(self, batch: Any, batch_id: int) -> None:
+        rows = batch.collect()
+        self.rows[self.query_id, batch_id] = rows
+        self.numbers[self.name, self.query_id] = batch_id
+
+
 class Doubling(Appending):
     """Doubles rows, and says so."""
 
@@ -108,19 +127,24 @@ def read(name: str) -> list[Any]:
     return [row for rows in Store.stores[name].values() for row in rows]
 
 
+def take_away(name: str) -> None:
+    Store.stores[name].popitem()
+
+
 @pytest.fixture(autouse=True)
 def _empty() -> None:
     Store.stores.clear()
+    Remembering.numbers.clear()
 
 
 @pytest.mark.parametrize("sink", [Store, Strict, Doubling])
 def test_a_sink_that_keeps_them_passes(sink: Callable[[str], Sink]) -> None:
-    held = check_sink(sink, read)
-    assert len(held) == 6
+    held = check_sink(sink, read, take_away=take_away)
+    assert len(held) == 7
     others = {law: why for law, why in held.items() if why != "holds"}
     said: dict[Any, Any] = {
         Strict: {"a new column is taken with its values, or refused": "a new column is refused: no bikes here"},
-        Doubling: {"last_written is the last micro-batch"},
+        Doubling: {"last_written is the last micro-batch", "what was written is taken away, and it is missed"},
     }
     assert others == said.get(sink, {}) or set(others) == said[sink]
 
@@ -134,10 +158,16 @@ def test_a_sink_that_keeps_them_passes(sink: Callable[[str], Sink]) -> None:
         (Forgetting, "another query's rows", r"numbers from 0, wrote its rows too: \d rows are missing"),
         (Behind, "a crash loses nothing", r"last_written is WrittenBatch"),
         (Narrow, "a new column", r"3 rows are missing, such as \{bikes: 2"),
+        (Remembering, "what was written is taken away", r"of micro-batch 2 were taken away, and last_written is \S+=2"),
         (Losing, "every row arrives", r"micro-batch 0 was written: 1 rows are missing, such as .*station: None"),
     ],
 )
 def test_a_sink_that_breaks_one_is_told_which_and_where(sink: Callable[[str], Sink], law: str, found: str) -> None:
     with pytest.raises(SinkLawError, match=rf"breaks a law of sinks: {law}.*\n  found: .*{found}") as caught:
-        check_sink(sink, read)
+        check_sink(sink, read, take_away=take_away)
     assert "\n  to do: " in str(caught.value)
+
+
+def test_a_law_that_needs_more_says_so() -> None:
+    held = check_sink(Store, read)
+    assert held["what was written is taken away, and it is missed"].startswith("not tried: check_sink(..., take_away=")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -34,13 +34,16 @@ def folder(request: pytest.FixtureRequest) -> str:
     return address_of(f"{place}/{{}}", request.getfixturevalue("s3"))
 
 
-def read(address: str) -> pa.Table:
-    """Return what a reader sees who knows nothing of Muntin."""
+def file_system(address: str) -> tuple[Any, str]:
     if address.startswith("memory:"):
         handler = fs.FSSpecHandler(pytest.importorskip("fsspec").filesystem("memory"))
-        system, path = fs.PyFileSystem(handler), "/" + address.removeprefix("memory://")
-    else:
-        system, path = fs.FileSystem.from_uri(address)
+        return fs.PyFileSystem(handler), "/" + address.removeprefix("memory://")
+    return cast("tuple[Any, str]", fs.FileSystem.from_uri(address))
+
+
+def read(address: str) -> pa.Table:
+    """Return what a reader sees who knows nothing of Muntin."""
+    system, path = file_system(address)
     files = system.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
     paths = [file.path for file in files if file.is_file and file.base_name[0] not in "._"]
     schemas = [dataset.dataset(one, filesystem=system).schema for one in paths]
@@ -57,7 +60,11 @@ def test_folders_anywhere_keep_the_laws(folder: str) -> None:
     def make(place: str) -> ParquetFolder:
         return ParquetFolder(folder.format(place))
 
-    held = check_sink(make, lambda place: read(folder.format(place)), every=every)
+    def take_away(place: str) -> None:
+        system, path = file_system(folder.format(place))
+        system.delete_file(f"{path}/batch=2/rows.parquet")
+
+    held = check_sink(make, lambda place: read(folder.format(place)), every=every, take_away=take_away)
     assert set(held.values()) == {"holds"}
 
 
@@ -163,3 +170,24 @@ def local(folder: Path) -> pa.Table:
     if not files:
         return pa.table({})
     return dataset.dataset(files, schema=pa.unify_schemas([dataset.dataset(file).schema for file in files])).to_table()
+
+
+def test_the_newest_file_of_a_store_is_missed_when_it_is_gone(folder: str) -> None:
+    """n: 1 in micro-batch 0, 2 in micro-batch 1; micro-batch 2 has no rows."""
+    address = folder.format("results")
+    sink: Any = ParquetFolder(address)
+    sink.open("q")
+    for number, rows in enumerate([[1], [2], []]):
+        sink.write(ArrowBatch(pa.table({"n": pa.array(rows, pa.int64())})), number)
+    system, path = file_system(address)
+    system.delete_file(f"{path}/batch=0/rows.parquet")
+    assert ParquetFolder(address).last_written.number == 2, "old ones may be removed"
+    system.delete_file(f"{path}/batch=1/rows.parquet")
+    with pytest.raises(
+        StateError, match=r"/results/batch=1, which micro-batch 1 wrote, is gone\n  what the checkpoint"
+    ):
+        _ = ParquetFolder(address).last_written
+    with system.open_output_stream(f"{path}/batch=1/rows.parquet") as file:
+        file.write(b"half of it")
+    with pytest.raises(StateError, match=r"batch=1, .*, has files of rows of 10 bytes, and had \d"):
+        _ = ParquetFolder(address).last_written

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, cast
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog import load_catalog
 
 from muntin.errors import QueryError
 from muntin_engine import DatabaseTable, DeltaLakeTable, IcebergTable, Sink
+from muntin_engine.errors import StateError
 from muntin_engine.testing import ArrowBatch, check_sink
 from muntin_engine.writing import choose_sinks
 
@@ -52,18 +55,47 @@ def read_sqlite(folder: Path) -> list[dict[str, Any]]:
         return [dict(row) for row in connection.execute("SELECT * FROM hours")]
 
 
-LAKES = {"delta": (make_delta, read_delta), "iceberg": (make_iceberg, read_iceberg)}
-TABLES = LAKES | {"sqlite": (make_sqlite, read_sqlite)}
+def restore_delta(folder: Path) -> None:
+    """Restore a table to the version before the last one."""
+    table = DeltaTable(folder)
+    table.restore(table.version() - 1)
 
 
-@pytest.mark.parametrize(("make", "read"), LAKES.values(), ids=LAKES)
+def iceberg_table(folder: Path) -> Any:
+    catalog = load_catalog("muntin", type="sql", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+    return catalog.load_table("bikes.hours")
+
+
+def roll_back_iceberg(folder: Path) -> None:
+    """Roll a table back to the last snapshot of the micro-batch before the last."""
+    table = iceberg_table(folder)
+    properties = table.current_snapshot().summary.additional_properties
+    (mark,) = [value for name, value in properties.items() if name.startswith("muntin.")]
+    before = [snapshot for snapshot in table.snapshots() if mark not in snapshot.summary.additional_properties.values()]
+    with_mark = [one for one in before if any(n.startswith("muntin.") for n in one.summary.additional_properties)]
+    table.manage_snapshots().rollback_to_snapshot(with_mark[-1].snapshot_id).commit()
+
+
+LAKES = {"delta": (make_delta, read_delta, restore_delta), "iceberg": (make_iceberg, read_iceberg, roll_back_iceberg)}
+TABLES = {name: lake[:2] for name, lake in LAKES.items()} | {"sqlite": (make_sqlite, read_sqlite)}
+
+
+@pytest.mark.parametrize(("make", "read", "take_away"), LAKES.values(), ids=LAKES)
 @pytest.mark.parametrize("changes", [False, True], ids=["appended", "merged"])
 def test_tables_keep_the_laws(
-    tmp_path: Path, make: Callable[[Path], Sink], read: Callable[[Path], Any], changes: bool
+    tmp_path: Path,
+    make: Callable[[Path], Sink],
+    read: Callable[[Path], Any],
+    take_away: Callable[[Path], None],
+    changes: bool,
 ) -> None:
     every = 1 if "MUNTIN_KILLS" in os.environ else 9
     held = check_sink(
-        lambda place: make(tmp_path / place), lambda place: read(tmp_path / place), changes=changes, every=every
+        lambda place: make(tmp_path / place),
+        lambda place: read(tmp_path / place),
+        changes=changes,
+        every=every,
+        take_away=lambda place: take_away(tmp_path / place),
     )
     assert set(held.values()) == {"holds"}
 
@@ -112,3 +144,113 @@ def test_readers_see_a_merge_whole_while_it_is_written(
     is_over.set()
     reading.join()
     assert seen == {(5, 1)}
+
+
+def write_numbers(sink: Any, numbers: Sequence[int], query: str = "q") -> None:
+    """Write micro-batches of one row each, whose `n` is their number."""
+    sink.open(query)
+    for number in numbers:
+        sink.write(ArrowBatch(pa.table({"n": [number]})), number)
+
+
+def opened_again(sink: Any, query: str = "q") -> Any:
+    sink.open(query)
+    return sink
+
+
+def numbers_in(folder: Path) -> list[int]:
+    rows = DeltaTable(folder).to_pyarrow_table() if (folder / "_delta_log").exists() else read_iceberg(folder)
+    return sorted(rows["n"].to_pylist())
+
+
+@pytest.mark.parametrize("by_time", [False, True], ids=["version", "time"])
+def test_a_delta_table_that_was_restored_has_the_micro_batches_of_that_version(tmp_path: Path, by_time: bool) -> None:
+    write_numbers(DeltaLakeTable(tmp_path), range(2))
+    time.sleep(0.01)
+    moment = datetime.now(UTC)
+    time.sleep(0.01)
+    write_numbers(DeltaLakeTable(tmp_path), [2, 3])
+    DeltaTable(tmp_path).restore(moment if by_time else 1)
+    assert numbers_in(tmp_path) == [0, 1]
+    for _ in range(2):
+        assert opened_again(DeltaLakeTable(tmp_path)).last_written.number == 1
+        write_numbers(DeltaLakeTable(tmp_path), range(101), query="other")  # its commits hide those of the query
+    write_numbers(DeltaLakeTable(tmp_path), [2])
+    assert opened_again(DeltaLakeTable(tmp_path)).last_written.number == 2
+    DeltaTable(tmp_path).restore(0)
+    DeltaTable(tmp_path).restore(DeltaTable(tmp_path).version() - 1)
+    assert opened_again(DeltaLakeTable(tmp_path)).last_written.number == 2, "the restore was taken back"
+    DeltaTable(tmp_path).restore(0)
+    assert opened_again(DeltaLakeTable(tmp_path)).last_written.number == 0
+    assert opened_again(DeltaLakeTable(tmp_path), "other").last_written.number == -1
+
+
+def overwrite(folder: Path) -> None:
+    write_deltalake(folder, pa.table({"n": [9]}), mode="overwrite")
+
+
+@pytest.mark.parametrize(
+    ("change", "operation"), [(overwrite, "WRITE"), (lambda folder: DeltaTable(folder).delete(), "DELETE")]
+)
+def test_a_delta_table_that_was_emptied_is_named(
+    tmp_path: Path, change: Callable[[Path], object], operation: str
+) -> None:
+    write_numbers(DeltaLakeTable(tmp_path), range(3))
+    change(tmp_path)
+    said = (
+        rf"version 3 of .*, by {operation}, took away what the query wrote up to micro-batch 2\n  what the checkpoint"
+    )
+    with pytest.raises(StateError, match=said):
+        _ = opened_again(DeltaLakeTable(tmp_path)).last_written
+    write_numbers(DeltaLakeTable(tmp_path), [0], query="one with a new checkpoint")
+
+
+def test_a_delta_table_may_be_maintained_and_rows_be_deleted_on_purpose(tmp_path: Path) -> None:
+    write_numbers(DeltaLakeTable(tmp_path), range(3))
+    DeltaTable(tmp_path).delete("n = 0")
+    DeltaTable(tmp_path).optimize.compact()
+    DeltaTable(tmp_path).vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
+    write_deltalake(tmp_path, pa.table({"n": [1]}), mode="overwrite", predicate="n = 1")
+    assert opened_again(DeltaLakeTable(tmp_path)).last_written.number == 2
+    write_numbers(DeltaLakeTable(tmp_path), [3])
+    assert numbers_in(tmp_path) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", LAKES)
+def test_a_table_that_loses_rows_while_its_query_runs_is_noticed(tmp_path: Path, kind: str) -> None:
+    make, _, take_away = LAKES[kind]
+    sink: Any = make(tmp_path)
+    write_numbers(sink, range(3))
+    take_away(tmp_path)
+    with pytest.raises(StateError, match=r"has lost what micro-batch 2 of this run wrote: it has 1\n  what the"):
+        sink.write(ArrowBatch(pa.table({"n": [3]})), 3)
+
+
+def test_an_iceberg_table_that_was_rolled_back_has_the_micro_batches_of_that_snapshot(tmp_path: Path) -> None:
+    write_numbers(make_iceberg(tmp_path), range(4))
+    first, second, *_ = [snapshot.snapshot_id for snapshot in iceberg_table(tmp_path).snapshots()]
+    iceberg_table(tmp_path).manage_snapshots().rollback_to_snapshot(second).commit()
+    assert numbers_in(tmp_path) == [0, 1]
+    assert opened_again(make_iceberg(tmp_path)).last_written.number == 1
+    write_numbers(make_iceberg(tmp_path), range(3), query="other")
+    assert opened_again(make_iceberg(tmp_path)).last_written.number == 1
+    write_numbers(make_iceberg(tmp_path), [2])
+    assert opened_again(make_iceberg(tmp_path)).last_written.number == 2
+    iceberg_table(tmp_path).manage_snapshots().rollback_to_snapshot(first).commit()
+    assert opened_again(make_iceberg(tmp_path)).last_written.number == 0
+    assert opened_again(make_iceberg(tmp_path), "other").last_written.number == -1
+
+
+def test_an_iceberg_table_may_lose_snapshots_and_rows_but_not_all_of_them(tmp_path: Path) -> None:
+    write_numbers(make_iceberg(tmp_path), range(3))
+    table = iceberg_table(tmp_path)
+    table.delete("n = 0")
+    table.append(pa.table({"n": [7]}))
+    assert opened_again(make_iceberg(tmp_path)).last_written.number == 2
+    for snapshot in table.snapshots()[:-1]:
+        table.maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
+    assert opened_again(make_iceberg(tmp_path)).last_written.number == 2, "by the property of the table"
+    iceberg_table(tmp_path).delete()
+    said = r"snapshot \d+ of .*, by delete, took away what the query wrote up to micro-batch 2\n  what the checkpoint"
+    with pytest.raises(StateError, match=said):
+        _ = opened_again(make_iceberg(tmp_path)).last_written

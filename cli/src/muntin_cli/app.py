@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from muntin_cli.commands.check import check
+from muntin_cli.commands.checkpoint import checkpoint
 from muntin_cli.commands.describe import describe
 from muntin_cli.commands.doctor import doctor
 from muntin_cli.commands.look import look
@@ -37,6 +38,7 @@ app = typer.Typer(
 
 for command in (new, modules, describe, check, run, query, replay, shrink, look, state, schema, watch, doctor):
     app.command()(command)
+app.add_typer(checkpoint)
 
 
 def _show_version(is_wanted: bool) -> None:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from muntin_engine.spark.writing.state_table import read_state
     from muntin_engine.writing import (
         ChangelogTable,
+        CheckpointCopy,
         DatabaseTable,
         DeltaLakeTable,
         IcebergTable,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         ParquetFolder,
         Sink,
         WrittenBatch,
+        copy_checkpoint,
         final_rows,
         fold,
         net_changes,
@@ -100,7 +102,7 @@ else:
         "muntin_engine.shipping": ("ship",),
         "muntin_engine.writing": (
             *("ChangelogTable", "DatabaseTable", "DeltaLakeTable", "IcebergTable", "KafkaTopic"),
-            *("ParquetFolder", "Sink", "WrittenBatch"),
+            *("ParquetFolder", "Sink", "WrittenBatch", "CheckpointCopy", "copy_checkpoint"),
             *("final_rows", "fold", "net_changes"),
         ),
         "muntin_engine.spark.failures": ("root_cause",),
@@ -133,6 +135,7 @@ __all__ = [
     "Alert",
     "BatchMetrics",
     "ChangelogTable",
+    "CheckpointCopy",
     "DatabaseTable",
     "DeltaLakeTable",
     "EventStream",
@@ -170,6 +173,7 @@ __all__ = [
     "alert",
     "batch_metrics",
     "condition",
+    "copy_checkpoint",
     "events",
     "final_rows",
     "fold",

@@ -33,7 +33,7 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="Show it once and end, as where output goes to a file.")] = False,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Show the queries that run in a session, and what holds each back."""
+    """Show the running queries of a session, and what delays each."""
     console = Console(highlight=False)
     if as_json:
         show_json(_queries(url))

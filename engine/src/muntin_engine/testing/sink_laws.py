@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count, cycle
+from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
@@ -46,6 +47,7 @@ def check_sink(
     changes: bool = False,
     every: int = 1,
     spark: Any = None,
+    take_away: Callable[[str], object] | None = None,
 ) -> dict[str, str]:
     """Raise unless a sink keeps the laws of sinks: whatever is repeated or cut short, its guarantee holds.
 
@@ -61,6 +63,9 @@ def check_sink(
         every: Crashes are tried at each line; 5 for each fifth one, where a sink is slow.
         spark: A session, for sinks that ask a DataFrame for more than `columns`, `toArrow`, `toPandas`, `collect`,
             `toLocalIterator`, `take`, `count` and `isEmpty`. None: micro-batches are Arrow tables that answer these.
+        take_away: Takes the name of a place, and takes away the rows that the last micro-batch wrote there, as somebody
+            does who restores a table to the version before. None: of a sink that has a folder, the files are deleted
+            that the last micro-batch added.
 
     Returns:
         For each law "holds", or why it does not apply.
@@ -84,14 +89,21 @@ def check_sink(
         >>> check_sink(Numbered, rows_of)["a micro-batch that comes again changes nothing"]
         'holds'
     """
-    trial = _SinkTrial(make_sink, read_rows, changes, every, spark)
+    trial = _SinkTrial(make_sink, read_rows, changes, every, spark, take_away)
     return {law: check(trial, law) or "holds" for law, check in _LAWS.items()}
 
 
 class _SinkTrial:
     def __init__(
-        self, make_sink: Callable[[str], Sink], read_rows: Callable[[str], Any], changes: bool, every: int, spark: Any
+        self,
+        make_sink: Callable[[str], Sink],
+        read_rows: Callable[[str], Any],
+        changes: bool,
+        every: int,
+        spark: Any,
+        take_away: Callable[[str], object] | None,
     ) -> None:
+        self.take_away = take_away
         self.every = every
         self._make = make_sink
         self._read = read_rows
@@ -283,6 +295,49 @@ def _columns_may_change(trial: _SinkTrial, law: str) -> str | None:
     return None
 
 
+def _what_is_taken_away_is_missed(trial: _SinkTrial, law: str) -> str | None:
+    place = trial.new_place()
+    last_number = 2
+    for number in range(last_number):
+        trial.give(trial.started(place), number)
+    folder = trial.started(place).folder
+    files_before = _files_in(folder)
+    trial.give(trial.started(place), last_number)
+    if trial.take_away is not None:
+        trial.take_away(place)
+    else:
+        new_files = _files_in(folder) - files_before
+        if not new_files:
+            return "not tried: check_sink(..., take_away=...) says how rows are taken away there"
+        for file in new_files:
+            file.unlink()
+
+    try:
+        sink = trial.started(place)
+        last = sink.last_written
+    except (QueryError, StateError):
+        return None
+    if last is None:
+        return f"{sink} does not say which micro-batch it has"
+    if last.number >= last_number:
+        raise SinkLawError(
+            sink,
+            law,
+            f"the rows of micro-batch {last_number} were taken away, and last_written is {last}",
+            "keep what can be compared with the rows, such as a size or a version, and raise a StateError or let"
+            " last_written be a micro-batch that is there",
+        )
+    for number in range(last.number + 1, last_number + 1):  # as a query does whose checkpoint was restored too
+        trial.give(trial.started(place), number)
+    trial.compare(law, sink, place, trial.wanted(range(last_number + 1)), "what was taken away was written again")
+    return None
+
+
+def _files_in(folder: Path | None) -> set[Path]:
+    """Return the files of rows in a folder and its folders."""
+    return set() if folder is None else {file for file in folder.rglob("[!._]*") if file.is_file()}
+
+
 _LAWS: Final[dict[str, Callable[[_SinkTrial, str], str | None]]] = {
     "every row arrives": _all_rows_arrive,
     "a micro-batch that comes again changes nothing": _a_repetition_changes_nothing,
@@ -290,6 +345,7 @@ _LAWS: Final[dict[str, Callable[[_SinkTrial, str], str | None]]] = {
     "last_written is the last micro-batch": _it_says_what_it_has,
     "another query's rows are told apart": _another_query_is_told_apart,
     "a new column is taken with its values, or refused": _columns_may_change,
+    "what was written is taken away, and it is missed": _what_is_taken_away_is_missed,
 }
 
 

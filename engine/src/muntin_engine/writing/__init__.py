@@ -2,6 +2,7 @@
 
 from muntin_engine.writing.changelog import final_rows, fold, net_changes
 from muntin_engine.writing.changelog_table import ChangelogTable
+from muntin_engine.writing.checkpoint_copy import CheckpointCopy, copy_checkpoint
 from muntin_engine.writing.choosing import choose_sinks, spelled_output
 from muntin_engine.writing.database_table import DatabaseTable
 from muntin_engine.writing.delta_lake_table import DeltaLakeTable
@@ -13,6 +14,7 @@ from muntin_engine.writing.sink import Sink, SinkLike, WrittenBatch
 
 __all__ = [
     "ChangelogTable",
+    "CheckpointCopy",
     "DatabaseTable",
     "DeltaLakeTable",
     "IcebergTable",
@@ -22,6 +24,7 @@ __all__ = [
     "SinkLike",
     "WrittenBatch",
     "choose_sinks",
+    "copy_checkpoint",
     "final_rows",
     "fold",
     "net_changes",

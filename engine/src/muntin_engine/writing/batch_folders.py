@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final, cast
+from uuid import uuid4
 
-from muntin_engine.writing.local_folder import LocalFolder
+from muntin_engine.errors import StateError
+from muntin_engine.writing.local_folder import TO_GO_ON, LocalFolder, sync, sync_tree
 from muntin_engine.writing.places import is_elsewhere
 from muntin_engine.writing.sink import WrittenBatch
 from muntin_engine.writing.stored_path import StoredPath
@@ -19,6 +22,9 @@ COLUMN: Final = "batch"
 _STAGED: Final = "_staged"
 _REPLACED: Final = "_replaced"
 _LAST: Final = "_last.json"
+_IS_TAKEN: Final = (errno.EEXIST, errno.ENOTEMPTY)
+"""The errors of a rename to a folder that is there: another run has put it in place in between."""
+
 _FILE: Final = "rows.parquet"
 """The only file of a micro-batch where the file system is not this machine's."""
 
@@ -33,6 +39,9 @@ class LastBatch:
         before: The output watermark after the one before it.
         writes: How often this was written: readers see by it that nothing was replaced while they read.
         read: The name of what it read; empty if it is not known.
+        newest: The last micro-batch that has a folder, which is an earlier one where this one had no rows. None if it
+            is not known.
+        size: The bytes of all files of rows in that folder.
     """
 
     batch: int
@@ -40,6 +49,8 @@ class LastBatch:
     before: int | None
     writes: int
     read: str = ""
+    newest: int | None = None
+    size: int | None = None
 
 
 class BatchFolders(LocalFolder):
@@ -47,6 +58,11 @@ class BatchFolders(LocalFolder):
 
     Names that start with an underscore are none that Spark or Arrow read. On this machine's file system a folder is
     put in place by renaming it. Elsewhere it has one file, which is: an object store copies an object whole.
+
+    On this machine's file system a folder, and the record of it, are on the disk when `put` and `keep` have returned.
+
+    Two runs of one query may be at the same micro-batch for a moment, when it is started again while it runs: each
+    stages its rows under a name of its own, and takes the other's folder away only when it has one to put in its place.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -61,27 +77,57 @@ class BatchFolders(LocalFolder):
         return next(self.path.glob(f"{COLUMN}=*"), None) is None
 
     def staged(self) -> Path:
-        """Return a place for the next micro-batch: an empty folder; elsewhere a file."""
-        if self.is_elsewhere:
-            return self.path / _STAGED
-        return _emptied(self.path / _STAGED)
+        """Return a new place for the next micro-batch: a folder, which is not there yet; elsewhere a file."""
+        self._staging = self._unused(_STAGED)
+        return self._staging
 
     def put(self, batch_id: int) -> None:
-        """Put what was written in place, instead of an earlier attempt at the same micro-batch."""
+        """Put what was staged in place, instead of an earlier attempt at the same micro-batch.
+
+        Raises:
+            FileNotFoundError: It is gone; then the earlier attempt stays.
+        """
         if self.is_elsewhere:
-            (self.path / _STAGED).replace(self._folder(batch_id) / _FILE)
+            self._staging.replace(self._folder(batch_id) / _FILE)
             return
-        self.drop(batch_id)
-        (self.path / _STAGED).rename(self._folder(batch_id))
+        sync_tree(self._staging)  # it fails if that is gone, before anything is taken away
+        while True:
+            self.drop(batch_id)
+            try:
+                self._staging.rename(self._folder(batch_id))
+            except OSError as error:
+                if error.errno not in _IS_TAKEN:
+                    raise
+            else:
+                sync(self.path)
+                return
 
     def drop(self, batch_id: int) -> None:
         """Take away an earlier attempt at a micro-batch, if there is one, as a whole."""
         folder = self._folder(batch_id)
         if self.is_elsewhere:
             (folder / _FILE).unlink(missing_ok=True)
-        elif folder.exists():
-            folder.rename(_emptied(self.path / _REPLACED))
-            _emptied(self.path / _REPLACED)
+            return
+        replaced = self._unused(_REPLACED)
+        try:
+            folder.rename(replaced)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(replaced)
+
+    def claim(self, query_id: str) -> None:
+        """Make the folder, if need be, see that it belongs to a query, and remove what was cut short in it."""
+        super().claim(query_id)
+        for pattern in (f"{_STAGED}*", f"{_REPLACED}*"):
+            for leftover in self.path.glob(pattern):
+                if self.is_elsewhere:
+                    leftover.unlink(missing_ok=True)
+                else:
+                    shutil.rmtree(leftover)
+
+    def _unused(self, name: str) -> Path:
+        """Return a path with a name that no other run uses."""
+        return self.path / f"{name}-{uuid4().hex}"
 
     @property
     def last(self) -> LastBatch | None:
@@ -90,8 +136,14 @@ class BatchFolders(LocalFolder):
 
     @property
     def last_written(self) -> WrittenBatch:
-        """The last micro-batch that is in place, also if its writing was cut short before that was kept."""
+        """The last micro-batch that is in place, also if its writing was cut short before that was kept.
+
+        Raises:
+            StateError: The newest folder is gone, or a file in it.
+        """
         last = self.last
+        if last is not None:
+            self._check_newest(last)
         kept = WrittenBatch(-1) if last is None else WrittenBatch(last.batch, last.read)
         numbers = [folder.name.partition("=")[2] for folder in self.path.glob(f"{COLUMN}=*")]
         latest = max([int(number) for number in numbers if number.isdecimal()], default=-1)
@@ -99,22 +151,53 @@ class BatchFolders(LocalFolder):
 
     def go_back(self, batch_id: int) -> None:
         """Take back what was kept of a micro-batch that comes again, while its rows are replaced."""
-        kept = self.last
-        if kept is not None and batch_id <= kept.batch:
-            before = kept.before if batch_id == kept.batch else None
-            self.replace(_LAST, LastBatch(batch_id - 1, before, None, kept.writes + 1))
+        last = self.last
+        if last is None or batch_id > last.batch:
+            return
+        tick = last.before if batch_id == last.batch else None
+        record = LastBatch(batch_id - 1, tick, None, last.writes + 1)
+        if last.newest is not None and last.newest < batch_id:
+            record = replace(record, newest=last.newest, size=last.size)
+        self.replace(_LAST, record)
 
     def keep(self, batch_id: int, tick: int | None = None, read: str = "") -> None:
         """Keep that a micro-batch is in place, and the output watermark after it, which never goes back."""
-        kept = self.last or LastBatch(batch_id - 1, None, None, 0)
-        known = [mark for mark in (tick, kept.tick) if mark is not None]
-        self.replace(_LAST, LastBatch(batch_id, max(known, default=None), kept.tick, kept.writes + 1, read))
+        last = self.last or LastBatch(batch_id - 1, None, None, 0)
+        known_ticks = [mark for mark in (tick, last.tick) if mark is not None]
+        record = LastBatch(batch_id, max(known_ticks, default=None), last.tick, last.writes + 1, read)
+        size = self._size(batch_id)
+        if size is not None:
+            record = replace(record, newest=batch_id, size=size)
+        else:  # it has no rows
+            record = replace(record, newest=last.newest, size=last.size)
+        self.replace(_LAST, record)
+
+    def _check_newest(self, last: LastBatch) -> None:
+        """Raise unless the newest folder has the files that it had when it was put in place.
+
+        Older ones may be removed by whoever needs them no more.
+
+        Raises:
+            StateError: It is gone, or a file in it.
+        """
+        if last.newest is None:
+            return
+        size = self._size(last.newest)
+        if size == last.size:
+            return
+        folder = self._folder(last.newest)
+        has = "is gone" if size is None else f"has files of rows of {size:,} bytes, and had {last.size:,}"
+        raise StateError(f"{folder}, which micro-batch {last.newest} wrote, {has}\n  {TO_GO_ON}")
+
+    def _size(self, batch_id: int) -> int | None:
+        """Return the bytes of all files of rows of a micro-batch; None if it has no folder."""
+        folder = self._folder(batch_id)
+        if self.is_elsewhere:
+            size: int | None = cast("StoredPath", folder / _FILE).size
+            return size
+        if not folder.exists():
+            return None
+        return sum(file.stat().st_size for file in folder.glob("[!._]*"))
 
     def _folder(self, batch_id: int) -> Path:
         return self.path / f"{COLUMN}={batch_id}"
-
-
-def _emptied(path: Path) -> Path:
-    if path.exists():
-        shutil.rmtree(path)
-    return path

@@ -99,10 +99,15 @@ class ChangelogTable(ToldSink):
 
     def open(self, query_id: str) -> None:
         """See that the folder belongs to the query."""
-        self._versions.claim(query_id)
+        with self._versions.alone():
+            self._versions.claim(query_id)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Fold the changes of a micro-batch into the table."""
+        with self._versions.alone():
+            self._write(batch, batch_id)
+
+    def _write(self, batch: DataFrame, batch_id: int) -> None:
         count, self._count = self._count, None
         self._versions.check_owned()
         if self._versions.has(batch_id):

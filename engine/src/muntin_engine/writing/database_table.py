@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
 from muntin_engine.writing.databases import database_of
-from muntin_engine.writing.table_sink import CHANGE, Mark, TableSink
+from muntin_engine.writing.json_text import json_of
+from muntin_engine.writing.table_sink import CHANGE, Mark, TableSink, rows_gone_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,6 +19,13 @@ if TYPE_CHECKING:
 
 _OWN: Final = "muntin_batches"
 """The table beside those of results, with the last micro-batch of each."""
+
+_LAST_ROW: Final = "last_row"
+
+_EXACT: Final = ("int", "string", "bool", "date", "timestamp", "decimal")
+"""How Arrow's names of types begin whose values a database finds again as they were written."""
+
+_MOST_CHARACTERS: Final = 200
 
 
 class DatabaseTable(TableSink):
@@ -28,10 +37,11 @@ class DatabaseTable(TableSink):
     `window` becomes `window_start` and `window_end`. Lists and maps are JSON. A table that is there keeps its
     constraints and indexes, and may have more columns.
 
-    The table `muntin_batches` beside it holds, for each table, the id of the query, the last micro-batch and the
-    output's watermark as a tick.
+    The table `muntin_batches` beside it holds, for each table, the id of the query, the last micro-batch, the output's
+    watermark as a tick, and of the row that was written last, as JSON, the columns that are numbers without fractions,
+    texts or times. Where that row is gone when the query starts, it does not go on.
 
-    Cost: see `TableSink`.
+    Cost: see `TableSink`. Each start looks for the row that was written last: an index on the window makes that quick.
 
     Example:
         >>> str(DatabaseTable("sqlite:results.db?table=bikes"))
@@ -63,17 +73,25 @@ class DatabaseTable(TableSink):
         return str(self)
 
     def find_mark(self, query_id: str) -> Mark:
-        """Return the row of the table in `muntin_batches`, if the query is its owner."""
+        """Return the row of the table in `muntin_batches`, if the query is its owner.
+
+        Raises:
+            StateError: That row, or the table of those rows, is gone, and the query wrote in this run.
+        """
         with self._database.transaction() as cursor:
             owner, *mark = self._owner(cursor) if self._has_batches(cursor) else ("",)
-        return Mark(*mark) if owner == query_id else Mark()
+        if owner == query_id:
+            return Mark(*mark)
+        if self._last_batch is not None:
+            raise self._gone()
+        return Mark()
 
     def open(self, query_id: str) -> None:
-        """See that the table belongs to the query.
+        """See that the table belongs to the query, and has the row that it wrote last.
 
         Raises:
             QueryError: It belongs to another one.
-            StateError: It is gone, and this query wrote to it.
+            StateError: The table or that row is gone.
         """
         super().open(query_id)
         with self._database.transaction() as cursor:
@@ -81,13 +99,16 @@ class DatabaseTable(TableSink):
             if not self._has_batches(cursor):
                 cursor.execute(
                     f"CREATE TABLE {self._batches} (table_name text PRIMARY KEY, query_id text NOT NULL,"
-                    " batch bigint NOT NULL, read text NOT NULL, watermark bigint)"
+                    " batch bigint NOT NULL, read text NOT NULL, watermark bigint, last_row text)"
                 )
+            elif _LAST_ROW not in self._database.columns(cursor, self._batches_name):  # an older version made it
+                cursor.execute(f"ALTER TABLE {self._batches} ADD COLUMN {_LAST_ROW} text")
             owner, batch, *_ = self._owner(cursor)
             is_there = bool(self._database.columns(cursor, self._table))
             if owner == query_id:
                 if batch >= 0 and not is_there:
                     raise self._gone()
+                self._check_last_row(cursor)
                 return
             if owner and is_there:
                 raise QueryError(
@@ -98,7 +119,7 @@ class DatabaseTable(TableSink):
             mark = self._database.mark
             cursor.execute(f"DELETE FROM {self._batches} WHERE table_name = {mark}1", (self._table,))
             cursor.execute(
-                f"INSERT INTO {self._batches} VALUES ({mark}1, {mark}2, -1, '', NULL)", (self._table, query_id)
+                f"INSERT INTO {self._batches} VALUES ({mark}1, {mark}2, -1, '', NULL, NULL)", (self._table, query_id)
             )
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -144,12 +165,59 @@ class DatabaseTable(TableSink):
                     values[name] = found if convert is None else [None if v is None else convert(v) for v in found]
                 written = list(zip(*(values[name] for name in kept), strict=True))
                 if names:
-                    self._delete(cursor, unique, list(zip(*(values[name] for name in unique), strict=True)))
+                    deleted = list(zip(*(values[name] for name in unique), strict=True))
+                    self._delete(cursor, unique, deleted)
                     written = [row for row, change in zip(written, values[CHANGE], strict=True) if change == "upsert"]
+                    if deleted:  # the row that was written last may be among them
+                        self._keep_last_row(cursor, None)
                 self._database.append(cursor, self._name, list(map(self._database.quoted, kept)), written)
+                if written:
+                    last_row = dict(zip(kept, written[-1], strict=True))
+                    self._keep_last_row(cursor, {name: last_row[name] for name in kept if _is_exact(columns[name])})
+
+    def _keep_last_row(self, cursor: Any, row: Mapping[str, Any] | None) -> None:
+        """Keep the row that was written last, or that none is known, in the transaction of the rows."""
+        mark = self._database.mark
+        if row is not None:
+            row = {name: value for name, value in row.items() if len(str(value)) <= _MOST_CHARACTERS}
+        cursor.execute(
+            f"UPDATE {self._batches} SET {_LAST_ROW} = {mark}1 WHERE table_name = {mark}2",
+            (json_of(row) if row else None, self._table),
+        )
+
+    def _check_last_row(self, cursor: Any) -> None:
+        """Raise unless the table has the row that was written last."""
+        mark = self._database.mark
+        cursor.execute(f"SELECT batch, {_LAST_ROW} FROM {self._batches} WHERE table_name = {mark}1", (self._table,))
+        batch, last_row = cursor.fetchone()
+        columns = self._database.columns(cursor, self._table)
+        row = {} if last_row is None else json.loads(last_row, parse_float=str)
+        row = {name: value for name, value in row.items() if name in columns}
+        if not row:
+            return
+        conditions: list[str] = []
+        values: list[Any] = []
+        for name, value in row.items():
+            if value is None:
+                conditions.append(f"{self._database.quoted(name)} IS NULL")
+                continue
+            values.append(str(int(value)) if isinstance(value, bool) else str(value))
+            parameter = self._database.parameter(len(values), columns[name])
+            conditions.append(f"{self._database.quoted(name)} = {parameter}")
+        cursor.execute(f"SELECT 1 FROM {self._name} WHERE {' AND '.join(conditions)} LIMIT 1", tuple(values))
+        if cursor.fetchone() is None:
+            raise rows_gone_error(
+                f"{self} lacks the row that was written last, up to micro-batch {batch}: {last_row}",
+                f"if you deleted it on purpose:"
+                f" UPDATE {self._batches} SET {_LAST_ROW} = NULL WHERE table_name = '{self._table}'",
+            )
+
+    @property
+    def _batches_name(self) -> str:
+        return ".".join([*self._database.parts(self._table)[:-1], _OWN])
 
     def _has_batches(self, cursor: Any) -> bool:
-        return bool(self._database.columns(cursor, ".".join([*self._database.parts(self._table)[:-1], _OWN])))
+        return bool(self._database.columns(cursor, self._batches_name))
 
     def _owner(self, cursor: Any) -> tuple[Any, ...]:
         """Return the query that the table belongs to, an empty text if there is none, and its mark."""
@@ -216,6 +284,10 @@ class DatabaseTable(TableSink):
             "  what the checkpoint has done is not written again: restore the table and that row, or start with a new\n"
             "  checkpoint to compute all results again, or name another table to go on without the old ones"
         )
+
+
+def _is_exact(arrow: object) -> bool:
+    return str(arrow).startswith(_EXACT)
 
 
 def _flat(table: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, str, Any]]:

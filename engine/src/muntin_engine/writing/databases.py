@@ -56,6 +56,10 @@ class Database(ABC):
     def columns(self, cursor: Any, table: str) -> dict[str, str]:
         """Return the types of the columns of a table, by name; none if there is no such table."""
 
+    def parameter(self, number: int, of_type: str) -> str:
+        """Return the place of a parameter in a statement that is given as text and compared with a column of a type."""
+        return f"CAST({self.mark}{number} AS {of_type})"
+
     @abstractmethod
     def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
         """Add rows to a table; all names are quoted."""
@@ -205,11 +209,15 @@ class _Sqlite(Database):
             connection = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
         except sqlite3.OperationalError as error:
             raise SetupError(f"{self} cannot be opened: {error}\n  expected a file in a folder that is there") from None
+        cursor = connection.cursor()
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection.cursor()
-            connection.execute("COMMIT")
+            cursor.execute("BEGIN IMMEDIATE")
+            yield cursor
+            cursor.execute("COMMIT")
         finally:
+            # A statement that failed keeps a closed connection open, and the file locked, for as long as its cursor
+            # lives, which the traceback of the error holds.
+            cursor.close()
             connection.close()
 
     def columns(self, cursor: Any, table: str) -> dict[str, str]:

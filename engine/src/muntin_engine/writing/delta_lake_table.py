@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin_engine.needed import needed
 from muntin_engine.writing.places import is_elsewhere, local_path
 from muntin_engine.writing.schemes import without_secrets
-from muntin_engine.writing.table_sink import CHANGE, Mark, TableSink
+from muntin_engine.writing.table_sink import CHANGE, Mark, TableSink, rows_gone_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,6 +19,8 @@ _BATCH: Final = "muntin.batch"
 _QUERY: Final = "muntin.query"
 _READ: Final = "muntin.read"
 _WATERMARK: Final = "muntin.watermark"
+
+_NO_PREDICATE: Final = (None, "", "[]", '["true"]')
 
 _COMMITS: Final = 100
 """The number of last commits among which the one of a micro-batch is looked for."""
@@ -60,17 +63,33 @@ class DeltaLakeTable(TableSink):
         return f"delta:{without_secrets(self._path) if is_elsewhere(self._path) else local_path(self._path)}"
 
     def find_mark(self, query_id: str) -> Mark:
-        """Return the last transaction of a query."""
+        """Return the last transaction of a query, at the version that the table was restored to, if it was.
+
+        Raises:
+            StateError: The table was emptied or overwritten since.
+        """
         table = self._table
         number = None if table is None else table.transaction_version(query_id)
         if number is None or number < 0:
             return Mark()
-        for commits in (1, _COMMITS):  # nearly always it is the last one
-            for commit in table.history(commits):
-                if commit.get(_QUERY) == query_id and commit.get(_BATCH) == str(number):
-                    watermark = commit.get(_WATERMARK)
-                    return Mark(number, commit.get(_READ, ""), None if watermark is None else int(watermark))
-        return Mark(number)  # there were many other commits since
+        for most_commits in (1, _COMMITS, None):  # nearly always it is the last one
+            history = table.history(most_commits)
+            newest_version = table.version()  # the newest one whose rows the table has
+            for commit in history:
+                if commit["version"] > newest_version:
+                    continue  # a restore took it back
+                if commit.get(_QUERY) == query_id:
+                    return _mark_of(commit)
+                if commit.get("operation") == "RESTORE":
+                    newest_version = _restored_version(commit, history)
+                elif _takes_all_rows(commit):
+                    raise rows_gone_error(
+                        f"version {commit['version']} of {self}, by {commit['operation']}, took away what the query"
+                        f" wrote up to micro-batch {number}"
+                    )
+            if newest_version < table.version() and most_commits is None:
+                return Mark()  # it was restored to a version before the first one of the query
+        return Mark(number)  # the commits that say more are no longer in the log
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one commit."""
@@ -96,6 +115,7 @@ class DeltaLakeTable(TableSink):
             assert table is not None
         same = " AND ".join(f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names)
         values = {f"t.{_quoted(column.name)}": f"s.{_quoted(column.name)}" for column in kept}
+        version = table.version()
         merging = table.merge(
             rows,
             predicate=same,
@@ -106,7 +126,7 @@ class DeltaLakeTable(TableSink):
         )
         merging = merging.when_matched_delete(f"s.{CHANGE} = 'delete'").when_matched_update(values)
         merging.when_not_matched_insert(values, predicate=f"s.{CHANGE} = 'upsert'").execute()
-        if table.transaction_version(query_id) != mark.batch:  # a merge of nothing is no commit
+        if table.version() == version:  # a merge of nothing is no commit
             self.append(nothing(), query_id, mark)
 
     @property
@@ -121,6 +141,47 @@ class DeltaLakeTable(TableSink):
 def from_address(address: str) -> DeltaLakeTable:
     """Return the sink of an address such as `delta:lake/hours` or `delta:s3://bucket/hours`."""
     return DeltaLakeTable(address.partition(":")[2])
+
+
+def _mark_of(commit: Mapping[str, Any]) -> Mark:
+    """Return the mark that a commit of a query has."""
+    watermark = commit.get(_WATERMARK)
+    return Mark(int(commit[_BATCH]), commit.get(_READ, ""), None if watermark is None else int(watermark))
+
+
+def _restored_version(restore: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> int:
+    """Return the version that a table was restored to; -1 if the log no longer says so.
+
+    Args:
+        restore: The commit of the restore, which names a version, or a time as milliseconds or text.
+        history: The commits of the table, the newest one first.
+    """
+    parameters = restore["operationParameters"]
+    if parameters.get("version") is not None:
+        return int(parameters["version"])
+    time = str(parameters.get("datetime") or parameters.get("timestamp"))
+    if time.isdecimal():
+        milliseconds = int(time)
+    else:
+        moment = datetime.fromisoformat(time)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        milliseconds = round(moment.timestamp() * 1000)
+    for commit in history:
+        if commit["version"] < restore["version"] and commit.get("timestamp", 0) <= milliseconds:
+            return int(commit["version"])
+    return -1
+
+
+def _takes_all_rows(commit: Mapping[str, Any]) -> bool:
+    """Return True for a commit that deletes, overwrites or replaces the whole table; some rows may be meant to go."""
+    parameters = commit.get("operationParameters", {})
+    if parameters.get("predicate") not in _NO_PREDICATE:
+        return False
+    if any("dynamic" in name.lower() and str(value).lower() == "true" for name, value in parameters.items()):
+        return False  # only partitions that have new rows
+    operation = commit.get("operation", "")
+    is_overwrite = operation == "WRITE" and parameters.get("mode") == "Overwrite"
+    return is_overwrite or operation in ("DELETE", "TRUNCATE") or "REPLACE TABLE" in operation
 
 
 def _commit(query_id: str, mark: Mark) -> Any:

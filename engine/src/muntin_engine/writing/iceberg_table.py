@@ -13,7 +13,7 @@ from warnings import catch_warnings, simplefilter
 from muntin.errors import QueryError
 from muntin_engine.needed import needed
 from muntin_engine.writing.places import local_path
-from muntin_engine.writing.table_sink import CHANGE, Mark, TableSink
+from muntin_engine.writing.table_sink import CHANGE, Mark, TableSink, rows_gone_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,10 +68,32 @@ class IcebergTable(TableSink):
         return f"iceberg:{of.rpartition('@')[2]}/{self._name}"
 
     def find_mark(self, query_id: str) -> Mark:
-        """Return what the property of a query says."""
+        """Return the mark of the last snapshot of a query that the table is made of, by its property if that expired.
+
+        A table that is rolled back to an earlier snapshot keeps its properties.
+
+        Raises:
+            StateError: The table was emptied since.
+        """
         table = self._table
-        said = {} if table is None else table.properties
-        return Mark(*json.loads(said[_PREFIX + query_id])) if _PREFIX + query_id in said else Mark()
+        name = _PREFIX + query_id
+        if table is None or name not in table.properties:
+            return Mark()
+        last = Mark(*json.loads(table.properties[name]))
+        snapshots = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
+        snapshot = snapshots.get(table.metadata.current_snapshot_id)
+        while snapshot is not None:
+            summary = snapshot.summary.additional_properties
+            if name in summary:
+                return Mark(*json.loads(summary[name]))
+            if summary.get("total-records") == "0" and "deleted-records" in summary:
+                raise rows_gone_error(
+                    f"snapshot {snapshot.snapshot_id} of {self}, by {snapshot.summary.operation.value}, took away what"
+                    f" the query wrote up to micro-batch {last.batch}"
+                )
+            snapshot = snapshots.get(snapshot.parent_snapshot_id)
+        is_rolled_back = any(name in other.summary.additional_properties for other in snapshots.values())
+        return Mark() if is_rolled_back else last
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one commit."""
@@ -102,7 +124,7 @@ class IcebergTable(TableSink):
             if changing is not None:
                 with catch_warnings():
                     simplefilter("ignore", UserWarning)  # that no row is deleted, as where all are new
-                    transaction.delete(changing, snapshot_properties=said)
+                    transaction.delete(changing)  # the mark is that of the rows: of the next snapshot
             transaction.append(rows, snapshot_properties=said)
             transaction.set_properties(said)
 

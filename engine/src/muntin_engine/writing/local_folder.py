@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
+from threading import RLock
 from typing import Any, Final, TypeVar, get_type_hints
 from zlib import crc32
 
@@ -15,6 +18,9 @@ from muntin_engine.errors import StateError
 from muntin_engine.writing.places import local_path, unpatterned
 
 _T = TypeVar("_T")
+
+_LOCKS: Final[dict[str, RLock]] = {}
+"""A lock for each folder that this process writes to; none is part of a sink, which may be pickled."""
 
 _OWNER: Final = "_muntin.json"
 _CHECKSUM: Final = "crc32"
@@ -34,6 +40,27 @@ def address(path: Path) -> str:
 def reading_address(path: Path) -> str:
     """Return the name of a path for Spark to read from, which takes it for a pattern then."""
     return address(Path(unpatterned(str(path))))
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk, from which a loss of power does not take them.
+
+    Elsewhere than on this machine's file system a store has what it has acknowledged.
+    """
+    if not isinstance(path, Path) or (os.name == "nt" and path.is_dir()):  # Windows syncs no folders
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Have a folder of this machine on the disk, with all files and folders in it."""
+    for path in folder.rglob("*"):
+        sync(path)
+    sync(folder)
 
 
 def checksummed(said: Mapping[str, Any]) -> str:
@@ -86,6 +113,8 @@ class LocalFolder:
             StateError: The file that says so is damaged.
         """
         self.path.mkdir(parents=True, exist_ok=True)
+        if isinstance(self.path, Path):
+            sync(self.path.parent)
         owner = self.read(_OWNER, _Owner)
         if owner is None:
             self.replace(_OWNER, _Owner(query_id))
@@ -95,6 +124,15 @@ class LocalFolder:
                 "  a query that starts with a new checkpoint is another one, and counts its micro-batches from 0\n"
                 "  choose an empty folder, delete this one, or go on with its checkpoint"
             )
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let no other thread of this process write to the folder in a block.
+
+        Where a query is started again while it runs, the run before may still be in a micro-batch.
+        """
+        with _LOCKS.setdefault(str(self.path), RLock()):
+            yield
 
     def check_owned(self) -> None:
         """See that the folder is there still, which a query has claimed.
@@ -141,4 +179,6 @@ class LocalFolder:
         """Write a dataclass as a file so that readers see the old text or the new one, never a part."""
         partial = self.path / f".{name}.partial"
         partial.write_text(checksummed(asdict(data)), encoding="utf-8")
+        sync(partial)
         partial.replace(self.path / name)
+        sync(self.path)

@@ -91,10 +91,15 @@ class ParquetFolder(ToldSink):
 
     def open(self, query_id: str) -> None:
         """See that the folder belongs to the query."""
-        self._folders.claim(query_id)
+        with self._folders.alone():
+            self._folders.claim(query_id)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Put the rows of a micro-batch in place, and then keep that they are, with the watermark."""
+        with self._folders.alone():
+            self._write(batch, batch_id)
+
+    def _write(self, batch: DataFrame, batch_id: int) -> None:
         self._folders.check_owned()
         self._folders.go_back(batch_id)
         count, self._count = self._count, None

@@ -36,6 +36,9 @@ class Sink(ABC):
     recognises what it wrote under that number has each row exactly once. `muntin_engine.testing.check_sink` tries that,
     with a crash at every line of the sink.
 
+    Law: *What was written is there, or it is missed.* What the checkpoint has done is not written again. A sink whose
+    last rows were taken away says an earlier `last_written`, or raises a StateError.
+
     Attributes:
         guarantee: In words, how often each row arrives. A sink that keeps the law may say `"exactly once"`.
 
@@ -76,7 +79,7 @@ class Sink(ABC):
         without the other, and the query does not go on.
 
         Raises:
-            StateError: What the sink keeps of it is damaged.
+            StateError: What the sink keeps of it is damaged, or rows that it wrote are gone.
         """
         return None
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
 from muntin.errors import QueryError
+from muntin_engine.writing.places import is_elsewhere, local_path
 from muntin_engine.writing.schemes import without_secrets
 
 _OF_ARROW: Final = frozenset({"s3", "s3a", "gs", "gcs", "hdfs", "abfs", "abfss"})
@@ -49,6 +50,12 @@ class StoredPath:
     def is_dir(self) -> bool:
         """Return True if there is a folder."""
         return bool(self._info.type.name == "Directory")
+
+    @property
+    def size(self) -> int | None:
+        """The bytes of a file; None if it does not exist."""
+        size: int | None = self._info.size
+        return size
 
     def glob(self, pattern: str) -> Iterator[StoredPath]:
         """Return what is in the folder and has a name of a pattern."""
@@ -93,6 +100,19 @@ class StoredPath:
     @property
     def _fs(self) -> Any:
         return _opened(self._address)[0]
+
+
+def file_system_of(path: str) -> tuple[Any, str]:
+    """Return the file system of a path of this machine, or of an address, and the path on it.
+
+    Raises:
+        QueryError: pyarrow and fsspec know no such place, or lack what they need for it.
+    """
+    if is_elsewhere(path):
+        return _opened(path)
+    from pyarrow.fs import LocalFileSystem
+
+    return LocalFileSystem(), str(local_path(path))
 
 
 @cache

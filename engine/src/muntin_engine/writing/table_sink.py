@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from muntin.errors import QueryError
+from muntin_engine.errors import StateError
 from muntin_engine.writing.rows_on_driver import net_batches, record_batches
 from muntin_engine.writing.sink import ToldSink, WrittenBatch
 
@@ -48,11 +49,20 @@ class TableSink(ToldSink):
     guarantee = "exactly once"
 
     _query_id = ""
+    _last_batch: int | None = None
+    """The last micro-batch that was written in this run."""
+
     _keys: Sequence[str] = ()
 
     @abstractmethod
     def find_mark(self, query_id: str) -> Mark:
-        """Return the progress of a query in the table; `Mark()` if the table has none of it, or is not there."""
+        """Return the progress of a query in the table; `Mark()` if the table has none of it, or is not there.
+
+        A table that was restored to an earlier version has the progress of that version.
+
+        Raises:
+            StateError: The rows that the query wrote were taken away otherwise.
+        """
 
     @abstractmethod
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
@@ -86,12 +96,21 @@ class TableSink(ToldSink):
     def open(self, query_id: str) -> None:
         """Take the query's id."""
         self._query_id = query_id
+        self._last_batch = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Commit the rows of a micro-batch with its number, unless the table has it."""
+        """Commit the rows of a micro-batch with its number, unless the table has it.
+
+        Raises:
+            StateError: The table has lost a micro-batch that was written in this run.
+        """
         if not self._query_id:
             raise QueryError(f"{self} is written to before open()\n  expected: open(query_id), once in each run")
         done = self.mark
+        if self._last_batch is not None and done.batch < self._last_batch:
+            raise rows_gone_error(
+                f"{self} has lost what micro-batch {self._last_batch} of this run wrote: it has {done.batch}"
+            )
         if batch_id <= done.batch:
             return
         known = [tick for tick in (self._watermark, done.watermark) if tick is not None]
@@ -101,3 +120,20 @@ class TableSink(ToldSink):
             self.merge(net_batches(batch, names, self._count), names, self._query_id, mark)
         else:
             self.append(record_batches(batch, self._count), self._query_id, mark)
+        self._last_batch = batch_id
+
+
+def rows_gone_error(reason: str, way_on: str = "") -> StateError:
+    """Return the error that says that rows are gone which a query wrote.
+
+    Args:
+        reason: What took them away, in words.
+        way_on: Another way to go on than those that every table has.
+    """
+    ways = (
+        "what the checkpoint has done is not written again: put the rows back, or restore the table and the",
+        "checkpoint from copies of one time, or start with a new checkpoint to compute all results again, or go on",
+        "without the old ones by naming another table",
+        *([way_on] if way_on else ()),
+    )
+    return StateError("\n  ".join((reason, *ways)))

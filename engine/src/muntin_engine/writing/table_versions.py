@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from muntin_engine.errors import StateError
-from muntin_engine.writing.local_folder import LocalFolder
+from muntin_engine.writing.local_folder import LocalFolder, sync_tree
 
 _POINTER: Final = "current.json"
 _PREFIX: Final = "version-"
@@ -108,9 +108,13 @@ class TableVersions(LocalFolder):
     ) -> None:
         """Let a folder be the table, which has all micro-batches up to one, and remove what is out of date.
 
+        The folder and the pointer are on the disk when this has returned.
+
         A watermark never goes back, so the one before stays if it is the larger.
         """
         before = self.current
+        if before is None or before.folder != folder.name:
+            sync_tree(folder)
         known = [mark for mark in (watermark, before.watermark if before else None) if mark is not None]
         pointer = Pointer(folder.name, batch_id, max(known, default=None), is_revisable, read, _size(folder))
         self.replace(_POINTER, pointer)

@@ -7,8 +7,9 @@ Connect as well.
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -33,10 +34,20 @@ from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
 from muntin_engine.spark.writing.stored_state import StoredState, buckets_of
 from muntin_engine.writing import Sink
+from muntin_engine.writing.checkpoint_copy import (
+    COMMAND,
+    COPYING,
+    RECORDS,
+    SchemaFile,
+    cut_short_copy_error,
+    is_same_place,
+    moved_checkpoint_error,
+    schema_files_in,
+)
 from muntin_engine.writing.local_folder import TO_GO_ON
 from muntin_engine.writing.places import is_elsewhere, local_path, unpatterned
 
-FOLDER: Final = "muntin"
+FOLDER: Final = RECORDS
 """The folder in a checkpoint. What is in `muntin/7` holds from micro-batch 7 on, once that is committed."""
 
 _CLOSING: Final = "closing"
@@ -46,6 +57,9 @@ _CLOSED: Final = "closed"
 _FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
 _PARTITIONS: Final = re.compile(r'"spark\.sql\.shuffle\.partitions":"(\d+)"')
 _NOT_FOUND: Final = "PATH_NOT_FOUND"
+_OPERATOR_METADATA: Final = "state/*/_metadata/v2/*"
+
+_LOG: Final = logging.getLogger("muntin.checkpoint")
 
 _Q = TypeVar("_Q")
 
@@ -100,6 +114,7 @@ class Checkpoint:
             StateError: Its record is damaged; or, at the last chance, its state cannot be read, or is of another time
                 or place.
         """
+        self.check_place()
         if self._recorded is not None:
             self._check_names(names)
         found: list[list[Mapping[str, Any]]] = [[*self._recorded]] if self._recorded is not None else []
@@ -173,6 +188,59 @@ class Checkpoint:
                 "  expected: that it is closed before anything else\n"
                 "  call query.close_checkpoint(...) with this checkpoint and the same sinks"
             )
+
+    def check_place(self) -> None:
+        """Raise if it was moved, or copied in part, so that Spark cannot start a query with it.
+
+        The metadata of stateful operators name the files with the schemas of their states by absolute paths.
+
+        Raises:
+            StateError: Such a file is not where they say, or a copy was cut short.
+        """
+        if self._is_kept(COPYING):
+            raise cut_short_copy_error(self._path)
+        for name, metadata in self._operator_metadata():
+            for file in schema_files_in(metadata, f"{self._path}/{name}"):
+                if self._lies_at(file.root):
+                    continue
+                if not self._is_there(file):
+                    raise moved_checkpoint_error(self._path, name, file)
+                _LOG.warning(
+                    "the checkpoint %s is a copy of %s, and works only as long as that is there: %s names %s\n"
+                    "  a copy that stands alone is made by %s FROM TO",
+                    *(self._path, file.root, name, file.path, COMMAND),
+                )
+
+    def _operator_metadata(self) -> Iterator[tuple[str, str]]:
+        """Yield the name and the content of each file with the metadata of a stateful operator."""
+        if self._is_seen:
+            folder = local_path(self._path)
+            for path in sorted(folder.glob(_OPERATOR_METADATA)):
+                if not path.name.startswith("."):
+                    yield str(path.relative_to(folder)), path.read_text(encoding="utf-8", errors="replace")
+            return
+        for file in self._files(_OPERATOR_METADATA):
+            name = "/".join(file.rsplit("/", 5)[1:])
+            yield name, "\n".join(row["value"] for row in self._lines(name).collect())
+
+    def _lies_at(self, root: str) -> bool:
+        """Return True if a path with a scheme, in metadata of Spark's, is that of this checkpoint."""
+        if is_elsewhere(self._path) or is_elsewhere(root):
+            return is_same_place(root, self._path)
+        if local_path(root) == local_path(self._path):
+            return True
+        return self._is_seen and local_path(root).exists() and local_path(root).samefile(local_path(self._path))
+
+    def _is_there(self, file: SchemaFile) -> bool:
+        """Return True if a file exists that metadata of Spark's name."""
+        if not is_elsewhere(file.path) and not is_connect(self._spark):
+            return local_path(file.path).exists()
+        try:
+            return bool(self._spark.read.format("binaryFile").load(unpatterned(file.path)).inputFiles())
+        except AnalysisException as error:
+            if error.getCondition() == _NOT_FOUND:
+                return False
+            raise
 
     def check_metadata(self) -> None:
         """Raise if Spark's own `metadata` is there and is not what Spark wrote.

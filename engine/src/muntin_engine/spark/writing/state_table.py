@@ -61,8 +61,8 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         checkpoints lists the columns.
 
     Raises:
-        StateError: It has no micro-batch yet, is closed, has no state of Muntin's, is damaged, or another version of
-            Muntin wrote it.
+        StateError: It has no micro-batch yet, is closed or was moved, has no state of Muntin's, is damaged, or another
+            version of Muntin wrote it.
 
     Cost: the state is read once here, for what it is of, and once more by each action on the DataFrame; the workers
     decode it, bucket by bucket.
@@ -78,6 +78,7 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
             f"the checkpoint {checkpoint} is closed: its last windows were emitted, and nothing is held any more\n"
             "  expected: the checkpoint of a stream that goes on"
         )
+    known.check_place()
     state = known.state
     identities = state.by_bucket()
     if not identities:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, count
 from os import PathLike, fspath
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JError
@@ -32,6 +33,7 @@ from muntin_engine.spark.writing.query_texts import kept_text
 from muntin_engine.spark.writing.recorded import begin, recording_settings, recordings_of
 from muntin_engine.spark.writing.written_query import WrittenQuery
 from muntin_engine.writing import SinkLike, pace_of
+from muntin_engine.writing.places import is_elsewhere, local_path
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger("muntin.checkpoint")
 _SINKS: Final = logging.getLogger("muntin.sinks")
+
+_STARTS: Final[dict[str, Lock]] = {}
+"""A lock for each checkpoint that this process starts queries with."""
 
 
 @in_session()
@@ -99,7 +104,7 @@ def write(  # what is asked, and how it runs
     settings = recording_settings(recordings, written.queries)
     if known.repartitioned is not None:
         settings[REPARTITIONED] = str(known.repartitioned)
-    with _set(source.sparkSession, settings):
+    with _set(source.sparkSession, settings), _alone(checkpoint):
         streaming = _start(blobs, batches, checkpoint, pace, name, unnamed)
     started.name(str(streaming.id))
     if on_end == "leave":
@@ -107,7 +112,9 @@ def write(  # what is asked, and how it runs
 
     def finish() -> None:
         if Checkpoint(source.sparkSession, checkpoint).is_cut_short:
-            _start(blobs, batches, checkpoint, {"once": True}, name, unnamed).awaitTermination()
+            with _alone(checkpoint):
+                repeated = _start(blobs, batches, checkpoint, {"once": True}, name, unnamed)
+            repeated.awaitTermination()
 
     shown = tuple(queries.values())
     return ClosingQuery(streaming, finish, lambda: write_last_windows(written, checkpoint, recordings), shown)
@@ -172,6 +179,20 @@ def _start(
                 continue  # another thread has taken it
             Checkpoint(blobs.sparkSession, checkpoint).check_metadata()  # Spark has no words for cut JSON in it
             raise
+
+
+@contextmanager
+def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
+    """Let no other thread of this process start a query with a checkpoint in a block.
+
+    A start stops the run that is active. Two that do so at once both wait for it; then Spark (4.1 to 4.3) refuses one
+    with CONCURRENT_QUERY, forgets the other, and takes the refused one for active, so that none can start any more in
+    the session.
+    """
+    text = fspath(checkpoint)
+    place = text if is_elsewhere(text) else str(local_path(text).resolve())
+    with _STARTS.setdefault(place, Lock()):
+        yield
 
 
 @contextmanager
