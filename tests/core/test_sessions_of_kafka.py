@@ -27,7 +27,7 @@ class KafkaSessions:
     open: list[tuple[int, int, int]] = field(default_factory=list)
 
     def take(self, time: int, *, is_other_key: bool = False) -> tuple[list[tuple[int, int, int]], bool]:
-        """Take a record; return the sessions that close, by first and last time and count, and True if it is dropped."""
+        """Take a record; return the sessions that close, by first time, last time and count, and if it is dropped."""
         self.stream_time = max(self.stream_time, time)
         limit = self.stream_time - GRACE - GAP
         is_dropped = False
