@@ -208,6 +208,7 @@ class StreamRun(OrderedRun):
         del before  # what was released depends on it already
         key, state, calls = self.key, self.state, self._calls
         self._left = self.query.most_wake_ups
+        self._woken = state.wake_up  # for messages, until the first wake-up of the micro-batch
         for time, is_start, event in released:
             payload = calls.select(event.payload)
             if payload is SKIPPED:
