@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from muntin import INFINITY, Window, early, hopping, snapshot, tumbling
-from muntin.errors import ModuleContractError, ModuleFailedError
+from muntin import INFINITY, Window, count_by_start, early, hopping, session, snapshot, tumbling
+from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError
 from muntin.triggers import (
     Decision,
     Trigger,
@@ -230,7 +230,131 @@ def test_windows_are_put_out_when_their_trigger_fires(name: str) -> None:
         assert sorted(feed.batch(*rows, **said).told) == sorted(wanted), f"after {rows}, {said}"
 
 
-def test_windows_that_events_cut_are_retracted_and_start_anew() -> None:
+# Windows that events cut: the state of a trigger follows the window to the one that takes its place. With a gap of 5, a
+# point at 1 is the session [1, 6). Retractions are left out.
+
+CUT: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
+    "a session counts on as it grows": (
+        every_count(2),
+        session(5),
+        [
+            ([at(1)], {}, []),
+            ([at(2)], {}, ["+[1,7) early 0 2"]),
+            ([at(3)], {}, []),
+            ([at(4)], {}, ["+[1,9) early 1 4"]),
+            ([at(5), at(6)], {}, ["+[1,11) early 2 6"]),
+            ([at(7)], {"watermark": 13}, ["+[1,12) final 3 7"]),
+        ],
+    ),
+    # 1   5   8     13
+    # [---)   [-----)      two of three members each; the point at 5 joins them
+    "the counts of sessions that merge are added": (
+        every_count(5),
+        session(4),
+        [
+            ([at(1), at(2)], {}, []),
+            ([at(8), at(9)], {}, []),
+            ([at(5)], {}, ["+[1,13) early 0 5"]),
+            ([at(10), at(10), at(10), at(10)], {}, []),
+            ([at(10)], {}, ["+[1,14) early 1 10"]),
+        ],
+    ),
+    "a session that grows is put out on the minute": (
+        every(60),
+        session(5),
+        [
+            ([at(1)], {"clock": 5}, []),
+            ([at(2)], {"clock": 55}, []),
+            ([at(3)], {"clock": 65}, ["+[1,8) early 0 3"]),
+            ([at(4)], {"clock": 110}, []),
+            ([at(5)], {"clock": 119}, []),
+            ([at(6)], {"clock": 121}, ["+[1,11) early 1 6"]),
+        ],
+    ),
+    "of sessions that merge, the earlier delay counts": (
+        after(60),
+        session(4),
+        [
+            ([at(1)], {"clock": 0}, []),
+            ([at(8)], {"clock": 50}, []),
+            ([at(5)], {"clock": 59}, []),
+            ([], {"clock": 60}, ["+[1,12) early 0 3"]),
+            ([at(9)], {"clock": 500}, []),
+        ],
+    ),
+    "what has fired once for a part has fired for the whole": (
+        after_count(2),
+        session(4),
+        [
+            ([at(1), at(2)], {}, ["+[1,6) early 0 2"]),
+            ([at(3)], {}, []),
+            ([at(20)], {}, []),
+            ([at(21)], {}, ["+[20,25) early 0 2"]),
+        ],
+    ),
+    "the end of a session that grows is reached anew, as in Beam and Flink": (
+        past_end(),
+        session(5),
+        [
+            ([at(1)], {}, []),
+            ([at(8, 1, "other")], {}, ["+[1,6) early 0 1"]),
+            ([at(4)], {}, []),
+            ([at(9, 1, "other")], {}, ["+[1,9) early 1 2"]),
+        ],
+    ),
+    "early firings until the end, which moves": (
+        until(every_count(2), past_end()),
+        session(5),
+        [
+            ([at(1), at(2)], {}, ["+[1,7) early 0 2"]),
+            ([at(3)], {}, []),
+            ([at(4)], {}, ["+[1,9) early 1 4"]),
+            ([at(30, 1, "other")], {}, []),
+        ],
+    ),
+    # 0       5       10
+    # [---------------)        one of two
+    #         [-------)        one more: [5, 10) has got two, and [0, 5) one
+    #             [---)        [7, 10) has got one more than it had
+    "the parts of a snapshot count on": (
+        every_count(2),
+        snapshot(),
+        [
+            ([row(1, 0, 10, 1)], {}, []),
+            ([row(2, 5, 10, 2)], {}, ["+[5,10) early 0 3"]),
+            ([row(3, 7, 10, 4)], {}, ["+[5,7) early 1 3"]),  # its members are those that were put out
+            ([row(4, 8, 10, 8)], {}, ["+[8,10) early 1 15"]),
+        ],
+    ),
+    "windows of three starts count on": (
+        every_count(2),
+        count_by_start(3),
+        [
+            ([at(1), at(3), at(9)], {}, ["+[1,10) early 0 3"]),
+            ([at(5)], {}, []),  # [1, 6) and [3, 10) have two of the three members before, and one more each
+            ([at(4)], {}, ["+[1,5) early 1 3", "+[3,6) early 1 3", "+[4,10) early 1 3"]),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("name", CUT)
+def test_the_state_of_a_trigger_follows_windows_that_events_cut(name: str, *, restarts: bool) -> None:
+    trigger, window, batches = CUT[name]
+    tested = query(window, Total(), emit=early(trigger, refinement="retract"))
+    feed = Feed(tested, "general")
+    number = 0
+    for rows, said, wanted in batches:
+        named = [one | {"id": number + place} for place, one in enumerate(rows)]
+        number += len(rows)
+        told = [one for one in feed.batch(*named, **said).told if one.startswith("+")]
+        assert sorted(told) == sorted(wanted), f"after {rows}, {said}"
+        if restarts:
+            feed = Feed(tested, "general", feed.cells)
+
+
+def test_what_was_live_of_a_window_that_is_replaced_is_retracted() -> None:
     """
                   0    5    10
     1             [---------)            put out as one snapshot
@@ -238,10 +362,52 @@ def test_windows_that_events_cut_are_retracted_and_start_anew() -> None:
     """
     feed = Feed(query(snapshot(), Total(), emit=early(every_count(1), refinement="retract")), "general")
     assert feed.batch(row(1, 0, 10, 1)).told == ["+[0,10) early 0 1"]
-    wanted = ["+[0,5) early 0 1", "+[5,10) early 0 3", "-[0,10) early 0 1"]
+    wanted = ["+[0,5) early 1 1", "+[5,10) early 1 3", "-[0,10) early 0 1"]
     assert sorted(feed.batch(row(2, 5, 10, 2)).told) == wanted
-    gone = ["+[0,10) early 0 1", "-[0,5) early 0 1", "-[5,10) early 0 3"]
+    gone = ["+[0,10) early 2 1", "-[0,5) early 1 1", "-[5,10) early 1 3"]
     assert sorted(feed.batch(revision(2, 5, 10, 5)).told) == gone
+
+
+def test_a_session_whose_members_all_went_starts_anew() -> None:
+    feed = Feed(query(session(5), Total(), emit=early(every_count(2), refinement="retract")), "general")
+    assert feed.batch(row(1, 1, 2, 1)).told == []
+    assert feed.batch(revision(1, 1, 2, 1)).told == []
+    assert feed.batch(row(2, 1, 2, 1)).told == []
+    assert feed.batch(row(3, 2, 3, 1)).told == ["+[1,7) early 0 2"]
+
+
+@pytest.mark.parametrize("window", [session(4), tumbling(20)])
+def test_a_trigger_counts_on_where_lives_of_a_key_are_joined(window: WindowKind) -> None:
+    """
+    1 2    8 9         two lives, of a key that is forgotten after 4 ticks of silence
+         5             joins them
+    """
+    emit = early(every_count(5), refinement="retract")
+    feed = Feed(query(window, Total(), emit=emit, forget_keys_after=4), "general")
+    assert feed.batch(row(1, 1, 2, 1), row(2, 2, 3, 1)).told == []
+    assert feed.batch(row(3, 8, 9, 1), row(4, 9, 10, 1)).told == []
+    end = 13 if window.name == "session" else 14
+    start = 1 if window.name == "session" else 0
+    assert feed.batch(row(5, 5, 6, 1)).told == [f"+[{start},{end}) early 0 5"]
+
+
+@dataclass(frozen=True)
+class Patient(Trigger):
+    """Fires after so many micro-batches with members, and knows nothing of windows that merge."""
+
+    name: ClassVar[str] = "test.patient"
+
+    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+        return (state or 0) + 1, Decision.FIRE if state == 2 else Decision.WAIT
+
+
+def test_a_trigger_that_cannot_merge_is_refused_where_windows_take_the_place_of_others() -> None:
+    trigger = repeat(any_of(after_count(5), Patient()))
+    with pytest.raises(PolicyError, match=r"(?s)session\(5\) is cut by events.*test\.patient.*define merge\(self"):
+        query(session(5), Total(), emit=early(trigger, refinement="retract")).plan()
+    with pytest.raises(PolicyError, match=r"(?s)forget_keys_after='5 ticks' cuts windows.*define merge\(self"):
+        query(TENS, Total(), emit=early(trigger, refinement="retract"), forget_keys_after=5).plan()
+    query(TENS, Total(), emit=early(trigger, refinement="retract")).plan()
 
 
 def test_an_operator_that_has_nothing_to_say_fires_all_the_same() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, ClassVar, Final
 
 import pytest
@@ -13,13 +14,14 @@ from muntin.errors import ModuleContractError, ModuleFailedError, PolicyError, Q
 from muntin.progress import Punctuated
 from muntin.testing import KeyRange, Script, WindowedQuery
 from muntin.windows.specification import Unwindowed
+from muntin_engine.evaluators.ordered.stream_operator import OperatorState
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.workers.settings import WorkerSettings
 from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.stepping import AS_IT_IS, final, steps
-from tests.sdk.stream_operators import Level, Newest, Silence, Ticker
+from tests.sdk.stream_operators import Level, Newest, Reminders, Silence, Ticker
 
 NOTHING: Final = Script(allow_illegal=True)
 
@@ -57,6 +59,90 @@ def test_only_keys_with_events_or_a_wake_up_that_is_due_are_called() -> None:
         script = points(10 + number, key=f"k{number}", script=script)
     list(steps(of(Woken(1000)), script.punctuate(500).batch().punctuate(1009).batch().punctuate(1012)))
     assert sorted(Woken.calls) == [1010, 1011, 1012]
+
+
+class Stale(Newest):
+    """Asks for the time 5, however late it is, and whether it was woken for that or not."""
+
+    name = "test.stale"
+
+    def next_time(self, state: list[int]) -> int:
+        return 5
+
+    def on_time(self, state: list[int], time: int) -> list[int]:
+        return [-time]
+
+
+def due(*points: tuple[int, int], script: Script = NOTHING) -> Script:
+    """Return a script with a point at each time, whose payload is the time at which something is due."""
+    for number, (time, payload) in enumerate(points):
+        script = script.point((time, number), time, payload, key="a")
+    return script
+
+
+#  0    5    10   15   20   25   30
+#            a  b           !  c            due: a at 4, b at 25, c at 25, which has been answered once before
+#             !                 !
+@pytest.mark.parametrize("restarts", [0.0, 1.0])
+def test_a_time_that_has_passed_is_answered_with_the_next_progress(restarts: float) -> None:
+    script = due((10, 4), (13, 25)).punctuate(10).batch().punctuate(11).batch().punctuate(25).batch()
+    script = due((28, 25), script=script).punctuate(40)
+    assert emitted(of(Reminders()), script, restarts=restarts) == [
+        [],
+        [(11, "due 4")],
+        [(25, "due 25")],
+        [(29, "due 25")],
+    ]
+
+
+@pytest.mark.parametrize("restarts", [0.0, 1.0])
+def test_a_time_that_is_asked_for_again_and_again_is_answered_once(restarts: float) -> None:
+    script = points(7).punctuate(9).batch()
+    script = points(9, script=script).punctuate(12).batch()
+    assert emitted(of(Stale()), script.close(), restarts=restarts) == [[(7, 7), (8, -8)], [(9, 9)], []]
+
+
+@pytest.mark.parametrize("restarts", [0.0, 1.0])
+def test_all_wake_ups_that_wait_come_at_the_end_of_the_stream_in_order(restarts: float) -> None:
+    script = due((1, 60), (2, 40), (3, 50), (3, 2)).batch().close()
+    ends = [(4, "due 2"), (40, "due 40"), (50, "due 50"), (60, "due 60")]
+    assert emitted(of(Reminders()), script, restarts=restarts) == [[], ends]
+
+
+class Endless(Ticker):
+    """Asks again and again, and does not say so."""
+
+    name = "test.endless"
+    is_periodic = False
+
+
+def test_an_operator_that_asks_without_end_is_an_error_at_the_end_of_the_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    query = of(Endless(10))
+    run = Run(query, query.plan(), AS_IT_IS)
+    run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=50))
+    with pytest.raises(ModuleContractError) as failed:
+        list(steps(query, points(0).close(), run=run))
+    message = str(failed.value)
+    assert message.startswith("test.endless 1 asks for wake-ups without end: the stream has ended")
+    assert "woken at 510, it asks for 520" in message
+    assert "is_periodic = True" in message
+    monkeypatch.setattr("muntin.testing.stream_operator_run.MOST_WAKE_UPS", 50)
+    with pytest.raises(ModuleContractError, match=r"test.endless 1 asks for wake-ups without end"):
+        Script().point("a", 0, 1).close().run(WindowedQuery.unwindowed(Endless(10)))
+
+
+def test_a_state_that_an_earlier_version_of_the_engine_stored_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no answered time."""
+    query = of(Reminders())
+    with monkeypatch.context() as earlier:
+        whole = OperatorState.own_data
+        earlier.setattr(OperatorState, "own_data", lambda *args, **named: whole(*args, **named)[:3])
+        old = final(query, due((10, 25)).punctuate(11))
+    run = Run(query, query.plan(), AS_IT_IS)
+    run.cells = old.cells
+    assert emitted(query, Script().punctuate(30), run=run) == [[(25, "due 25")]]
 
 
 class Newer(Silence):
@@ -109,8 +195,11 @@ class Past(Newest):
 class Soon(Newest):
     name = "test.soon"
 
+    def __init__(self, answer: Any = 7.5) -> None:
+        self.answer = answer
+
     def next_time(self, state: list[int]) -> Any:
-        return 7.5
+        return self.answer
 
 
 @pytest.mark.parametrize(
@@ -118,8 +207,10 @@ class Soon(Newest):
     [
         (Past(), r"test.past 1 returned an event that starts at 3, before its cause at 4"),
         (Soon(), r"test.soon 1 returned 7.5 from next_time"),
+        (Soon(True), r"test.soon 1 returned True from next_time"),
+        (Soon(timedelta(minutes=10)), r"(?s)returned .*timedelta.* from next_time at 4, which is a length.*ticks\("),
     ],
-    ids=["past", "soon"],
+    ids=["past", "soon", "truth", "length"],
 )
 def test_what_the_contract_forbids_is_refused(module: StreamOperator[Any, Any, Any], message: str) -> None:
     with pytest.raises(ModuleContractError, match=message):

@@ -36,6 +36,7 @@ from tests.scenarios.inputs import (
     by_key,
     corrected,
     early,
+    early_where_events_cut,
     forgetting,
     joined,
     joined_eagerly,
@@ -260,7 +261,7 @@ def row_windows(random: Random) -> Any:
 _DRAWN: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
     *(on_grids, growing, on_calendars, of_sessions, of_snapshots, of_members, upgraded),
-    *(early, paced, by_key, corrected, adjusted, united, of_inputs, shedding, forgetting),
+    *(early, early_where_events_cut, paced, by_key, corrected, adjusted, united, of_inputs, shedding, forgetting),
     *(joined, joined_eagerly, joined_narrowly, paired, passed, hostile),
 )
 FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {drawn.__name__: drawn for drawn in _DRAWN}

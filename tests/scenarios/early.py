@@ -9,7 +9,7 @@ from typing import Any
 
 from muntin import EARLIEST, EarlyEmission, Event, Refinement, ResultRefinement, TimestampPolicy, Window
 from muntin.testing import reference
-from muntin.triggers import TriggerView
+from muntin.triggers import FINISHED, Decision, TriggerView
 from muntin_engine.core.changes import Progress, Timing
 from tests.scenarios.columns import PAYLOAD, RESULT, values_of
 from tests.scenarios.known import Arrival, Known
@@ -22,14 +22,23 @@ Members = dict[Hashable, Event[Any]]
 
 @dataclass
 class Lived:
-    """What an open window with members has been through."""
+    """What an open window with members has been through, or those in whose place it is.
 
+    Attributes:
+        state: The state of its trigger, which is called in each micro-batch; `FINISHED` if it is finished.
+        is_heir: True if it is in the place of others.
+        is_moved: True if it is in the place of one with the same members, whose result was live.
+    """
+
+    state: Any = None
     views: list[TriggerView] = field(default_factory=list)
     members: Members = field(default_factory=dict)
     is_changed: bool = False
     firings: int = 0
     emitted: set[Hashable] = field(default_factory=set)
     results: list[tuple[Any, ...]] = field(default_factory=list)
+    is_heir: bool = False
+    is_moved: bool = False
 
 
 class EarlyMeaning:
@@ -52,11 +61,16 @@ class EarlyMeaning:
         """Return what a micro-batch, which is known already, inserts."""
         came: Counter[Row] = Counter()
         open_windows = set()
-        for key, window, members in self._windows(known):
+        windows = list(self._windows(known))
+        gone_windows = self._lived.keys() - {(key, window) for key, window, _ in windows}
+        for key, window, members in windows:
             events, now, before = list(members.values()), known.of(key), self._before.get(key, self._last)
             if reference.is_closed(self.meaning, window, events, before.watermark):
                 continue
-            lived = self._lived.setdefault((key, window), Lived())
+            if (key, window) not in self._lived:
+                replaced = {other: self._lived[key, other] for of, other in gone_windows if of == key}
+                self._lived[key, window] = self._new(key, window, members, replaced, known)
+            lived = self._lived[key, window]
             open_windows.add((key, window))
             if reference.is_closed(self.meaning, window, events, now.watermark):
                 came += self._emit(key, window, lived, members, Timing.FINAL)
@@ -69,6 +83,27 @@ class EarlyMeaning:
             del self._lived[gone]
         self._before, self._last = {key: known.of(key) for key in known.events}, known.now
         return came
+
+    def _new(
+        self, key: Hashable, window: Window, members: Members, gone: Mapping[Window, Lived], known: Known
+    ) -> Lived:
+        """Return what a new window has been through: nothing, or what those have in whose place it is."""
+        extent = self.meaning.kind.extent(window)
+        trigger = self.emit.trigger
+        before = heritage(window, members, gone, {id for id, _ in known.named[key]})
+        if not self.meaning.kind.waits_for_events or not before:
+            return Lived(trigger.create_state(extent))
+        sources = [gone[other] for other in before]
+        inherited = {id: event for source in sources for id, event in source.members.items()}
+        is_moved = len(before) == 1 and inherited.keys() == members.keys() and bool(self.live.get((key, before[0])))
+        return Lived(
+            trigger.merge([source.state for source in sources], extent),
+            members=inherited,
+            is_changed=True,
+            firings=max(source.firings for source in sources),
+            is_heir=True,
+            is_moved=is_moved,
+        )
 
     def _windows(self, known: Known) -> Iterator[tuple[Hashable, Window, Members]]:
         for key, named in known.named.items():
@@ -94,10 +129,16 @@ class EarlyMeaning:
         of_members = (len(came), left, newest)
         view = TriggerView(now.max_event_time, now.watermark, now.clock, *of_members, arrival.signals, values, results)
         lived.views.append(view)
-        return (
-            lived.is_changed
-            and len(lived.views) - 1 in life(trigger, self.meaning.kind.extent(window), lived.views).firings
-        )
+        extent = self.meaning.kind.extent(window)
+        decision = Decision.WAIT
+        if lived.state is not FINISHED:
+            lived.state, decision = trigger.step(lived.state, extent, view)
+            if decision.is_finished:
+                lived.state = FINISHED
+        if not lived.is_heir:
+            assert decision.fires == (len(lived.views) - 1 in life(trigger, extent, lived.views).firings)
+        is_moved, lived.is_moved = lived.is_moved, False
+        return is_moved or (lived.is_changed and decision.fires)
 
     def _seen(self, window: Window, members: Mapping[Hashable, Event[Any]]) -> dict[Hashable, Any]:
         if not any(computation.module.reads_times for computation in self.meaning.computations):
@@ -134,3 +175,22 @@ class EarlyMeaning:
             result = dict(zip(names, values, strict=True))
             state, emitted = refinement.refine(state, result, is_final and number == len(results))
         return None if emitted is None else tuple(emitted[name] for name in names)
+
+
+def heritage(window: Window, members: Members, gone: Mapping[Window, Lived], known: set[Hashable]) -> list[Window]:
+    """Return the windows in whose place a new one is, by the definition.
+
+    It is in the place of the one with which it shares the most members, or of several such of the one whose start is
+    nearest; and in that of each other one of which no member is elsewhere, unless it shares a member with one before.
+    """
+    shared = {other: lived.members.keys() & members.keys() for other, lived in gone.items()}
+    candidates = [other for other in sorted(gone) if shared[other]]
+    candidates.sort(key=lambda other: abs(other.start - window.start))
+    candidates.sort(key=lambda other: len(shared[other]), reverse=True)
+    chosen: list[Window] = []
+    for other in candidates:
+        elsewhere = (gone[other].members.keys() & known) - members.keys()
+        is_shared = any(shared[other] & shared[one] for one in chosen)
+        if not chosen or not (elsewhere or is_shared):
+            chosen.append(other)
+    return sorted(chosen)

@@ -122,6 +122,12 @@ def early(random: Random, windows: Mapping[str, WindowKind] = EVERY) -> Scenario
     return _with_keys(random, query, _coming(random, query))
 
 
+def early_where_events_cut(random: Random) -> Scenario:
+    """Draw early results of windows that take the place of others: sessions, snapshots, and windows by rank."""
+    windows: dict[str, WindowKind] = {f"gap {gap}": session(gap) for gap in (1, 2, 4, 9)}
+    return early(random, windows | {"snapshots": snapshot(), "counts": RANKED[random.choice(list(RANKED))]})
+
+
 def by_key(random: Random) -> Scenario:
     """Draw keys that punctuate themselves, whole, by one of their columns, or by ranges; some forget keys."""
     ages = (1, 3, 6, 14) if random.random() < 0.3 else (None,)

@@ -26,7 +26,7 @@ from muntin_stats import CollectList, First, Last
 from tests.differential.forms import FORMS, INVERTIBLE, Given
 from tests.differential.modules import SHAPES, Echo, GrowingEcho, SlidingEcho
 from tests.rows.following import Full, Longest, Numbers, Told
-from tests.sdk.stream_operators import Gaps, Level, Newest, Overdue, Silence
+from tests.sdk.stream_operators import Alarms, Gaps, Level, Newest, Overdue, Reminders, Silence
 
 
 class Merged(IncrementalAggregate[int, list[int], list[int]]):
@@ -182,13 +182,16 @@ class Signs(StreamOperator[int, None, int]):
 class Automaton(StreamOperator[int, list[int], list[int]]):
     """Goes from state to state by chance, which is the same for the same seed, state and cause.
 
-    Its state is a number, a time to be woken at, and what it remembers. The number 0 is that of a new key.
+    Its state is a number, a time to be woken at, and what it remembers. The number 0 is that of a new key. With an odd
+    seed it is periodic; with an even one it no longer asks for wake-ups when it remembers much. Times that have passed
+    are among those that it asks for, after events and, unless it is periodic, after wake-ups.
     """
 
     name, version = "test.automaton", "1"
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
+        self.is_periodic = seed % 2 == 1
 
     def create_state(self) -> list[int]:
         return [0, -1]
@@ -208,7 +211,10 @@ class Automaton(StreamOperator[int, list[int], list[int]]):
     def _go(self, state: list[int], cause: str, time: int) -> Iterable[list[int] | Event[list[int]]]:
         random = Random(f"{self.seed} {state[0]} {cause}")
         state[0] = random.randrange(4)
-        state[1] = time + random.choice((-3, 0, 1, 2, 5, 30)) if random.random() < 0.7 else -1
+        lengths = (1, 2, 5, 30) if self.is_periodic and cause == "wake-up" else (-3, 0, 1, 2, 5, 30)
+        state[1] = time + random.choice(lengths) if random.random() < 0.7 else -1
+        if not self.is_periodic and len(state) > 12:
+            state[1] = -1
         if state[0]:
             state.append(time)
         else:
@@ -272,7 +278,9 @@ ORDERED: dict[str, Modules] = {
 }
 """Modules that read the order of events."""
 
-FOLLOWING: dict[str, Modules] = {module.name: (module,) for module in (Newest(), Silence(), Gaps(), Signs())}
+FOLLOWING: dict[str, Modules] = {
+    module.name: (module,) for module in (Newest(), Silence(), Gaps(), Signs(), Reminders())
+}
 FOLLOWING |= {f"automaton {seed}": (Automaton(seed),) for seed in range(40)}
 """Operators that follow points."""
 
@@ -284,5 +292,5 @@ OF_ROWS: dict[str, Modules] = {
 }
 """Modules over windows that follow rows, and operators that are told of all that becomes of rows."""
 
-LASTING: dict[str, Modules] = {module.name: (module,) for module in (Level(), Overdue(4))}
+LASTING: dict[str, Modules] = {module.name: (module,) for module in (Level(), Overdue(4), Alarms())}
 """Operators that are told of starts and ends."""

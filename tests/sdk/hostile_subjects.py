@@ -14,7 +14,7 @@ from typing import Any
 from muntin import Event, StreamOperator
 from muntin.progress import ProgressPolicy, SourceProgress, punctuate_every
 from tests.sdk.made import made
-from tests.sdk.stream_operators import Level, Newest
+from tests.sdk.stream_operators import Level, Newest, Ticker
 from tests.several.modules import Both, KeptMembers, Left, Members, Right, told
 
 
@@ -22,6 +22,7 @@ class Renews(StreamOperator[int, list[int], int]):
     """Asks to be woken at each tick."""
 
     name, version = "hostile.renews", "1"
+    is_periodic = True
 
     def create_state(self) -> list[int]:
         return []
@@ -56,6 +57,27 @@ class Forgets(Level):
         return len(state) == 2
 
 
+class Endless(Ticker):
+    """Asks for a wake-up after each, and does not say so."""
+
+    is_periodic = False
+
+
+class Deaf(Renews):
+    """Asks for the time of the first event's wake-up for ever, whether it was woken or not."""
+
+    is_periodic = False
+
+    def on_event(self, state: list[int], payload: int, time: int) -> None:
+        state.append(time)
+
+    def on_time(self, state: list[int], time: int) -> None:
+        state.append(time)
+
+    def next_time(self, state: list[int]) -> int:
+        return state[0] + 3
+
+
 def _newest(**changed: Any) -> Any:
     return made(Newest, version="1", **changed)()
 
@@ -83,6 +105,8 @@ HOSTILE_OPERATORS: dict[str, list[StreamOperator[Any, Any, Any]]] = {
         )()
     ],
     "test_wake_ups_do_not_come_at_each_tick": [Renews()],
+    "test_no_time_is_asked_for_again": [Deaf(), _newest(next_time=lambda self, state: 10)],
+    "test_wake_ups_come_to_an_end": [Endless()],
 }
 
 

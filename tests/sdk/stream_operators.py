@@ -66,6 +66,7 @@ class Ticker(StreamOperator[int, list[int], int]):
     """The last payload at each multiple of a period, for ever."""
 
     name, version = "test.ticker", "1"
+    is_periodic = True
 
     def __init__(self, period: int = 10) -> None:
         self.period = period
@@ -85,6 +86,52 @@ class Ticker(StreamOperator[int, list[int], int]):
 
     def _after(self, time: int) -> int:
         return (time // self.period + 1) * self.period
+
+
+class Reminders(StreamOperator[int, list[int], str]):
+    """Reminds of each payload, which is a time, when it comes, or as soon as possible if it has passed."""
+
+    name, version = "test.reminders", "1"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_event(self, state: list[int], payload: int, time: int) -> None:
+        state.append(payload)
+
+    def next_time(self, state: list[int]) -> int:
+        return min(state)
+
+    def on_time(self, state: list[int], time: int) -> Iterable[str]:
+        due = min(state)
+        state[:] = [later for later in state if later > due]
+        yield f"due {due}"
+
+    def is_empty(self, state: list[int]) -> bool:
+        return not state
+
+
+class Alarms(IntervalOperator[int, list[int], str]):
+    """Reminds of the payloads of events, as `Reminders` does, once at their start and once at their end."""
+
+    name, version = "test.alarms", "1"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_start(self, state: list[int], payload: int, time: int) -> None:
+        state.append(payload)
+
+    def on_end(self, state: list[int], payload: int, time: int) -> None:
+        state.append(payload)
+
+    def next_time(self, state: list[int]) -> int | None:
+        return min(state, default=None)
+
+    def on_time(self, state: list[int], time: int) -> Iterable[str]:
+        due = min(state)
+        state[:] = [later for later in state if later > due]
+        yield f"due {due}"
 
 
 class Level(IntervalOperator[int, list[int], list[int]]):

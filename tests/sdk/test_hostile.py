@@ -51,7 +51,7 @@ from tests.hostile.muntin_hostile.crowded import JoinsASet
 from tests.hostile.muntin_hostile.windows import HOSTILE_GRIDS, HOSTILE_KINDS, Each, Growing
 from tests.naming import spelled
 from tests.sdk.hostile_subjects import HOSTILE_OPERATORS, HOSTILE_POLICIES, HOSTILE_TO_INPUTS, Renews
-from tests.sdk.stream_operators import Newest, Overdue, Silence, Ticker
+from tests.sdk.stream_operators import Alarms, Newest, Overdue, Reminders, Silence, Ticker
 from tests.several.modules import Members, Pairs
 
 AS_BY_USERS = pytest.mark.usefixtures("tried_as_by_users")
@@ -91,7 +91,11 @@ KITS = [
     *MODULES,
     Kit(testing.FunctionLaws, one_each(HOSTILE_FUNCTIONS), [honest_function, honest_vectorised_function]),
     Kit(testing.TriggerLaws, one_each(HOSTILE_TRIGGERS), [*honest_triggers()]),
-    Kit(testing.StreamOperatorLaws, HOSTILE_OPERATORS, [Silence(4), Ticker(5), Silence(1), Overdue(4)]),
+    Kit(
+        testing.StreamOperatorLaws,
+        HOSTILE_OPERATORS,
+        [Silence(4), Ticker(5), Silence(1), Overdue(4), Reminders(), Alarms()],
+    ),
     Kit(
         testing.ProgressPolicyLaws,
         HOSTILE_POLICIES,

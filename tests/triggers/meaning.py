@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, ClassVar, NamedTuple
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin.triggers import Decision, Trigger, TriggerView
+from muntin.triggers import FINISHED, Decision, Trigger, TriggerView
 from muntin.triggers.composed import AllOf, AnyOf, Each, Repeat, Until
 from muntin.triggers.elementary import AfterCount, OnSignal, Past, Percentile, Timer, When
 
@@ -43,6 +43,9 @@ class GiveUp(Trigger):
     def next_event_time(self, state: Any, window: Window) -> int:
         return self.at
 
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        return FINISHED if FINISHED in states else None
+
 
 @dataclass(frozen=True)
 class Wordy(Trigger):
@@ -58,6 +61,9 @@ class Wordy(Trigger):
 
     def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
         return None, Decision.FIRE_LAST if self.fires(view) else Decision.WAIT
+
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        return FINISHED if FINISHED in states else None
 
     def fires(self, view: TriggerView) -> bool:
         return bool(view.came or view.left) and len(str(view.results[RESULT]).replace("-", "")) >= self.length

@@ -52,18 +52,39 @@ class EarlyEmission:
             is_revised: True if events may be revised, or are samples that end with the next one.
 
         Raises:
-            PolicyError: A window may cease to exist, or a member may change, and its result would not be retracted.
+            PolicyError: A window may cease to exist, or a member may change, and its result would not be retracted; or
+                windows may take the place of others, and the trigger does not say what becomes of its state.
         """
         if self.refinement is not Refinement.RETRACT and window.waits_for_events:
             raise PolicyError(
                 f"{window} is cut by events, so a window whose result was emitted early may cease to exist\n"
                 f"  refinement={str(self.refinement)!r} would never retract it; use refinement='retract'"
             )
+        if window.waits_for_events:
+            self.check_merging(f"{window} is cut by events")
         if self.refinement is Refinement.DISCARD and is_revised:
             raise PolicyError(
                 "events that have ids, and samples, may change after their results were emitted\n"
                 "  refinement='discard' would never retract these; use 'accumulate' or 'retract', or leave the id out"
             )
+
+    def check_merging(self, reason: str) -> None:
+        """Refuse a trigger that does not say how its states are merged.
+
+        Args:
+            reason: Why windows take the place of others, as the beginning of a sentence.
+
+        Raises:
+            PolicyError: The trigger, or one that it is composed of, defines no `merge`.
+        """
+        if self.trigger.can_merge:
+            return
+        raise PolicyError(
+            f"{reason}, so a window may take the place of others, and the trigger {self.trigger} does not say with "
+            "which state it goes on there\n"
+            "  define merge(self, states, window) in its class: it gets the states of the trigger for these windows, "
+            "FINISHED for one that is finished, and returns the state to go on with"
+        )
 
     @property
     def may_retract(self) -> bool:

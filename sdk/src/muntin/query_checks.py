@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from operator import index
 from typing import Final, TypeVar
 
-from muntin.axis import INFINITY, Axis
+from muntin.axis import INFINITY, AnyAxis, Axis
 from muntin.errors import ModuleContractError, PolicyError, QueryError
 from muntin.events import Event
 from muntin.modules.module import Module
@@ -25,6 +27,9 @@ LONGEST_WINDOW: Final = 2**60
 """The length of the longest window, in ticks."""
 
 _NO_KEY: Final = object()
+
+_YEAR: Final = 366 * 24 * 60 * 60 * 10**6
+"""A year in ticks of an axis of timestamps."""
 
 
 def check_instance(module: object) -> None:
@@ -213,18 +218,44 @@ def check_cause(module: Module, start: int, cause: int, key: object = _NO_KEY) -
         )
 
 
-def wake_up_of(module: Module, asked: object, time: int, key: object = _NO_KEY) -> int:
-    """Return the wake-up that a stream operator asks for at a time; `INFINITY` if it asks for none that lies ahead."""
-    if asked is None:
-        return INFINITY
-    try:
-        found = index(asked)  # type: ignore[arg-type]  # it raises TypeError for what is no whole number
-    except TypeError:
+def time_asked_for(
+    module: Module, answer: object, time: int, key: object = _NO_KEY, axis: AnyAxis = Axis.TICKS
+) -> int | None:
+    """Return the time that a stream operator asks to be woken at, which may have passed; None if it asks for none.
+
+    Args:
+        module: The operator.
+        answer: What its `next_time` returned.
+        time: The time of the call before.
+        key: The key, for messages.
+        axis: The axis of the query.
+
+    Raises:
+        ModuleContractError: The answer is no time. A small number on an axis of timestamps is a length: as a time it
+            would lie in 1970, years before the call.
+    """
+    if answer is None:
+        return None
+    label = f"{module.name} {module.version}"
+    is_length = isinstance(answer, timedelta)
+    asked: int | None = None
+    if not is_length and not isinstance(answer, bool):
+        with suppress(TypeError):
+            asked = index(answer)  # type: ignore[arg-type]  # it raises TypeError for what is no whole number
+    if asked is not None and axis is Axis.TIME:
+        is_length = 0 <= asked < _YEAR and time >= 2 * _YEAR
+    if is_length:
         raise ModuleContractError(
-            f"{module.name} {module.version} returned {safe_repr(asked)} from next_time\n{_of(key)}"
+            f"{label} returned {safe_repr(answer)} from next_time at {axis.spell(time)}, which is a length\n{_of(key)}"
+            "  expected: a time; keep the time of the event in the state, and return state['last'] + self.length, "
+            "where self.length is ticks('10 minutes'), or None for no wake-up"
+        )
+    if asked is None:
+        raise ModuleContractError(
+            f"{label} returned {safe_repr(answer)} from next_time\n{_of(key)}"
             "  expected: a time in ticks, which is a whole number, or None for no wake-up"
-        ) from None
-    return found if time < found < INFINITY else INFINITY
+        )
+    return asked if asked < INFINITY else None
 
 
 def _of(key: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar
@@ -101,10 +102,27 @@ class Sleepless(Trigger):
         return state + 1, Decision.FIRE if state >= 2 else Decision.WAIT
 
 
+@dataclass(frozen=True)
+class Forgetful(Trigger):
+    """Fires after ten members, and forgets those of all windows but the first when windows merge."""
+
+    name: ClassVar[str] = "hostile.forgetful"
+
+    def create_state(self, window: Window) -> int:
+        return 0
+
+    def step(self, state: int, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+        return state + view.came, Decision.FIRE if state + view.came >= 10 else Decision.WAIT
+
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        return states[0]
+
+
 HOSTILE_TRIGGERS: dict[str, Trigger] = {
     "test_definition_is_complete": Holder(),
     "test_states_are_plain_data": Rich(),
     "test_a_step_leaves_its_state_as_it_was": Appender(),
     "test_the_same_views_give_the_same_decisions": Moody(),
     "test_it_sleeps_until_it_is_woken": Sleepless(),
+    "test_it_does_not_matter_how_states_are_merged": Forgetful(),
 }

@@ -117,7 +117,7 @@ class EvaluatorQuery(MakesOnce):
         late: The policy for late rows.
         waits_for_watermark: True if a window is first emitted when the watermark passes its end. It needs
             `emit=SPECULATIVE`.
-        axis: What ticks measure; only messages depend on it.
+        axis: What ticks measure; only messages depend on it, and what is refused as a length in the place of a time.
         order: How an event's payload gives its place among the rows of its time; None if the input names none.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
         most_held: How many events a key may hold before new ones are shed; None if none are.

@@ -140,6 +140,8 @@ def check_forgetting(plan: Plan) -> None:
             f"refinement={str(plan.early.refinement)!r} would never retract what was emitted of them\n"
             "  use refinement='retract'"
         )
+    if plan.early is not None:
+        plan.early.check_merging(f"{written} cuts windows where a key is forgotten")
 
 
 def check_names(names: Sequence[str]) -> None:

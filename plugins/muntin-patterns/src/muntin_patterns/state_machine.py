@@ -93,6 +93,7 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
         unreached = sorted({*(source for source, _ in self.transitions), *self.timeouts} - states)
         if unreached:
             raise ValueError(f"no transition leads to {unreached[0]!r}, and machines start in {start!r}")
+        self.is_periodic = any(map(self._times_out_again, self.timeouts))
 
     def create_state(self) -> Machine:
         """Return a machine that starts."""
@@ -116,6 +117,17 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
     def is_empty(self, state: Machine) -> bool:
         """Return True if the machine is as good as new."""
         return state.state == self.start and state.since is None
+
+    def _times_out_again(self, source: str) -> bool:
+        """Return True if time-outs alone lead from a state back to it."""
+        state = source
+        for _ in self.timeouts:
+            if state not in self.timeouts:
+                return False
+            _, state = self.timeouts[state]
+            if state == source:
+                return True
+        return False
 
     def _go(self, state: Machine, target: str, cause: str | None, time: int) -> Transition:
         made = Transition(state.state, target, cause, state.since)

@@ -46,17 +46,20 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     rows. A bare row is a point at the time of the call. A row returned as an `Event` keeps that lifetime, which may not
     start before that time: the output is complete as far as the input is.
 
-    A wake-up is the latest answer of `next_time` alone. None, and a time that is not after the last call, mean that
-    there is none. When `is_empty` says so, the engine forgets the key, with its wake-up: the next event of the key
-    starts with a new state.
+    A wake-up is the latest answer of `next_time` alone; None means that there is none. A time that is not after the
+    last call has passed: the wake-up comes as soon as possible, which is a tick after an event and at once after
+    another wake-up, and `on_time` gets the time at which it comes. That happens once: an operator that was woken for a
+    time and asks for the same time again has no wake-up until it asks for another. A length in the place of a time is
+    an error. When `is_empty` says so, the engine forgets the key, with its wake-up: the next event of the key starts
+    with a new state.
 
     An operator that asks again after each wake-up is called up to the watermark, so it adds a length to the time:
     `time + 1` is the next microsecond, where times are timestamps. A micro-batch in which a key gets more than
     1,000,000 wake-ups, besides one for each event, fails; `spark.muntin.wakeups.limit` sets another number.
 
-    When the stream ends, wake-ups up to its last time are called: the horizon, the first tick after all events and
-    watermarks of all keys. Then each key gets the one that it waits for, and no other, as an operator that
-    asks again and again would never end.
+    When the stream ends, all wake-ups that a key waits for are called, in order, until the operator asks for none. An
+    operator that asks again and again would never end, so it says `is_periodic = True`: it is woken up to the last time
+    of the input, which is the horizon, the first tick after all events and watermarks of all keys, and once more.
 
     Only points can be followed, because the end of an event may still be revised when the watermark passes its start;
     an `IntervalOperator` is told of starts and ends. An event that is retracted before that is never handed over.
@@ -66,6 +69,12 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     4. *No memory.* Results depend on the state and the events alone: not on other attributes, a clock or randomness.
     5. *Questions.* `next_time` and `is_empty` change nothing. 6. *Emptiness.* Forgetting a key that `is_empty` changes
     no result. 7. *Events are read-only.* 8. *Lengths.* Without events, wake-ups do not come at one tick after another.
+    9. *Progress.* After a wake-up, the operator does not ask for the same time again. 10. *An end.* Without events, it
+    asks for a number of wake-ups that ends, unless it is periodic.
+
+    Attributes:
+        is_periodic: True if it asks for wake-ups without end, as one that reports at each full hour. A class or an
+            instance sets it.
 
     Cost: a call per event and wake-up, each with a question to `next_time` and `is_empty`. A micro-batch reads and
     writes the states of the keys that have events, or a wake-up that is due, and no others. A key is kept until
@@ -98,6 +107,7 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
 
     _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
     is_operator: ClassVar[bool] = True
+    is_periodic: bool = False
     needs: ClassVar[Needs] = Needs(windows=(Unwindowed,))
 
     if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
@@ -118,10 +128,13 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
         """Handle the next event."""
 
     def on_time(self, state: State, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle a wake-up at the time that `next_time` named. By default nothing is done."""
+        """Handle a wake-up at the time that `next_time` named, or later if that had passed. By default, do nothing."""
 
     def next_time(self, state: State) -> int | None:
-        """Return the time of the next wake-up, in ticks; None, the default, if there is none."""
+        """Return the time of the next wake-up, in ticks; None, the default, if there is none.
+
+        An operator with several of them returns the earliest, and asks for the next one after the wake-up.
+        """
 
     def is_empty(self, state: State) -> bool:
         """Return True if the key can be forgotten, as its state is as good as a new one.
@@ -194,4 +207,19 @@ def too_many_wake_ups(
         f"  woken at {axis.spell(last)}, it asks for {axis.spell(asked)}; the watermark is {axis.spell(watermark)}\n"
         f"  expected: next_time adds a length such as ticks('1 minute') to the time, and not {asked - last} in ticks\n"
         "  where so many are meant, set spark.muntin.wakeups.limit"
+    )
+
+
+def wake_ups_without_end(
+    label: str, key: object, most: int, last: int, asked: int, axis: AnyAxis
+) -> ModuleContractError:
+    """Return the error for an operator that goes on asking after the stream has ended."""
+    return ModuleContractError(
+        f"{label} asks for wake-ups without end: the stream has ended, and one key had {most:,} wake-ups\n"
+        f"  key: {safe_repr(key)}\n"
+        f"  woken at {axis.spell(last)}, it asks for {axis.spell(asked)}\n"
+        "  expected: next_time returns None when nothing waits\n"
+        "  an operator that is to be woken again and again sets is_periodic = True in its class: at the end of the "
+        "stream it is then woken up to the last time of the input, and once more\n"
+        "  where so many wake-ups are meant, set spark.muntin.wakeups.limit"
     )

@@ -8,8 +8,14 @@ from typing import Any, NamedTuple
 
 from muntin.axis import INFINITY, Axis
 from muntin.events import Event
-from muntin.modules.stream_operator import MOST_WAKE_UPS, IntervalOperator, StreamOperator, too_many_wake_ups
-from muntin.query_checks import wake_up_of
+from muntin.modules.stream_operator import (
+    MOST_WAKE_UPS,
+    IntervalOperator,
+    StreamOperator,
+    too_many_wake_ups,
+    wake_ups_without_end,
+)
+from muntin.query_checks import time_asked_for
 
 
 class Emitted(NamedTuple):
@@ -34,7 +40,8 @@ class StreamOperatorRun:
     Attributes:
         state: The module's state.
         is_followed: True if something has been called since the state was new.
-        wake_up: The time at which the module wants to be called; None if there is none.
+        wake_up: The time at which the module is called next; None if there is none.
+        asks_again: The first time that the module asked for once more after it was woken for it; None if it never did.
     """
 
     def __init__(self, module: StreamOperator[Any, Any, Any], *, forgets: bool = True) -> None:
@@ -48,6 +55,9 @@ class StreamOperatorRun:
         self._forgets = forgets
         self._left = MOST_WAKE_UPS
         self.wake_up: int | None = None
+        self.asks_again: int | None = None
+        self._asked: int | None = None
+        self._answered: int | None = None
         self._begin()
 
     def take(self, time: int, payload: Any, is_end: bool = False) -> list[Emitted]:
@@ -58,29 +68,48 @@ class StreamOperatorRun:
         if is_end:
             assert isinstance(self._module, IntervalOperator), "other operators are not told of ends"
             call = self._module.on_end
-        return [*found, *self._settled(time, call(self.state, payload, time))]
+        return [*found, *self._settled(time, call(self.state, payload, time), first_wake_up=time + 1)]
 
     def advance(self, tick: int) -> list[Emitted]:
         """Let time pass up to a tick, before which no further event comes."""
         found: list[Emitted] = []
         while self.wake_up is not None and self.wake_up <= tick:
             if not self._left:
-                label, asked = f"{self._module.name} {self._module.version}", self.wake_up
-                raise too_many_wake_ups(label, None, MOST_WAKE_UPS, self._woken, asked, tick, Axis.TICKS)
-            self._left -= 1
+                raise too_many_wake_ups(self._label, None, MOST_WAKE_UPS, self._woken, self.wake_up, tick, Axis.TICKS)
             found += self._wake(self.wake_up)
         return found
 
-    def close(self, horizon: int) -> list[Emitted]:
-        """End the stream: time passes up to the horizon, and what the key still waits for comes last."""
+    def close(self, horizon: int, most: int | None = None) -> list[Emitted]:
+        """End the stream: time passes up to the horizon, and then all wake-ups come that the key still waits for.
+
+        A periodic module waits for one, as each asks for another.
+
+        Args:
+            horizon: The last time of the input.
+            most: After how many wake-ups to stop without an error; None to fail after as many as a query has.
+        """
         found = self.advance(horizon)
-        return found if self.wake_up is None else [*found, *self._wake(self.wake_up)]
+        if self._module.is_periodic:
+            return found if self.wake_up is None else [*found, *self._wake(self.wake_up)]
+        count = 0
+        while self.wake_up is not None and count != most:
+            if self._left <= 0:
+                raise wake_ups_without_end(self._label, None, MOST_WAKE_UPS, self._woken, self.wake_up, Axis.TICKS)
+            found += self._wake(self.wake_up)
+            count += 1
+        return found
+
+    @property
+    def _label(self) -> str:
+        return f"{self._module.name} {self._module.version}"
 
     def _wake(self, time: int) -> list[Emitted]:
+        self._left -= 1
         self._woken = time
-        return self._settled(time, self._module.on_time(self.state, time))
+        self._answered = self._asked
+        return self._settled(time, self._module.on_time(self.state, time), first_wake_up=time)
 
-    def _settled(self, time: int, rows: Iterable[Any] | None) -> list[Emitted]:
+    def _settled(self, time: int, rows: Iterable[Any] | None, first_wake_up: int) -> list[Emitted]:
         """Return the rows of a call as output, and ask the module how to go on."""
         found = [
             Emitted(time, row.start, row.end, row.payload)
@@ -92,14 +121,27 @@ class StreamOperatorRun:
             self._begin(None if self._forgets else self.state)
             return found
         self.is_followed = True
-        asked = wake_up_of(self._module, self._module.next_time(self.state), time)
-        self.wake_up = asked if asked < INFINITY else None
+        self._asked = time_asked_for(self._module, self._module.next_time(self.state), time)
+        if self._asked != self._answered:
+            self._answered = None
+        if self._asked is None:
+            self.wake_up = None
+        elif self._asked > time:
+            self.wake_up = self._asked
+        elif self._asked != self._answered:
+            self.wake_up = first_wake_up  # the time has passed, and nobody was woken for it
+        else:
+            self.wake_up = None
+            if self.asks_again is None:
+                self.asks_again = self._asked
         return found
 
     def _begin(self, state: Any = None) -> None:
         self.state: Any = self._module.create_state() if state is None else state
         self.is_followed = False
         self.wake_up = None
+        self._asked = None
+        self._answered = None
 
 
 def edges(module: StreamOperator[Any, Any, Any], events: Iterable[Event[Any]]) -> list[tuple[int, bool, Any]]:

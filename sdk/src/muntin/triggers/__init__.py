@@ -20,9 +20,10 @@ from muntin.triggers.elementary import (
     when,
 )
 from muntin.triggers.named import named
-from muntin.triggers.trigger import Decision, Trigger, TriggerView
+from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 
 __all__ = [
+    "FINISHED",
     "Decision",
     "Trigger",
     "TriggerView",

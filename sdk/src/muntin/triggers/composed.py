@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from muntin.axis import INFINITY
 from muntin.errors import PolicyError
-from muntin.triggers.trigger import Decision, Trigger, TriggerView
+from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 
@@ -50,6 +50,22 @@ class Parallel(Several):
     def create_state(self, window: Window) -> list[list[object]]:
         """Return the states of all."""
         return [[False, part.create_state(window)] for part in self.triggers]
+
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        """Merge the states of each; where the whole is finished, each of them has had its say.
+
+        If the last of them had it in another window than the first, the next step decides for the whole.
+        """
+        merged: list[list[object]] = []
+        for place, part in enumerate(self.triggers):
+            of_part = []
+            for state in states:
+                is_done = state is FINISHED or state[place][0]
+                of_part.append(FINISHED if is_done else state[place][1])
+            own = part.merge(of_part, window)
+            merged.append([True, None] if own is FINISHED else [False, own])
+        is_finished = FINISHED in states and all(is_done for is_done, _ in merged)
+        return FINISHED if is_finished else merged
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
         return [(part, own) for part, (is_done, own) in zip(self.triggers, state, strict=True) if not is_done]
@@ -116,6 +132,20 @@ class Each(Several):
         following = [place + 1, self.triggers[place + 1].create_state(window)]
         return following, Decision.FIRE if decision.fires else Decision.WAIT
 
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        """Go on with the first that is not finished once it is merged; those after it have not started (as in Beam)."""
+        for place, part in enumerate(self.triggers):
+            of_part = []
+            for state in states:
+                if state is FINISHED or state[0] > place:
+                    of_part.append(FINISHED)
+                elif state[0] == place:
+                    of_part.append(state[1])
+            own = part.merge(of_part, window) if of_part else part.create_state(window)
+            if own is not FINISHED:
+                return [place, own]
+        return FINISHED
+
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
         place, own = state
         return [(self.triggers[place], own)]
@@ -140,6 +170,16 @@ class Repeat(Composed):
             state = self.repeated.create_state(window)
         return state, Decision.FIRE if decision.fires else Decision.WAIT
 
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        """Merge the states of the repeated trigger.
+
+        It never finishes, so `FINISHED` comes from a composition in which it has fired: it has for the whole, too.
+        """
+        if FINISHED in states:
+            return FINISHED
+        merged = self.repeated.merge(states, window)
+        return self.repeated.create_state(window) if merged is FINISHED else merged
+
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
         return [(self.repeated, state)]
 
@@ -148,7 +188,8 @@ class Repeat(Composed):
 class Until(Composed):
     """Fires as one trigger until another one fires; made by `until`.
 
-    The state is that of the trigger, that of its end, and whether the end can still come.
+    The state is that of the trigger, that of its end, and whether the end can still come; after a merge of windows in
+    which it was finished, also that the trigger starts anew with the next step.
     """
 
     name: ClassVar[str] = "until"
@@ -162,7 +203,9 @@ class Until(Composed):
 
     def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[list[object], Decision]:
         """Ask the end first, then the trigger."""
-        own, end, has_end = state
+        own, end, has_end, *starts_anew = state
+        if starts_anew:
+            own = self.trigger.create_state(window)
         if has_end:
             end, ending = self.end.step(end, window, view)
             if ending.fires:
@@ -171,9 +214,34 @@ class Until(Composed):
         own, decision = self.trigger.step(own, window, view)
         return [own, end if has_end else None, has_end], decision
 
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        """Merge the states of both; where all were finished and the end is not any more, the trigger starts anew."""
+        running: list[Any] = []
+        ends: list[Any] = []
+        for state in states:
+            if state is FINISHED:
+                ends.append(FINISHED)
+                continue
+            own, end, has_end, *starts_anew = state
+            if has_end:
+                ends.append(end)
+            if not starts_anew:
+                running.append(own)
+        has_end = bool(ends)
+        end = self.end.merge(ends, window) if has_end else None
+        if end is FINISHED:
+            return FINISHED
+        if not running:
+            return [None, end, has_end, True]
+        own = self.trigger.merge(running, window)
+        return FINISHED if own is FINISHED else [own, end, has_end]
+
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
-        own, end, has_end = state
-        return [(self.trigger, own), *([(self.end, end)] if has_end else [])]
+        own, end, has_end, *starts_anew = state
+        waiting = [] if starts_anew else [(self.trigger, own)]
+        if has_end:
+            waiting.append((self.end, end))
+        return waiting
 
 
 def all_of(*triggers: Trigger) -> Trigger:

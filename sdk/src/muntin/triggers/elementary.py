@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from muntin.axis import EARLIEST, INFINITY, BareClockLength, Duration, clock_ticks, spell_given, spell_ticks, ticks
 from muntin.errors import PolicyError
 from muntin.triggers.composed import Repeat
-from muntin.triggers.trigger import Decision, Trigger, TriggerView
+from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 _UNKNOWN = EARLIEST
@@ -36,6 +37,10 @@ class AfterCount(Trigger):
         """Count."""
         came = state + view.came
         return came, Decision.FIRE_LAST if came >= self.count else Decision.WAIT
+
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        """Add the counts; one that was reached in a part of the window is reached."""
+        return FINISHED if FINISHED in states else sum(states)
 
 
 def after_count(count: int) -> Trigger:
@@ -110,6 +115,15 @@ class Timer(Trigger):
             return aligned if self.is_aligned else view.clock + self.period, Decision.WAIT
         return state, Decision.FIRE_LAST if view.clock >= state else Decision.WAIT
 
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        """Keep the earliest reading; it is finished if it was for all parts of the window."""
+        waiting = [state for state in states if state is not FINISHED]
+        if not waiting:
+            return FINISHED
+        readings = [state for state in waiting if state is not None]
+        known = [reading for reading in readings if reading != _UNKNOWN]
+        return min(known or readings, default=None)
+
     def next_clock(self, state: int | None, window: Window) -> int:
         """Return the reading at which it fires."""
         if state is None:
@@ -163,6 +177,10 @@ class Once(Trigger):
         """Look at the condition."""
         return None, Decision.FIRE_LAST if self.is_met(window, view) else Decision.WAIT
 
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        """Be finished if the condition was met for a part of the window."""
+        return FINISHED if FINISHED in states else None
+
 
 @dataclass(frozen=True, slots=True)
 class Past(Once):
@@ -189,6 +207,9 @@ class Past(Once):
     def is_met(self, window: Window, view: TriggerView) -> bool:
         """Compare the max event time with the place."""
         return view.max_event_time >= self.next_event_time(None, window)
+
+    def merge(self, states: Sequence[Any], window: Window) -> None:
+        """Wait for the place of the new window, as Beam and Flink do, also where that of a part was reached."""
 
     def next_event_time(self, state: None, window: Window) -> int:
         """Return the place."""

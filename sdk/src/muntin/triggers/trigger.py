@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.windows.extent import Window
@@ -38,6 +38,19 @@ class Decision(Enum):
     def is_finished(self) -> bool:
         """True if the trigger is not called for the window again."""
         return self in (Decision.FIRE_LAST, Decision.STOP)
+
+
+class Finished(Enum):
+    """The state that `Trigger.merge` gets in the place of that of a finished trigger."""
+
+    FINISHED = "finished"
+
+    def __repr__(self) -> str:
+        return "FINISHED"
+
+
+FINISHED: Final = Finished.FINISHED
+"""Stands for the state of a trigger that is finished: `Trigger.merge` gets it, and may return it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +94,19 @@ class Trigger(ABC):
     changed since the last one. When the window is final its final result is emitted whatever the trigger decides, and
     the trigger is not called any more.
 
+    Events may cut windows, as they do sessions and snapshots. A window that takes the place of another has its members
+    and goes on with the state of its trigger, and one that takes the place of several with their states merged: `merge`
+    says how. A trigger that does not define it is refused over such windows. New in such a window are the members that
+    none of those had in whose place it is.
+
     Laws (checked by `TriggerLaws`):
 
     1. *States are plain data*, which a checkpoint can hold, and `step` leaves the one it is given as it was.
     2. *The same views give the same decisions.* A trigger reads no clock and draws no random number.
     3. *It sleeps until it is woken.* In a micro-batch that brings no member, passes no wake-up and brings none of its
        signals it would have waited, and its later decisions are the same whether it was called then or not.
+    4. *Merging*, if it defines `merge`: it makes no difference in which order states are merged, nor whether all at
+       once or one after the other; the result is plain data, and the states are left as they were.
 
     Attributes:
         name: Its name in errors and checkpoints; `"<plugin>.<trigger>"` for one that a plugin offers.
@@ -112,6 +132,9 @@ class Trigger(ABC):
         ...         if any(abs(value - base) > self.threshold for value in values):
         ...             return values[-1], Decision.FIRE
         ...         return base, Decision.WAIT
+        ...
+        ...     def merge(self, states, window):
+        ...         return FINISHED if FINISHED in states else max(states)
         >>> trigger, window = Delta("price", 5.0), Window(0, 60)
         >>> trigger.step(None, window, TriggerView(came=2, values={"price": [10.0, 12.0]}))
         (10.0, <Decision.WAIT: 'wait'>)
@@ -174,6 +197,26 @@ class Trigger(ABC):
             window: The window.
             view: The changes of the window. There may be none, when a wake-up has passed.
         """
+
+    def merge(self, states: Sequence[Any], window: Window) -> Any:
+        """Return the state of a window that takes the place of one or several others.
+
+        A trigger that does not define it cannot be used over windows that events cut. Beam and Flink call it `onMerge`.
+
+        Args:
+            states: The states of the trigger for these windows, one or more; `FINISHED` for one that is finished.
+            window: The window that takes their place.
+
+        Returns:
+            The state with which the trigger goes on; `FINISHED` if it is finished. It is stepped in the same
+            micro-batch, unless the window closes.
+        """
+        raise NotImplementedError(f"{self.name} does not say how its states are merged")
+
+    @property
+    def can_merge(self) -> bool:
+        """True if it defines `merge`, as must the triggers that it is composed of."""
+        return type(self).merge is not Trigger.merge and all(part.can_merge for part in self.parts)
 
     def next_clock(self, state: Any, window: Window) -> int:
         """Return the reading of the clock at which to call `step` again; `INFINITY` if it waits for none."""

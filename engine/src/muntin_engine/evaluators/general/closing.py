@@ -183,6 +183,9 @@ class Emission(ABC):
     is_signalled: bool = False
     windows_closed: int = 0
 
+    def begin_key(self) -> None:  # noqa: B027  # most know nothing of a key between two calls
+        """Begin a key, which has one call of `emit` or, where keys are forgotten, one for each of its lives."""
+
     @abstractmethod
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress

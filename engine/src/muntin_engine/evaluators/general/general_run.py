@@ -159,6 +159,13 @@ class GeneralRun(OneInputRun):
         self, key: Key, state: KeyState, net: NetChanges, before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Take the net changes of a key in, emit windows, and forget what is closed then."""
+        self.emission.begin_key()
+        return self.evaluate_state(key, state, net, before, now)
+
+    def evaluate_state(
+        self, key: Key, state: KeyState, net: NetChanges, before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Do so for all of a key, or for one of its lives."""
         affected: dict[Window, Affected] = {}
         if self._affected is None:
             net.apply()

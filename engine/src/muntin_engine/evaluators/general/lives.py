@@ -351,14 +351,15 @@ class LivesRun(GeneralRun):
         assert isinstance(state, KeyLives)
         has_triggers = isinstance(self.emission, TriggeredEmission)
         output: list[OutputChange] = []
+        self.emission.begin_key()
         for net_of_life in Division(state, net, has_triggers=has_triggers).changes:
             life = net_of_life.life
             life.serial = state.serial
             is_over = life.over_at <= now.watermark or net_of_life.is_absorbed
             if isinstance(self.emission, TriggeredEmission):
-                output += self.emission.rename(life, net_of_life.renamed)
+                output += self.emission.rename(key, life, net_of_life.renamed)
             at = now._replace(watermark=INFINITY) if is_over else now
-            output += super().evaluate(key, life, net_of_life, before, at)
+            output += self.evaluate_state(key, life, net_of_life, before, at)
             state.serial = life.serial
             # where windows are cut depends on the last end alone, and a later event ends after those of this life
             if not net_of_life.is_absorbed and (is_over or (life.is_empty and life.span.end <= now.watermark)):

@@ -1,18 +1,20 @@
 """Early output: final results, and results of open windows whenever a trigger fires.
 
-A micro-batch has a fixed order: its changes are applied, the windows that close are emitted as final, and the triggers
-of the open windows that changed or are due are called once each. Final results do not depend on the trigger. An
-exception names the trigger or the refinement, and the key, window and method.
+A micro-batch has a fixed order: its changes are applied, new windows take over the trigger states of those in whose
+place they are, the windows that close are emitted as final, and the triggers of the open windows that changed or are
+due are called once each. Final results do not depend on the trigger. An exception names the trigger or the refinement,
+and the key, window and method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 from muntin import EARLIEST, INFINITY, EarlyEmission, Refinement, ResultRefinement, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
-from muntin.triggers import Decision, Trigger, TriggerView
+from muntin.triggers import FINISHED, Decision, Trigger, TriggerView
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
@@ -81,6 +83,29 @@ class TriggerCall:
             self._call(name, key, window, (state,)) for name in ("next_clock", "next_event_time")
         )
         return trigger_state._replace(state=state, due_clock=due_clock, due_event_time=due_event_time), decision.fires
+
+    def merge(self, key: object, window: Window, trigger_states: Sequence[TriggerState]) -> TriggerState:
+        """Return the trigger state of a window that takes the place of others, by theirs.
+
+        Raises:
+            ModuleFailedError: The trigger raised an exception.
+        """
+        if self._extent is not None:
+            window = self._extent(window)
+        states = [FINISHED if one.is_finished else one.state for one in trigger_states]
+        merged = self._call("merge", key, window, before=(states,))
+        most_fired = max(trigger_states, key=attrgetter("firings"))
+        trigger_state = most_fired._replace(
+            state=None, is_finished=True, is_changed=True, due_clock=INFINITY, due_event_time=INFINITY
+        )
+        if merged is FINISHED:
+            return trigger_state
+        due_clock, due_event_time = (
+            self._call(name, key, window, (merged,)) for name in ("next_clock", "next_event_time")
+        )
+        return trigger_state._replace(
+            state=merged, is_finished=False, due_clock=due_clock, due_event_time=due_event_time
+        )
 
     def _view(self, came: Sequence[StoredEvent], left: int, now: Progress, results: Mapping[str, Any]) -> TriggerView:
         ordered = sorted(came, key=by_start) if self._reads else came
@@ -169,12 +194,72 @@ class RefinementCall:
 
 
 class _WindowChange(NamedTuple):
-    """The effect of a batch on an open window: its size now, the members that came, and the number that left."""
+    """The effect of a batch on an open window.
+
+    Attributes:
+        size: The number of its members now.
+        is_change: True if its result may have changed.
+        came: The members that came.
+        left: The number of members that left.
+        is_moved: True if it is in the place of a window with the same members, whose live result was retracted.
+    """
 
     size: int
     is_change: bool = False
     came: Sequence[StoredEvent] = ()
     left: int = 0
+    is_moved: bool = False
+
+
+class ReplacedWindow(NamedTuple):
+    """A window that no longer exists, and whose trigger state another one may take over.
+
+    Attributes:
+        window: The window.
+        trigger_state: The state of its trigger.
+        members: The ids of its members.
+        is_emitted: True if a result of it was live.
+    """
+
+    window: Window
+    trigger_state: TriggerState
+    members: frozenset[Hashable]
+    is_emitted: bool
+
+
+def predecessors(
+    step: SweptWindow, replaced: Sequence[ReplacedWindow], is_member: Callable[[Hashable], bool]
+) -> list[ReplacedWindow]:
+    """Return the windows whose trigger states a new window takes over.
+
+    It is in the place of the one with which it shares the most members; of several, the one that starts nearest. So
+    each part of a snapshot that was cut goes on with the state of the whole, and a snapshot that parts become again
+    with that of the first. It is also in the place of each other window that it has as a whole, such as a session that
+    another one reached; not where they share members, which would count twice.
+
+    Args:
+        step: The new window, with its members.
+        replaced: The windows that no longer exist.
+        is_member: Returns True for the id of an event that is still a member of windows.
+    """
+    members = step.members.keys()
+    shared: dict[int, Set[Hashable]] = {}
+    for place, window in enumerate(replaced):
+        shared[place] = members & window.members
+    nearest = sorted(
+        (place for place in shared if shared[place]),
+        key=lambda place: (-len(shared[place]), abs(replaced[place].window.start - step.window.start), place),
+    )
+    chosen: list[int] = []
+    taken: set[Hashable] = set()
+    for place in nearest:
+        if chosen:
+            is_whole = not any(map(is_member, replaced[place].members - members))
+            if not is_whole or shared[place] & taken:
+                continue
+        chosen.append(place)
+        taken |= shared[place]
+    return [replaced[place] for place in sorted(chosen)]
 
 
 class TriggeredEmission(Emission):
@@ -183,7 +268,8 @@ class TriggeredEmission(Emission):
     Cost: the changes of a batch cost at most one trigger call for each window that they affect. A firing costs as much
     as closing the window: windows that fire together share the sweep, and no module state is kept. A trigger that
     reads results costs as much as a firing for each window that it is called for. An open window that
-    did not change and is not due costs reading and writing its trigger state.
+    did not change and is not due costs reading and writing its trigger state. Where events cut windows, going through
+    the members of those that come and go is added.
     """
 
     def __init__(
@@ -202,31 +288,44 @@ class TriggeredEmission(Emission):
         self._trigger_call = TriggerCall(query, emission.trigger, signals)
         self.is_signalled = self._trigger_call.is_signalled
         self._results = results
+        self._replaces = query.window.waits_for_events or query.forget_keys_after is not None
+        self._replaced: list[ReplacedWindow] = []
+
+    def begin_key(self) -> None:
+        """Forget the windows of the key before that were replaced."""
+        self._replaced = []
 
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Return the rows of the windows that close, and of the open ones that fire."""
         output = self._retract_removed(state, affected)
+        happenings = self._take_over(key, state, affected, before)
         closed: set[Window] = set()
         for step, rows in self._rows(key, state, self._closing.steps(state, before, now)):
             output += self._emit_window(key, state, step.window, rows, Timing.FINAL)
             closed.add(step.window)
         self.windows_closed += len(closed)
-        firing = self._step_triggers(key, state, self._happenings(state, affected, closed, now), now)
+        for window, happening in self._happenings(state, affected, closed, now).items():
+            happenings.setdefault(window, happening)
+        for window in closed:
+            happenings.pop(window, None)
+        firing = self._step_triggers(key, state, happenings, now)
         for step, rows in self._rows(key, state, state.sweep(firing)):
             output += self._emit_window(key, state, step.window, rows, Timing.EARLY)
         for window in closed:
             state.windows.put(window, NEW)
         return output
 
-    def rename(self, state: KeyState, renamed: Mapping[Window, Window]) -> list[OutputChange]:
+    def rename(self, key: object, state: KeyState, renamed: Mapping[Window, Window]) -> list[OutputChange]:
         """Move entries to the windows that replace theirs: triggers go on, and what is live of them is retracted."""
         output: list[OutputChange] = []
         for before, after in renamed.items():
             entry = state.windows.get(before)
             output += _retractions(before, entry)
-            trigger_state = entry.trigger_state and entry.trigger_state._replace(is_changed=True)
+            trigger_state = entry.trigger_state
+            if trigger_state is not None:
+                trigger_state = self._trigger_call.merge(key, after, [trigger_state])
             state.windows.put(before, NEW)
             state.windows.put(after, entry._replace(live=[], trigger_state=trigger_state))
         return output
@@ -238,9 +337,45 @@ class TriggeredEmission(Emission):
             entry, change = state.windows.get(window), affected[window]
             if entry.size and not (change.exists and entry.size + change.growth):
                 output += _retractions(window, entry)
+                if self._replaces and entry.trigger_state is not None:
+                    self._replaced.append(_replaced_window(state, window, entry, change))
                 state.windows.put(window, NEW)
                 change.exists = False
         return output
+
+    def _take_over(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress
+    ) -> dict[Window, _WindowChange]:
+        """Give new windows the trigger states of those in whose place they are.
+
+        Returns:
+            The effect of the batch on these windows. New members are those that the windows before did not have.
+        """
+        if not self._replaced:
+            return {}
+        new = [window for window, change in affected.items() if change.exists and not state.windows.get(window).size]
+
+        def is_member(id: Hashable) -> bool:
+            event = state.event(id)
+            return event is not None and event.is_member and event.since < event.until
+
+        changes: dict[Window, _WindowChange] = {}
+        for step in state.sweep(new):
+            if state.closes_out_of_order and self._closing.has_closed(step, before.watermark):
+                continue
+            sources = predecessors(step, self._replaced, is_member)
+            if not sources:
+                continue
+            window = step.window
+            size = len(step.members)
+            known = frozenset[Hashable]().union(*(source.members for source in sources))
+            came = [event for event in step.members.values() if event.id not in known]
+            left = len(known) - (size - len(came))
+            trigger_state = self._trigger_call.merge(key, window, [source.trigger_state for source in sources])
+            state.windows.put(window, NEW._replace(size=size, trigger_state=trigger_state))
+            is_moved = len(sources) == 1 and sources[0].is_emitted and not came and not left
+            changes[window] = _WindowChange(size, True, came, left, is_moved)
+        return changes
 
     def _happenings(
         self, state: KeyState, affected: dict[Window, Affected], closed: set[Window], now: Progress
@@ -283,7 +418,8 @@ class TriggeredEmission(Emission):
             )
             trigger_state = trigger_state._replace(is_changed=trigger_state.is_changed or happening.is_change)
             state.windows.put(window, entry._replace(size=happening.size, trigger_state=trigger_state))
-            if fires and trigger_state.is_changed:
+            # A result that was live and only has another extent now is emitted at once, whatever the trigger decides.
+            if happening.is_moved or (fires and trigger_state.is_changed):
                 firing.append(window)
         return firing
 
@@ -334,6 +470,17 @@ class TriggeredEmission(Emission):
             kept = live if self._refinement is Refinement.RETRACT else []
             state.windows.put(window, entry._replace(live=kept, trigger_state=trigger_state))
         return output
+
+
+def _replaced_window(state: KeyState, window: Window, entry: WindowEntry, change: Affected) -> ReplacedWindow:
+    """Describe a window that no longer exists, by the events of the key now and what the batch changed in it."""
+    assert entry.trigger_state is not None, "each window with members has one"
+    added = {event.id for event in change.added}
+    members = {event.id for event in change.removed}
+    for event in state.events.overlapping(window.start, window.end):
+        if event.is_member and event.id not in added:
+            members.add(event.id)
+    return ReplacedWindow(window, entry.trigger_state, frozenset(members), bool(entry.live))
 
 
 def _retractions(window: Window, entry: WindowEntry) -> list[OutputChange]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from muntin import EARLIEST, INFINITY, Event, IntervalOperator, StreamOperator, Window
-from muntin.modules.stream_operator import too_many_wake_ups
-from muntin.query_checks import check_cause, wake_up_of
+from muntin.modules.stream_operator import too_many_wake_ups, wake_ups_without_end
+from muntin.query_checks import check_cause, time_asked_for
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.plain_results import listing
@@ -26,6 +26,7 @@ class OperatorCalls:
 
     Attributes:
         label: The module, by name and version.
+        is_periodic: True if it asks for wake-ups without end.
         select: Makes the operator's input of an event; `SKIPPED` if it does not accept that.
     """
 
@@ -34,7 +35,10 @@ class OperatorCalls:
         module = binding.module
         assert isinstance(module, StreamOperator), "only such modules follow a stream"
         self.select = binding.select
-        self.label, self._module = f"{module.name} {module.version}", module
+        self.label = f"{module.name} {module.version}"
+        self.is_periodic = module.is_periodic
+        self._module = module
+        self._axis = query.axis
         self._call = query.once(results_in_order).computations[0].call
         self._create: Callable[[], Any] = module.create_state
         self._begins = "on_start" if isinstance(module, IntervalOperator) else "on_event"
@@ -65,16 +69,16 @@ class OperatorCalls:
             state is None if self._is_empty is None else bool(self._call("is_empty", key, tick, self._is_empty, state))
         )
 
-    def next_time(self, key: object, tick: Window, state: Any) -> int:
-        """Return the time of the next wake-up; `INFINITY` if there is none.
+    def next_time(self, key: object, tick: Window, state: Any) -> int | None:
+        """Return the time that the operator asks to be woken at, which may have passed; None if it asks for none.
 
         Raises:
             ModuleContractError: The operator returned something that is no time.
         """
         if self._next_time is None:
-            return INFINITY
-        asked = self._call("next_time", key, tick, self._next_time, state)
-        return wake_up_of(self._module, asked, tick.start, key)
+            return None
+        answer = self._call("next_time", key, tick, self._next_time, state)
+        return time_asked_for(self._module, answer, tick.start, key, self._axis)
 
     def output(self, key: object, time: int, row: Any) -> tuple[int, int, Any]:
         """Return the lifetime of a row, and the row.
@@ -93,7 +97,9 @@ class OperatorState(DelayBuffer):
 
     Attributes:
         own: The operator's state; None if the key is as good as a new one.
-        wake_up: The time at which the operator wants to be called; `INFINITY` if there is none.
+        wake_up: The time at which the operator is called next; `INFINITY` if it asked for nothing.
+        asked: The time that it asked for, which differs from `wake_up` if it had passed.
+        answered: The time that it was woken for and has asked for ever since; None if it has asked for another.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
@@ -101,6 +107,35 @@ class OperatorState(DelayBuffer):
         super().__init__(query, serial)
         self.own: Any = None
         self.wake_up = INFINITY
+        self.asked = INFINITY
+        self.answered: int | None = None
+
+    def forget_operator(self) -> None:
+        """Make the key as good as a new one for the operator."""
+        self.own = None
+        self.wake_up = INFINITY
+        self.asked = INFINITY
+        self.answered = None
+
+    def set_wake_up(self, asked: int | None, call_time: int, first_possible: int) -> None:
+        """Note when the operator is called next.
+
+        A time that has passed is answered as soon as possible, and once: an operator that asks for it again has not
+        noticed its wake-up, and would be called without end.
+
+        Args:
+            asked: The time that the operator asks for; None if it asks for none.
+            call_time: The time of the call after which it asks.
+            first_possible: The earliest time at which it can be called next.
+        """
+        if asked != self.answered:
+            self.answered = None  # the operator has noticed its wake-up, and may ask for that time anew
+        if asked is None or (asked <= call_time and asked == self.answered):
+            self.asked = INFINITY
+            self.wake_up = INFINITY
+            return
+        self.asked = asked
+        self.wake_up = max(asked, first_possible)
 
     @property
     def is_empty(self) -> bool:
@@ -116,16 +151,23 @@ class OperatorState(DelayBuffer):
             yield own._replace(kind="wake-up", start=self.wake_up)
 
     def own_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
-        """Return the operator's state, and when it wants to be called."""
+        """Return the operator's state, when it wants to be called, and which time was answered last.
+
+        A wake-up that is still to come lies ahead, so it is the time that the operator asked for: those that had passed
+        were answered in their micro-batch.
+        """
         del is_whole
         packed = [] if self.own is None else serializer.pack([[self.own]], key, [ALWAYS])
-        return [packed, serializer.schema_version, self.wake_up]
+        return [packed, serializer.schema_version, self.wake_up, self.answered]
 
     def restore_own(
         self, stored: Sequence[tuple[Sequence[Any], int]], serializer: StateSerializer, key: object
     ) -> None:
         """Restore them as they were stored last."""
-        (packed, schema_version, self.wake_up), _ = stored[-1]
+        (packed, schema_version, self.wake_up, *answered), _ = stored[-1]
+        self.asked = self.wake_up
+        if answered:  # earlier versions stored none, and called an operator only at times that lay ahead
+            (self.answered,) = answered
         if packed:
             ((self.own,),) = serializer.unpack(packed, schema_version, key, [ALWAYS])
 
@@ -166,6 +208,7 @@ class StreamRun(OrderedRun):
         del before  # what was released depends on it already
         key, state, calls = self.key, self.state, self._calls
         self._left = self.query.most_wake_ups
+        self._woken = state.wake_up  # for messages, until the first wake-up of the micro-batch
         for time, is_start, event in released:
             payload = calls.select(event.payload)
             if payload is SKIPPED:
@@ -175,14 +218,15 @@ class StreamRun(OrderedRun):
             if state.own is None:
                 state.own = calls.create_state(key, tick)
             self._left += 1
-            self._take(tick, calls.on_event(key, tick, state.own, payload, is_end=not is_start))
+            rows = calls.on_event(key, tick, state.own, payload, is_end=not is_start)
+            # More events of this time may follow, and a wake-up comes after or before all of one time.
+            self._finish_call(tick, rows, first_wake_up=time + 1)
         if now.watermark < INFINITY:
             self._advance(now.watermark)
             return
         self._advance(now.horizon)
-        if state.wake_up < INFINITY:
-            self._wake(state.wake_up)
-        state.own, state.wake_up = None, INFINITY
+        self._finish_key()
+        state.forget_operator()
 
     def _advance(self, time: int) -> None:
         """Wake the operator at the times up to one, as long as it asks for a number of them that ends.
@@ -190,25 +234,50 @@ class StreamRun(OrderedRun):
         Raises:
             ModuleContractError: The operator asks for more.
         """
-        while (asked := self.state.wake_up) <= time:
+        while (wake_up := self.state.wake_up) <= time:
             if not self._left:
-                most, label = self.query.most_wake_ups, self._calls.label
-                raise too_many_wake_ups(label, self.key, most, self._woken, asked, time, self.query.axis)
-            self._left -= 1
-            self._wake(asked)
+                most = self.query.most_wake_ups
+                label = self._calls.label
+                raise too_many_wake_ups(label, self.key, most, self._woken, wake_up, time, self.query.axis)
+            self._wake(wake_up)
+
+    def _finish_key(self) -> None:
+        """Wake the operator at the times that it still waits for at the end of the stream, in order.
+
+        A periodic operator waits for one: each wake-up asks for another.
+
+        Raises:
+            ModuleContractError: It is not said to be periodic, and asks again and again.
+        """
+        state = self.state
+        if self._calls.is_periodic:
+            if state.wake_up < INFINITY:
+                self._wake(state.wake_up)
+            return
+        while state.wake_up < INFINITY:
+            if self._left <= 0:
+                most = self.query.most_wake_ups
+                label = self._calls.label
+                raise wake_ups_without_end(label, self.key, most, self._woken, state.wake_up, self.query.axis)
+            self._wake(state.wake_up)
 
     def _wake(self, time: int) -> None:
-        self._woken = time
+        """Call the operator at a time that it asked for, or as soon as possible after it."""
+        key = self.key
+        state = self.state
         tick = Window(time, time + 1)
-        self._take(tick, self._calls.on_time(self.key, tick, self.state.own))
+        self._left -= 1
+        self._woken = time
+        state.answered = state.asked
+        self._finish_call(tick, self._calls.on_time(key, tick, state.own), first_wake_up=time)
 
-    def _take(self, tick: Window, rows: list[Any]) -> None:
+    def _finish_call(self, tick: Window, rows: list[Any], first_wake_up: int) -> None:
         """Emit the rows of a call, and ask the operator how to go on."""
         key, state, calls = self.key, self.state, self._calls
         for row in rows:
             start, end, value = calls.output(key, tick.start, row)
             self.output.append(OutputChange(OutputKind.INSERT, state.next_serial(), tick, start, end, value))
         if calls.is_empty(key, tick, state.own):
-            state.own, state.wake_up = None, INFINITY
-        else:
-            state.wake_up = calls.next_time(key, tick, state.own)
+            state.forget_operator()
+            return
+        state.set_wake_up(calls.next_time(key, tick, state.own), tick.start, first_wake_up)

@@ -24,6 +24,7 @@ from muntin.testing.row_reference import RowOperatorRun
 from muntin.testing.stream_operator_run import StreamOperatorRun, edges
 
 _IN_A_ROW: Final = 64
+_MOST_AFTER_THE_END: Final = 1000
 _WINDOWS: Final[tuple[RowWindows, ...]] = (
     last(2),
     last(3).trigger(2).partition("p", most=2),
@@ -57,6 +58,11 @@ class FollowingTrial(Trial):
         """Start a key."""
         raise NotImplementedError
 
+    def close(self, run: Any, horizon: int) -> list[Any]:
+        """End the stream of a key, and return the output for that."""
+        rows: list[Any] = run.close(horizon)
+        return rows
+
     def given(
         self,
         items: Sequence[tuple[Any, ...]],
@@ -89,7 +95,7 @@ class FollowingTrial(Trial):
                 if asks_twice and own.is_followed:
                     self.tested.next_time(own.state)
                     self.tested.is_empty(own.state)
-            return [*found, *own.close(items[-1][0] + self.wait)]
+            return [*found, *self.close(own, items[-1][0] + self.wait)]
 
         return self.call(self._raised, follow, remedy=ANY_PAYLOAD)
 
@@ -151,6 +157,22 @@ class StreamOperatorTrial(FollowingTrial):
     def run(self, *, forgets: bool) -> StreamOperatorRun:
         """Start a key."""
         return StreamOperatorRun(self.tested, forgets=forgets)
+
+    def close(self, run: StreamOperatorRun, horizon: int) -> list[Any]:
+        """End the stream of a key; one law alone minds if the module asks for wake-ups without end."""
+        return run.close(horizon, most=_MOST_AFTER_THE_END)
+
+    def closed(self, events: Sequence[tuple[Any, ...]]) -> StreamOperatorRun:
+        """Return the run of a module to which the events came, and then the end of the stream."""
+        run = self.run(forgets=True)
+
+        def follow() -> None:
+            for time, payload, is_end in events:
+                run.take(time, payload, is_end)
+            self.close(run, events[-1][0] + self.wait)
+
+        self.call(self._raised, follow, remedy=ANY_PAYLOAD)
+        return run
 
     def wakes_itself_at_each_tick(self, events: Sequence[tuple[Any, ...]], most: int) -> bool:
         """Return True if the module, after the events, is woken at so many ticks that follow one another."""
@@ -317,3 +339,24 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
         is_woken = trial.wakes_itself_at_each_tick(trial.items(), _IN_A_ROW)
         told = f"after the last event it is woken at {_IN_A_ROW} ticks that follow one another"
         trial.expect(self.wakes_at_each_tick or not is_woken, told)
+
+    @law(
+        "change in on_time what next_time reads: drop the time that is due, and compare times with <=, as a wake-up "
+        "comes later than asked where its time had passed. A length is no time: add it to one",
+        does_not_apply=_has_no_time,
+    )
+    def test_no_time_is_asked_for_again(self, trial: StreamOperatorTrial) -> None:
+        """After a wake-up, the module does not ask for the same time again."""
+        time = trial.closed(trial.items()).asks_again
+        trial.expect(time is None, f"it asks for {time} once more, after it was woken for that")
+
+    @law(
+        "return None from next_time when nothing waits. Set is_periodic = True in the class of a module that is meant "
+        "to be woken again and again",
+        does_not_apply=_has_no_time,
+    )
+    def test_wake_ups_come_to_an_end(self, trial: StreamOperatorTrial) -> None:
+        """Without events, the module asks for a number of wake-ups that ends, unless it is periodic."""
+        run = trial.closed(trial.items())
+        is_ended = trial.tested.is_periodic or run.wake_up is None
+        trial.expect(is_ended, f"after the last event it is woken {_MOST_AFTER_THE_END} times, and asks for more")

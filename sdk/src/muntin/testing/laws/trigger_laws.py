@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Any, ClassVar, Final
 
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from muntin.errors import ModuleDefinitionError, PolicyError
 from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.trial import Trial
 from muntin.triggers.description import to_dict
-from muntin.triggers.trigger import Decision, Trigger, TriggerView
+from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 WINDOW: Final = Window(0, 60)
@@ -76,6 +77,56 @@ class TriggerTrial(Trial):
                 break
         return said
 
+    def merging(self) -> tuple[list[Any], TriggerView]:
+        """Draw what happens to two or three windows; return the trigger's states for them, and the latest progress."""
+        states: list[Any] = []
+        latest = TriggerView(max_event_time=WINDOW.start)
+        for number in range(1, self.draw(st.integers(2, 3)) + 1):
+            view = TriggerView(max_event_time=WINDOW.start)
+            state = self.create()
+            for place in range(self.draw(st.integers(1, 4))):
+                view = self._next(view, self.wake_ups(state), is_first=not place)
+                self.stream.append(f"window {number}: {_told(view)}")
+                state, decision = self.step(state, view)
+                if decision.is_finished:
+                    state = FINISHED
+                    break
+            states.append(state)
+            latest = TriggerView(
+                max_event_time=max(latest.max_event_time, view.max_event_time), clock=max(latest.clock, view.clock)
+            )
+        return states, latest
+
+    def merge(self, states: Sequence[Any]) -> Any:
+        """Merge states, and restore the result from a checkpoint."""
+        merged = self._call("merge", list(states), WINDOW)
+        return merged if merged is FINISHED else self.stored(merged)
+
+    def views_after(self, state: Any, latest: TriggerView) -> list[TriggerView]:
+        """Draw the changes of the window that the merged state is of, from the micro-batch of the merge on."""
+        view = latest
+        views: list[TriggerView] = []
+        for _ in range(self.draw(st.integers(1, 4))):
+            wake_ups = (INFINITY, INFINITY) if state is FINISHED else self.wake_ups(state)
+            view = self._next(view, wake_ups, is_first=False)
+            views.append(view)
+            self.stream.append(f"merged: {_told(view)}")
+            if state is not FINISHED:
+                state, decision = self.step(state, view)
+                state = FINISHED if decision.is_finished else state
+        return views
+
+    def decisions_after(self, state: Any, views: Sequence[TriggerView]) -> list[Decision]:
+        """Return the trigger's decisions on these, until it is finished."""
+        decisions: list[Decision] = []
+        for view in views:
+            if state is FINISHED:
+                break
+            state, decision = self.step(state, view)
+            decisions.append(decision)
+            state = FINISHED if decision.is_finished else state
+        return decisions
+
     def _next(self, view: TriggerView, wake_ups: tuple[int, int], *, is_first: bool) -> TriggerView:
         came = self.draw(st.sampled_from([1, 2, 5] if is_first else [0, 0, 1, 3]))
         names = sorted({*self.tested.signals, "another signal"})
@@ -116,6 +167,10 @@ def _told(view: TriggerView) -> str:
     told += f", newest {view.newest}" if view.came else ""
     told += "".join(f", {name} {list(values)}" for name, values in view.values.items())
     return told + (f", signals {', '.join(sorted(view.signals))}" if view.signals else "")
+
+
+def _merges_nothing(trigger: Trigger) -> str | None:
+    return None if trigger.can_merge else f"{trigger} does not define merge, and is refused where events cut windows"
 
 
 class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial):
@@ -172,3 +227,23 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
         views = trial.views()
         called = trial.decisions(views, sleeps=False)
         trial.expect_same(("called each time", called), ("called when woken", trial.decisions(views, sleeps=True)))
+
+    @law(
+        "return from merge what does not depend on the order of the states, as a sum, a minimum or a maximum does",
+        does_not_apply=_merges_nothing,
+    )
+    def test_it_does_not_matter_how_states_are_merged(self, trial: TriggerTrial) -> None:
+        """States merged in another order, or one after the other, give the same decisions."""
+        states, latest = trial.merging()
+        with trial.unchanged("states", "afterwards", states):
+            merged = trial.merge(states)
+        views = trial.views_after(merged, latest)
+        decisions = trial.decisions_after(merged, views)
+        for order in permutations(states):
+            in_order = trial.decisions_after(trial.merge(order), views)
+            trial.expect_same(("merged in order", decisions), ("merged in another", in_order))
+            one_by_one = trial.merge(order[:1])
+            for state in order[1:]:
+                one_by_one = trial.merge([one_by_one, state])
+            stepwise = trial.decisions_after(one_by_one, views)
+            trial.expect_same(("merged at once", decisions), ("merged one after the other", stepwise))
