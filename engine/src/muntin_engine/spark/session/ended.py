@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from muntin_engine.errors import SessionEndedError
+from muntin_engine.spark.session.classic import Py4JError, Py4JNetworkError
 
 _STOPPED: Final = ("stopped SparkContext", "SparkContext was shut down", '"jsc" is null')
 

@@ -8,10 +8,10 @@ import sys
 from types import MappingProxyType
 from typing import Final
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from muntin_engine.errors import SetupError
+from muntin_engine.spark.session.classic import SparkContext
 from muntin_engine.spark.session.kinds import AnySession, is_connect
 
 _STATE_STORE: Final = "spark.sql.streaming.stateStore"

@@ -9,7 +9,6 @@ from itertools import chain, count
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PySparkPicklingError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -20,6 +19,7 @@ from muntin.errors import QueryError
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.pipeline import evaluated_in_one_pass
+from muntin_engine.spark.session.classic import Py4JError
 from muntin_engine.spark.session.ended import in_session, is_cut_off
 from muntin_engine.spark.session.kinds import AnySession, is_connect
 from muntin_engine.spark.shipping.by_value import by_value
