@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 CLIENT_MODULE: Final = "tests.versions.client_alone"
 _FIRST: Final = [("a", 1, 2.0), ("a", 5, 4.0), ("b", 5, 1.0), ("a", 12, 8.0)]
 _SECOND: Final = [("a", 2, 100.0), ("b", 14, 3.0), ("a", 40, 1.0)]
+_BOTH_RUNS: Final = [["a", 0, 2, 6.0], ["a", 10, 1, 8.0], ["b", 0, 1, 1.0], ["b", 10, 1, 3.0]]
 
 EXPECTED: Final[dict[str, Any]] = {
     "has Spark": False,
@@ -42,13 +43,15 @@ EXPECTED: Final[dict[str, Any]] = {
     "first run": [["a", 0, 2, 6.0], ["b", 0, 1, 1.0]],
     "what changed before the second run": [],
     # The row at 2 is late; the one at 40 closes [10, 20).
-    "second run": [["a", 0, 2, 6.0], ["a", 10, 1, 8.0], ["b", 0, 1, 1.0], ["b", 10, 1, 3.0]],
+    "second run": _BOTH_RUNS,
     "late": [{"key": "a", "at": 2, "x": 100.0}],
     "accepted rows": [[4], [2]],
     "the query of the checkpoint": {"events": "input", "key": "key", "at": "at", "watermark": 0},
     "has state": True,
     "a failure": "ValueError: no level of 8.0",
     "another query": "StateMismatchError",
+    "where persist and settings are refused": _BOTH_RUNS,
+    "what it stores in the place of persist": ["bucket", "place", "stream", "rows", "data", "totals"],
 }
 """The client's answers, with the beginning of each message."""
 
@@ -164,8 +167,34 @@ def ask(folder: Path, address: str) -> dict[str, Any]:
         said = [line.strip() for line in root_cause(error).splitlines()]
         answers["a failure"] = next(line for line in said if line.startswith("ValueError"))
     answers["another query"] = _refused(lambda: failing.check(checkpoint))
+    _refuse_as_serverless_does(type(spark.conf))
+    places = {"checkpoint": f"{folder}/serverless", "results": f"{folder}/serverless-results"}
+    totals(stream).write(**places, available_now=True).awaitTermination()
+    answers["where persist and settings are refused"] = _rows(spark.read.parquet(places["results"]))
+    answers["what it stores in the place of persist"] = spark.read.parquet(f"{folder}/serverless/muntin/blobs").columns
     spark.stop()
     return answers
+
+
+def _refuse_as_serverless_does(conf: type) -> None:
+    """Have settings refused here, and `persist` on the server, where micro-batches are written."""
+    from pyspark.errors import AnalysisException
+
+    from muntin_engine.spark.writing import batch_writer, write
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AnalysisException("[NOT_SUPPORTED_WITH_SERVERLESS] That is not supported on serverless compute.")
+
+    class RefusedWriter(batch_writer.BatchWriter):
+        """Travels as a whole, since it is made in a function."""
+
+        def __call__(self, blobs: DataFrame, batch_id: int) -> None:
+            of_server: Any = type(blobs)
+            of_server.persist = refuse
+            super().__call__(blobs, batch_id)
+
+    for owner, name, value in ((conf, "set", refuse), (write, "BatchWriter", RefusedWriter)):
+        setattr(owner, name, value)
 
 
 def _cannot_be_imported() -> list[str]:

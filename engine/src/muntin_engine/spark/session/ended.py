@@ -34,6 +34,11 @@ def in_session() -> Iterator[None]:
         raise
 
 
+def has_ended(error: BaseException) -> bool:
+    """True if an error says that its session has ended, and not that the session refuses something."""
+    return is_cut_off(error) or _is_stopped(error)
+
+
 def is_cut_off(error: BaseException) -> bool:
     """True if an error says that nobody answers where Spark was."""
     is_refused = isinstance(error, OSError) and _is_raised_in(error, "py4j")

@@ -19,6 +19,7 @@ from muntin_engine.spark.session.classic import HAS_CLASSIC_SPARK, Py4JError, Sp
 from muntin_engine.spark.session.java import find_java, spark_java_home
 from muntin_engine.spark.session.jvm import LOOPBACK, end_jvm, jvm_is_dead, log_tail, start_context
 from muntin_engine.spark.session.preconditions import QUERY_SETTINGS, prepare_session
+from muntin_engine.spark.session.settings import read_setting, set_where_allowed
 
 LOG_SETTING: Final = "spark.muntin.log"
 """The setting of a local session that holds the path of its log file."""
@@ -159,11 +160,10 @@ def _adapt(settings: Mapping[str, str]) -> SparkSession:
     spark = SparkSession.builder.getOrCreate()
     changeable = {key: value for key, value in settings.items() if spark.conf.isModifiable(key)}
     fixed = {key: value for key, value in settings.items() if key not in changeable and key != "spark.app.name"}
-    has = {key: spark.conf.get(key, None) for key in fixed}
+    has = {key: read_setting(spark, key, None) for key in fixed}
     if differences := {key: (has[key], value) for key, value in fixed.items() if not _is_same(key, has[key], value)}:
         raise SessionConflictError(differences)
-    for key, value in changeable.items():
-        spark.conf.set(key, value)
+    set_where_allowed(spark, changeable)
     return spark
 
 
