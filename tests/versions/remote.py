@@ -16,35 +16,49 @@ from typing import Any, Final
 
 from muntin import tumbling
 from muntin.errors import MuntinError
-from muntin_engine import events, local_session, module, stop_session
+from muntin_engine import events, module
 from tests.versions.environments import told_by
 
-_THIS: Final = "tests.versions.remote"
+THIS: Final = "tests.versions.remote"
 _ROWS: Final = [["a", 2], ["b", 1], ["a", 1]]
 
 
 def main(server: str, client: str) -> int:
     """Return 1 if the client gets other rows, or is not told what is wrong."""
-    with TemporaryDirectory() as folder, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-        free.close()
-        told = told_by(server, _THIS, "serve", folder, port, client)
+    with TemporaryDirectory() as folder:
+        told = told_by(server, THIS, "serve", folder, free_port(), client, THIS, "ask")
     there, here, answer = told["server"], told["client"], told["answer"]
     is_right = answer == _ROWS if there == here else f"in worker has different version: {there}" in answer
     print(f"a client of Python {here} on a server of Python {there}: {answer}")
     return not is_right
 
 
-def serve(folder: str, port: str, client: str) -> dict[str, Any]:
-    """Start a server, have a client ask it, and stop it."""
+def free_port() -> str:
+    """Return a port of this machine that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+def serve(folder: str, port: str, client: str, module: str, *arguments: str) -> dict[str, Any]:
+    """Start a server, have a client ask it, and stop it.
+
+    Args:
+        folder: Where the log of Spark is written.
+        port: The server's port.
+        client: The Python of the client.
+        module: What the client runs.
+        arguments: Its arguments, before the address of the server.
+    """
+    from muntin_engine import local_session, stop_session
+
     conf = {
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": port,
     }
     spark = local_session("remote", log=Path(folder, "spark.log"), conf=conf)
-    told = told_by(client, _THIS, "ask", f"sc://127.0.0.1:{port}")
+    told = told_by(client, module, *arguments, f"sc://127.0.0.1:{port}")
     stop_session(spark)
     return {"server": _minor(), **told}
 
@@ -71,8 +85,8 @@ def _minor() -> str:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["serve", folder, port, client]:
-            print(f"\n{json.dumps(serve(folder, port, client))}")
+        case ["serve", folder, port, client, module_name, *arguments]:
+            print(f"\n{json.dumps(serve(folder, port, client, module_name, *arguments))}")
         case ["ask", address]:
             print(f"\n{json.dumps(ask(address))}")
         case [server, client]:

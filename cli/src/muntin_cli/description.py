@@ -14,6 +14,7 @@ from muntin.query_checks import clip_of, timestamps_of
 from muntin.triggers import Trigger
 from muntin.windows import WindowSpecification
 from muntin_cli.evaluation import Evaluation, can_evaluate, evaluations_of
+from muntin_cli.laws import has_laws
 from muntin_cli.listing import Offer, offer_of
 from muntin_cli.offered import code_of, documentation_of, find_offered
 from muntin_cli.parameters import Parameter, example_of, parameters_of
@@ -38,7 +39,7 @@ class Description:
         default_clip: The clip of a query that names none.
         default_timestamps: The timestamps of a query that names none.
         contract: An operator's guarantee about the lifetimes that it sets; empty for others.
-        laws: The laws of its base class that apply to it, by name.
+        laws: The laws of its base class that apply to it, by name; empty without what they are tried with.
         evaluations: How each kind of window is evaluated; empty without the engine.
         documentation: Its docstring.
         drawing: Three events, and the windows that a kind makes of them; empty for others.
@@ -85,8 +86,6 @@ def _describe_other(
     plugin: Plugin,
     given: Mapping[str, object],
 ) -> Description:
-    from muntin.testing import laws_applying_to
-
     found = (offered, {}) if isinstance(offered, Function) else _example_of(offered, given)
     return Description(
         offer_of(offered, plugin),
@@ -99,7 +98,7 @@ def _describe_other(
         default_clip="",
         default_timestamps="",
         contract="",
-        laws=laws_applying_to(found[0]) if found else {},
+        laws=_laws_of(found[0]) if found else {},
         evaluations=(),
         documentation=documentation_of(offered),
         drawing=draw_kind(found[0]) if found and isinstance(found[0], WindowSpecification) else "",
@@ -107,8 +106,6 @@ def _describe_other(
 
 
 def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, object], catalog: Catalog) -> Description:
-    from muntin.testing import laws_applying_to
-
     found = _example_of(cls, given)
     module, parameters = found or (None, None)
     return Description(
@@ -122,10 +119,18 @@ def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, obje
         default_clip="" if module is None else str(clip_of([module]) or ClipPolicy.NONE),
         default_timestamps="" if module is None else str(timestamps_of([module]) or TimestampPolicy.ALIGN),
         contract=str(contract_of(cls) or ""),
-        laws={} if module is None else laws_applying_to(module),
+        laws={} if module is None else _laws_of(module),
         evaluations=tuple(evaluations_of(*found, catalog)) if found and can_evaluate() else (),
         documentation=documentation_of(cls),
     )
+
+
+def _laws_of(subject: Module | Function[..., Any] | Trigger | WindowSpecification) -> Mapping[str, str]:
+    if not has_laws():
+        return {}
+    from muntin.testing import laws_applying_to
+
+    return laws_applying_to(subject)
 
 
 def _example_of(cls: type[M], given: Mapping[str, object]) -> tuple[M, dict[str, object]] | None:

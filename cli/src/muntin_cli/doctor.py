@@ -23,7 +23,11 @@ from muntin_cli.survey import survey
 _PROBE: Final = Path(__file__).parent / "probes" / "what_is_here.py"
 _OURS: Final = ("muntin-sdk", "muntin-engine", "muntin-cli")
 _SEEN_BY_WORKERS: Final = ("muntin-sdk", "muntin-engine", "pyspark", "pyarrow", "pandas", "protobuf")
+_CLIENT: Final = "pyspark-client"
 _NO_ENGINE: Final = "muntin-engine is not installed, so no query can run here\n  pip install muntin-engine"
+
+
+_CLIENT_ALONE: Final = "not looked for: pyspark-client starts no Spark here, and asks a Spark Connect server"
 
 
 class Health(StrEnum):
@@ -58,7 +62,7 @@ def examine(catalog: Catalog) -> Iterator[Sign]:
     yield from (_own(package) for package in _OURS)
     if can_evaluate():
         yield from _needs("muntin-engine")
-        yield _guarded("Java", _java)
+        yield Sign("Java", Health.NOTE, _CLIENT_ALONE) if _is_client_alone() else _guarded("Java", _java)
     yield from _plugins(catalog)
     yield from _worker(catalog)
 
@@ -93,8 +97,11 @@ def _needs(package: str) -> Iterator[Sign]:
     """Yield the requirements of a package, without its extras and our own packages."""
     for requirement in map(Requirement, requires(package) or ()):
         is_wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if is_wanted and requirement.name not in _OURS:
-            yield _requirement(requirement, package)
+        if not is_wanted or requirement.name in _OURS:
+            continue
+        if requirement.name == "pyspark" and _is_client_alone():
+            requirement.name = _CLIENT  # it is PySpark without Spark
+        yield _requirement(requirement, package)
 
 
 def _requirement(requirement: Requirement, package: str) -> Sign:
@@ -106,6 +113,11 @@ def _requirement(requirement: Requirement, package: str) -> Sign:
     if not requirement.specifier.contains(has, prereleases=True):
         return Sign(requirement.name, Health.TROUBLE, f"{has}, but {package} needs {requirement.specifier}{remedy}")
     return Sign(requirement.name, Health.OK, has)
+
+
+def _is_client_alone() -> bool:
+    """Return True if PySpark is here as the client of Spark Connect alone."""
+    return not _version("pyspark") and bool(_version(_CLIENT))
 
 
 def _java() -> str:

@@ -18,6 +18,7 @@ from muntin_cli.description import describe as describe_module
 from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.evaluation import can_evaluate
 from muntin_cli.exit_codes import ExitCode
+from muntin_cli.laws import LAWS_NEED, has_laws
 from muntin_cli.output import indented, show, show_json, show_table
 from muntin_cli.parameters import parse_parameters
 
@@ -73,6 +74,8 @@ def _show(description: Description) -> None:
     if description.laws:
         show("\nlaws")
         show_table((), [(f"  {law}", statement) for law, statement in description.laws.items()])
+    elif not has_laws():
+        show(f"\nits laws are listed {LAWS_NEED}")
     if description.evaluations:
         told = ", ".join(f"{name}={value!r}" for name, value in (description.example or {}).items())
         show(f"\nevaluation, for final results{told and f' and {told}'}")

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
-from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException, PythonException
 
 from muntin_engine.errors import SessionEndedError, SinkError
+from muntin_engine.spark.session.classic import Py4JError, Py4JJavaError
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.workers.traces_folder import last_death, last_module
 

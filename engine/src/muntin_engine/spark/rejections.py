@@ -20,13 +20,13 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-from pyspark import SparkContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
 from muntin_engine.exchange.bucket_task import ACCEPTED, REJECTED, OutputBlob
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.plan.skipped_nulls import SkippedNulls
+from muntin_engine.spark.session.classic import SparkContext
 from muntin_engine.spark.session.kinds import AnySession
 
 LOG: Final = logging.getLogger("muntin.rejected")

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 from weakref import WeakSet
 
-from pyspark import SparkContext
-
 from muntin_engine.monitoring.unread_rows import UnreadRows, UnreadWarning
+from muntin_engine.spark.session.classic import SparkContext
 from muntin_engine.spark.session.kinds import AnySession, is_connect
 
 LOGS: Final = {kind: logging.getLogger(f"muntin.{kind}") for kind in ("late", "rejected")}

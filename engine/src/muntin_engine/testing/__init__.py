@@ -3,6 +3,9 @@
 `random_stream` makes scripts, and `shuffle` and `split` change how they arrive but not what they mean.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from muntin_engine.testing.arrow_batch import ArrowBatch
 from muntin_engine.testing.crashing import Survived, crash_everywhere
 from muntin_engine.testing.disorder import band_disorder, block_disorder, disordered, source_skew
@@ -10,8 +13,24 @@ from muntin_engine.testing.error import RestartError
 from muntin_engine.testing.joining import JoinedEvent, join
 from muntin_engine.testing.measuring import Measured, latencies, mean_error, measure, wrong_share
 from muntin_engine.testing.random_streams import random_stream, shuffle, smallest_failing, split
-from muntin_engine.testing.restart_laws import RestartLaws
 from muntin_engine.testing.sink_laws import SinkLawError, check_sink
+
+if TYPE_CHECKING:
+    from muntin_engine.testing.restart_laws import RestartLaws
+else:
+
+    def __getattr__(name):
+        """Import the laws of restarts when they are first used: they alone need Hypothesis and pytest."""
+        if name != "RestartLaws":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import_module("muntin.testing.laws")  # says what to install where one of them is missing
+        laws = globals()[name] = import_module("muntin_engine.testing.restart_laws").RestartLaws
+        return laws
+
+    def __dir__():
+        """Return the names of everything that is there, used or not."""
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "ArrowBatch",

@@ -11,9 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 from random import Random
-
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from typing import TYPE_CHECKING
 
 from muntin.axis import INFINITY
 from muntin.changes import Punctuation
@@ -21,6 +19,9 @@ from muntin.errors import StreamError
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin_engine.testing.random_streams import arriving, chains
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 
 def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> Script:
@@ -120,7 +121,10 @@ def disordered(script: Script, most: int = 20) -> SearchStrategy[Script]:
         script: A legal stream.
         most: The widest band, the longest block and the largest delay.
     """
-    seeds, keys = st.integers(0, 2**16), list(dict.fromkeys(step.key for step in script.changes()))
+    from hypothesis import strategies as st
+
+    seeds = st.integers(0, 2**16)
+    keys = list(dict.fromkeys(step.key for step in script.changes()))
     return st.one_of(
         st.builds(band_disorder, st.just(script), st.integers(0, most), seeds, every=st.integers(1, most)),
         st.builds(block_disorder, st.just(script), st.integers(1, most), seeds),

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from muntin_engine.errors import SessionEndedError
+from muntin_engine.spark.session.classic import Py4JError, Py4JNetworkError
 
 _STOPPED: Final = ("stopped SparkContext", "SparkContext was shut down", '"jsc" is null')
 
@@ -32,6 +32,11 @@ def in_session() -> Iterator[None]:
         if _is_stopped(error):
             raise SessionEndedError("it was stopped") from error
         raise
+
+
+def has_ended(error: BaseException) -> bool:
+    """True if an error says that its session has ended, and not that the session refuses something."""
+    return is_cut_off(error) or _is_stopped(error)
 
 
 def is_cut_off(error: BaseException) -> bool:

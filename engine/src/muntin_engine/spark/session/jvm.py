@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Final
 
 import pyspark
-from py4j.protocol import Py4JError
-from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import launch_gateway
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from muntin_engine.spark.session.classic import Py4JError, SparkContext
 from muntin_engine.spark.session.spark_home import spark_home
 
 LOOPBACK: Final = "127.0.0.1"
@@ -40,6 +39,8 @@ def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> Sp
         PySparkRuntimeError: The JVM ended before it could be talked to.
         Py4JJavaError: The JVM runs, and Spark did not start in it.
     """
+    from pyspark.java_gateway import launch_gateway  # not importable where PySpark is a client of Spark Connect alone
+
     log.parent.mkdir(parents=True, exist_ok=True)
     conf = SparkConf().setAll(list(settings.items()))
     with _environment(java_home), log.open("ab") as file:

@@ -8,25 +8,27 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from py4j.protocol import Py4JError
-from pyspark import SparkContext
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from muntin_engine.errors import SessionConflictError, SparkStartError
+from muntin_engine.errors import SessionConflictError, SetupError, SparkStartError
 from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.session.classic import HAS_CLASSIC_SPARK, Py4JError, SparkContext
 from muntin_engine.spark.session.java import find_java, spark_java_home
 from muntin_engine.spark.session.jvm import LOOPBACK, end_jvm, jvm_is_dead, log_tail, start_context
 from muntin_engine.spark.session.preconditions import QUERY_SETTINGS, prepare_session
+from muntin_engine.spark.session.settings import read_setting, set_where_allowed
 
 LOG_SETTING: Final = "spark.muntin.log"
 """The setting of a local session that holds the path of its log file."""
 
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties").as_uri()
-_ELSEWHERE: Final = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+_HAS_CONNECTED: Final = "SPARK_CONNECT_MODE_ENABLED"
+"""A variable that PySpark sets when it opens a session of Spark Connect."""
+_ELSEWHERE: Final = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", _HAS_CONNECTED)
 """Variables that are set where Spark runs already: by `spark-submit`, by users of Spark Connect and by PySpark."""
 
 
@@ -41,8 +43,10 @@ def spark_session(name: str = "muntin") -> SparkSession:
         name: The application's name, if its session starts now.
 
     Raises:
-        JavaNotFoundError, SparkStartError: A local session cannot start.
+        JavaNotFoundError, SparkStartError, SetupError: A local session cannot start.
     """
+    if (connected := _connect_session()) is not None:
+        return prepare_session(connected)
     if jvm_is_dead():
         end_jvm()
     if SparkContext._active_spark_context is not None:
@@ -71,13 +75,35 @@ def local_session(
         JavaNotFoundError: There is no Java 17 or newer.
         SparkStartError: The JVM or Spark in it did not start; the error says why and names the log.
         SessionConflictError: A session is running that differs in settings which cannot change while it runs.
+        SetupError: PySpark is here as the client of Spark Connect alone.
     """
+    if not HAS_CLASSIC_SPARK:
+        raise SetupError(
+            "Spark cannot be started here: pyspark-client is installed, which talks to Spark Connect servers alone\n"
+            "  expected: pyspark, which has Spark in it; or a server to connect to\n"
+            "  set SPARK_REMOTE to its address, such as sc://localhost:15002, and call spark_session()"
+        )
     settings = local_settings(name, cores, conf or {})
     if log is not None:
         settings[LOG_SETTING] = os.path.abspath(log)
     if jvm_is_dead():
         end_jvm()
     return _start(settings) if SparkContext._active_spark_context is None else _adapt(settings)
+
+
+def _connect_session() -> SparkSession | None:
+    """Return the session of Spark Connect that this process has opened, if it has.
+
+    PySpark's own builder finds it only where `SPARK_REMOTE` names its server, too.
+    """
+    if _HAS_CONNECTED not in os.environ:
+        return None
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    try:
+        return cast("SparkSession", ConnectSession.active())
+    except PySparkRuntimeError:  # it was stopped
+        return None
 
 
 def stop_session(spark: SparkSession) -> None:
@@ -134,11 +160,10 @@ def _adapt(settings: Mapping[str, str]) -> SparkSession:
     spark = SparkSession.builder.getOrCreate()
     changeable = {key: value for key, value in settings.items() if spark.conf.isModifiable(key)}
     fixed = {key: value for key, value in settings.items() if key not in changeable and key != "spark.app.name"}
-    has = {key: spark.conf.get(key, None) for key in fixed}
+    has = {key: read_setting(spark, key, None) for key in fixed}
     if differences := {key: (has[key], value) for key, value in fixed.items() if not _is_same(key, has[key], value)}:
         raise SessionConflictError(differences)
-    for key, value in changeable.items():
-        spark.conf.set(key, value)
+    set_where_allowed(spark, changeable)
     return spark
 
 

@@ -8,11 +8,12 @@ import sys
 from types import MappingProxyType
 from typing import Final
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from muntin_engine.errors import SetupError
+from muntin_engine.spark.session.classic import SparkContext
 from muntin_engine.spark.session.kinds import AnySession, is_connect
+from muntin_engine.spark.session.settings import read_setting, set_where_allowed
 
 _STATE_STORE: Final = "spark.sql.streaming.stateStore"
 _PROVIDER: Final = f"{_STATE_STORE}.providerClass"
@@ -43,6 +44,9 @@ def prepare_session(spark: SparkSession) -> SparkSession:
     query has buckets, and Arrow batches of up to 100,000 rows. On this machine (`local[2]`, for example) workers that
     start from now on run the Python of this process, unless `PYSPARK_PYTHON` names another; on a cluster they do not.
 
+    A setting that the session refuses, as serverless platforms do, is logged as a warning, and queries go on without
+    it. A state store that cannot hold a query's state is named when the query starts.
+
     Args:
         spark: The session of a cluster, a notebook or a platform, or one of Spark Connect. Streaming queries that start
             in it from now on get these settings, also those without Muntin.
@@ -52,9 +56,11 @@ def prepare_session(spark: SparkSession) -> SparkSession:
         spark = prepare_session(SparkSession.builder.getOrCreate())
         ```
     """
+    missing: dict[str, str] = {}
     for key, value in {**QUERY_SETTINGS, _PARTITIONS: "16"}.items():
-        if spark.conf.get(key, None) is None or (key == _PROVIDER and not _holds_state(spark)):
-            spark.conf.set(key, value)
+        if read_setting(spark, key, None) is None or (key == _PROVIDER and not _holds_state(spark)):
+            missing[key] = value
+    set_where_allowed(spark, missing)
     if not is_connect(spark):
         _use_this_python(spark.sparkContext)
     return spark
@@ -75,13 +81,15 @@ def check_session(spark: AnySession) -> None:
         SetupError: The state store is not RocksDB.
     """
     if not _holds_state(spark):
-        provider = spark.conf.get(_PROVIDER, "") or "its default"
+        provider = read_setting(spark, _PROVIDER, "") or "its default"
         raise SetupError(
             f"the session keeps streaming state in {provider}, which cannot hold a query's state\n"
             f"  expected: {_PROVIDER} is {_ROCKSDB}\n"
-            "  before the query starts, call muntin_engine.prepare_session(spark), which sets it"
+            "  before the query starts, call muntin_engine.prepare_session(spark), which sets it; where the session\n"
+            "  refuses that, as on some platforms, have it started with this setting"
         )
 
 
 def _holds_state(spark: AnySession) -> bool:
-    return "RocksDB" in (spark.conf.get(_PROVIDER, "") or "")
+    # A session that does not tell may have it: if not, Spark says so when the query starts.
+    return "RocksDB" in read_setting(spark, _PROVIDER, "", if_refused=_ROCKSDB)

@@ -8,6 +8,7 @@ from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin_engine.core.key_patterns import MOST_PATTERNS
 from muntin_engine.errors import SetupError
 from muntin_engine.spark.session.kinds import AnySession
+from muntin_engine.spark.session.settings import read_setting
 from muntin_engine.state.kept_stores import MOST_BYTES
 from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces_folder import remove_dead_traces, traces_folder
@@ -40,7 +41,7 @@ def settings_of(spark: AnySession) -> WorkerSettings:
     return WorkerSettings(
         int(_number(spark, KEPT, MOST_BYTES)),
         _number(spark, WATCHDOG, _SECONDS),
-        str(spark.conf.get(FAIL, "false")).lower() == "true",
+        read_setting(spark, FAIL, "false").lower() == "true",
         traces_folder(),
         int(_number(spark, WAKE_UPS, MOST_WAKE_UPS)),
         int(_number(spark, PATTERNS, MOST_PATTERNS)),
@@ -48,7 +49,7 @@ def settings_of(spark: AnySession) -> WorkerSettings:
 
 
 def _number(spark: AnySession, setting: str, default: float) -> float:
-    said = str(spark.conf.get(setting, str(default)))
+    said = read_setting(spark, setting, str(default))
     try:
         number = float(said)
     except ValueError:

@@ -16,6 +16,7 @@ from muntin_engine.shipping.packages import THEIRS, Needed, Reference, needed_by
 from muntin_engine.shipping.packing import is_shippable
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session.kinds import AnySession, name_of
+from muntin_engine.spark.session.settings import read_setting
 from muntin_engine.spark.shipping.by_value import by_value
 from muntin_engine.spark.shipping.driver_python import check_driver_python
 
@@ -44,7 +45,7 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     Raises:
         WorkerEnvironmentError: They cannot; it says what is missing, where, and what to do.
     """
-    if str(spark.conf.get(SETTING, "true")).lower() == "false":
+    if read_setting(spark, SETTING, "true").lower() == "false":
         return
     if is_streaming:
         check_driver_python(spark)

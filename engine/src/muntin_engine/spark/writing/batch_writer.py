@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
@@ -25,16 +27,23 @@ from muntin_engine.plan import Plan
 from muntin_engine.spark.failures import is_from_spark, root_cause
 from muntin_engine.spark.pipeline import evicted_schema, keeping_late_rows, refused_schema, result_schema, rows_of
 from muntin_engine.spark.selecting import names_of, selected
+from muntin_engine.spark.session.classic import Py4JError
+from muntin_engine.spark.session.ended import has_ended
+from muntin_engine.spark.session.settings import LOG
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
-from muntin_engine.spark.writing.checkpoints import CheckpointNote
+from muntin_engine.spark.writing.checkpoints import FOLDER, CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
 from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
 from muntin_engine.writing import Sink, SinkLike, choose_sinks, spelled_output
+from muntin_engine.writing.places import unpatterned
 
 if TYPE_CHECKING:
     from muntin_engine.recording.writer import RecordingWriter
 
 METRICS: Final = "metrics"
+
+_BLOBS: Final = "blobs"
+"""The name of the folder, in the checkpoint, of a micro-batch that the session does not keep for its sinks."""
 
 _FEW: Final = 10_000
 """Up to how many rows of a micro-batch one task reads."""
@@ -172,28 +181,64 @@ class BatchWriter:
         self._queries = queries
         self._recordings = recordings
         self._is_open = False
+        self._can_persist = True
 
     def __call__(self, blobs: DataFrame, batch_id: int) -> None:
         """Write a micro-batch."""
-        kept = blobs.persist()
+        with self._evaluated_once(blobs) as evaluated:
+            self._write(evaluated, batch_id)
+
+    @contextmanager
+    def _evaluated_once(self, blobs: DataFrame) -> Iterator[DataFrame]:
+        """Lend the blobs of a micro-batch in such a way that several sinks may read them.
+
+        Each time that a sink read the blobs themselves, all buckets would be evaluated and their state written again.
+        Where the session refuses to keep them, as serverless platforms do, they are stored beside the checkpoint.
+        """
+        persisted: DataFrame | None = None
+        if self._can_persist:
+            try:
+                persisted = blobs.persist()
+            except (PySparkException, Py4JError) as error:
+                if has_ended(error):
+                    raise
+                self._can_persist = False
+                reason = str(error).partition("\n")[0]
+                LOG.warning("the session refuses persist(): micro-batches are stored in %s; %s", self._storage, reason)
+        if persisted is None:
+            yield self._stored(blobs)
+            return
         try:
-            told: list[list[Row]] = [[] for _ in self._queries]
-            is_blob = F.col("data").isNotNull().alias("is_blob")
-            for row in kept.select("place", "stream", "rows", is_blob, "totals").collect():
-                told[row.place].append(row)
-            if self._record is not None and any(told):  # else no bucket has state yet
-                self._record.keep(kept.sparkSession, batch_id)
-                self._record = None
-            read = self._read or read_of(self._checkpoint, batch_id)
-            for place, of_query in enumerate(told):
-                self._write_query(place, kept, of_query, batch_id, read)
-            self._is_open = True
-            for of_query, recording in zip(told, self._recordings, strict=False):
-                if recording is not None:
-                    query_id, is_end = self._query_id.of(kept.sparkSession), read == AT_THE_END
-                    recording.commit(batch_id, query_id, _metrics(of_query), is_end=is_end)
+            yield persisted
         finally:
-            kept.unpersist()
+            persisted.unpersist()
+
+    @property
+    def _storage(self) -> str:
+        """The folder of a micro-batch that the session does not keep; the next one takes its place."""
+        return f"{self._checkpoint}/{FOLDER}/{_BLOBS}"
+
+    def _stored(self, blobs: DataFrame) -> DataFrame:
+        blobs.write.mode("overwrite").parquet(self._storage)
+        return blobs.sparkSession.read.schema(blobs.schema).parquet(unpatterned(self._storage))
+
+    def _write(self, blobs: DataFrame, batch_id: int) -> None:
+        """Write the evaluated blobs of a micro-batch."""
+        told: list[list[Row]] = [[] for _ in self._queries]
+        is_blob = F.col("data").isNotNull().alias("is_blob")
+        for row in blobs.select("place", "stream", "rows", is_blob, "totals").collect():
+            told[row.place].append(row)
+        if self._record is not None and any(told):  # else no bucket has state yet
+            self._record.keep(blobs.sparkSession, batch_id)
+            self._record = None
+        read = self._read or read_of(self._checkpoint, batch_id)
+        for place, of_query in enumerate(told):
+            self._write_query(place, blobs, of_query, batch_id, read)
+        self._is_open = True
+        for of_query, recording in zip(told, self._recordings, strict=False):
+            if recording is not None:
+                query_id = self._query_id.of(blobs.sparkSession)
+                recording.commit(batch_id, query_id, _metrics(of_query), is_end=read == AT_THE_END)
 
     def _write_query(self, place: int, kept: DataFrame, told: Sequence[Row], batch_id: int, read: str) -> None:
         of_query = self._queries[place]

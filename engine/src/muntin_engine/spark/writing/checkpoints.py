@@ -17,7 +17,6 @@ from os import PathLike, fspath
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -29,6 +28,7 @@ from muntin_engine.plan.code import as_it_began
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.session.classic import Py4JError
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of

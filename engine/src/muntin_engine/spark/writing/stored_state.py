@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,6 +21,7 @@ from muntin_engine.exchange.task_payload import bucket_ids, murmur3
 from muntin_engine.plan import Plan
 from muntin_engine.progress import InputsProgress
 from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.session.classic import Py4JError
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.stateful import IDLE
@@ -268,15 +268,19 @@ def _misplaced(
     """Say what is wrong with the metadata that there are of an operator, and with those that there are not."""
     idle = {partition: (since, origin.batch) for partition, _, origin, since in origins if since >= 0}
     known = {bucket: (partition, origin) for partition, bucket, origin, since in origins if since < 0}
+    # On Spark Connect tasks do not know their query and micro-batch: cells have no origin, and nothing notes idleness.
+    is_dated = any(origin.query for _, origin in known.values()) or bool(idle)
     for bucket in sorted(buckets | known.keys()):
         home = murmur3(bucket) % operator.partitions
         partition, origin = known.get(bucket, (home, Origin()))
         since, until = idle.get(partition, (0, -1))
         if bucket not in known:
-            if last is not None and (since, until) != (0, last):
+            if is_dated and last is not None and (since, until) != (0, last):
                 yield f"{_folder(operator, home)} lacks the state of bucket {bucket}"
         elif partition != home:
             yield f"{_folder(operator, partition)} has the state of bucket {bucket}, of {_folder(operator, home)}"
+        elif not is_dated:
+            continue
         elif (origin.query, origin.bucket) != (query_id, bucket):
             yield f"{_folder(operator, partition)} has the state {origin}, as that of bucket {bucket} of {query_id}"
         elif last is not None and origin.batch != last and not (since <= origin.batch + 1 and until == last):

@@ -10,7 +10,6 @@ from os import PathLike, fspath
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PySparkPicklingError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -18,11 +17,13 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin import Duration
 from muntin.errors import QueryError
-from muntin_engine.errors import StateMismatchError
+from muntin_engine.errors import SetupError, StateMismatchError
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.pipeline import evaluated_in_one_pass
+from muntin_engine.spark.session.classic import Py4JError
 from muntin_engine.spark.session.ended import in_session, is_cut_off
 from muntin_engine.spark.session.kinds import AnySession, is_connect
+from muntin_engine.spark.session.settings import set_settings
 from muntin_engine.spark.shipping.by_value import by_value
 from muntin_engine.spark.stateful import REPARTITIONED
 from muntin_engine.spark.writing.batch_writer import BatchWriter, written_to
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from muntin_engine.recording.recorder import RecordLike
 
 _LOG: Final = logging.getLogger("muntin.checkpoint")
+_NEEDS_SETTINGS: Final = (
+    "a query that reads another's results is recorded by it, and so is started a query whose checkpoint Spark gave\n"
+    "  another number of partitions: leave record= out, or run one micro-batch elsewhere"
+)
 _SINKS: Final = logging.getLogger("muntin.sinks")
 
 _STARTS: Final[dict[str, Lock]] = {}
@@ -197,13 +202,22 @@ def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Have the workers of a query that is started know of settings, which others do not."""
-    for name, value in settings.items():
-        spark.conf.set(name, value)
+    """Have the workers of a query that is started know of settings, which others do not.
+
+    Raises:
+        SetupError: The session refuses one.
+    """
+    refused = set_settings(spark, settings)
     try:
+        for name, reason in refused.items():
+            raise SetupError(
+                f"the session refuses to set {name}, by which the workers of this query know what to do: {reason}\n"
+                "  expected: a session that lets its settings be changed\n"
+                f"  {_NEEDS_SETTINGS}"
+            )
         yield
     finally:
-        for name in settings:
+        for name in settings.keys() - refused.keys():
             spark.conf.unset(name)
 
 

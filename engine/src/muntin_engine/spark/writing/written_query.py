@@ -9,12 +9,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin_engine.monitoring.notebook import live_html
 from muntin_engine.spark.failures import in_our_words
+from muntin_engine.spark.session.classic import Py4JError
 
 
 class WrittenQuery(StreamingQuery):

@@ -2,3 +2,14 @@
 
 What they do not see is listed in docs/reference/laws.md.
 """
+
+# Every file of this package imports one of them: said here once, a missing one is told with its remedy.
+try:
+    import hypothesis  # noqa: F401
+    import pytest  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        f"laws are tried with Hypothesis and pytest, and {error.name} is not installed\n"
+        "  to do: pip install 'muntin-sdk[testing]'",
+        name=error.name,
+    ) from error
