@@ -291,7 +291,13 @@ CALLS = (
     ("ship('stats')", "ship() needs a session first, got 'stats'", "ship(spark, 'stats')"),
     ("ship(spark, 1)", "'1' cannot be shipped: it is neither a name nor a path"),
     # what runs
-    ("query.write(checkpoint=None, results='r')", "checkpoint=None is not a path"),
+    (
+        "query.write(results='r')",
+        "write() needs a checkpoint",
+        "query.write(checkpoint='checkpoint', results='results')",
+    ),
+    ("query.write(checkpoint=None, results='r')", "write() needs a checkpoint"),
+    ("query.write(checkpoint=5, results='r')", "checkpoint=5 is not a path"),
     ("query.write(checkpoint='c', results='r', name=5)", "name is a name, got 5"),
     ("query.write(checkpoint='c', results='r', every='availableNow')", "available_now=True"),
     ("query.write(checkpoint='c', results='r', every='once')", "available_now=True"),
