@@ -14,6 +14,7 @@ from traceback import StackSummary, TracebackException
 from typing import Final
 
 import pyspark
+from pyspark import TaskContext
 
 import muntin
 from muntin.errors import ModuleError
@@ -44,8 +45,9 @@ def module_error_first() -> Iterator[None]:
         text = str(error).replace(_ABOVE, _BELOW if frames else "")
         error.args = (f"{text}\n\n{frames}" if frames else text,)
         error.__cause__ = None
-        # Spark asks for it when it writes the error, after which it ends this worker.
-        os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+        if TaskContext.get() is not None:
+            # Spark asks for it when it writes the error, after which it ends this worker.
+            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
         raise
 
 

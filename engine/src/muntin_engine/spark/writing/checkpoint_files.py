@@ -93,7 +93,7 @@ class CheckpointFiles:
             return  # no micro-batch was begun
 
         yield from self._metadata_damage()
-        yield from self._offsets_damage(offsets, last_commit)
+        yield from self._offsets_damage(offsets, commits)
         if commits:
             yield from self._text_damage(commits[last_commit])
         yield from self._sources_damage(offsets)
@@ -117,15 +117,13 @@ class CheckpointFiles:
         elif self._has_wrong_checksum(file):
             yield self._changed(file)
 
-    def _offsets_damage(self, offsets: Mapping[int, Path], last_commit: int) -> Iterator[str]:
+    def _offsets_damage(self, offsets: Mapping[int, Path], commits: Mapping[int, Path]) -> Iterator[str]:
         """Check the newest two plans of what to read: Spark reads both at a start."""
-        newest = max(last_commit, *offsets) if offsets else last_commit
+        newest = max([*offsets, *commits])
         for number in (newest - 1, newest):
-            if number < 0:
-                continue
             if number in offsets:
                 yield from self._text_damage(offsets[number])
-            else:
+            elif number in commits:  # else Spark did not write either, or has removed both
                 yield f"offsets/{number} is gone: it says what micro-batch {number} read"
 
     def _sources_damage(self, offsets: Mapping[int, Path]) -> Iterator[str]:
