@@ -7,9 +7,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -222,6 +223,30 @@ def test_a_package_that_is_not_installed_is_refused_with_those_that_are(
     assert "no installed package named 'muntin-tide' offers a plugin" in done.errors
     assert "muntin-tides" in done.errors
     assert "pip install --editable ." in done.errors
+
+
+def test_the_path_of_an_import_package_is_that_of_its_project(tmp_path: Path) -> None:
+    package = tmp_path / "muntin-tides" / "src" / "muntin_tides"
+    package.mkdir(parents=True)
+    file = package / "__init__.py"
+    file.write_text("")
+    (tmp_path / "muntin-tides" / "pyproject.toml").write_text("[project]\nname = 'muntin-tides'\n")
+    entry = SimpleNamespace(
+        name="tides", module="muntin_tides", dist=SimpleNamespace(name="muntin-tides", version="1.0")
+    )
+    for path in (tmp_path / "muntin-tides", package, file):
+        found = find_package(f"{path}", [cast(EntryPoint, entry)])
+        assert (found.name, found.folder) == ("muntin-tides", (tmp_path / "muntin-tides").resolve())
+
+
+def test_a_package_in_a_folder_that_is_not_installed_is_refused_with_the_line_that_installs_it(
+    tmp_path: Path, muntin: Run
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'muntin-tides'\n")
+    done = muntin("check", tmp_path)
+    assert done.code == 2
+    assert "no installed package named 'muntin-tides' offers a plugin" in done.errors
+    assert f"pip install --editable {tmp_path}" in done.errors
 
 
 def test_a_folder_without_a_package_is_refused(tmp_path: Path, muntin: Run) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from muntin.catalog import installed
 from muntin.errors import ModuleDefinitionError, MuntinError, PluginLoadError, QueryError
+from muntin_cli.command_names import COMMAND_BY_WORD
 from muntin_cli.errors import EnvironmentLacksError, UsageError, exit_code_of
 from muntin_cli.exit_codes import ExitCode
 from muntin_engine import SetupError
@@ -47,6 +48,14 @@ def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Run) -> None:
     assert tuple(listed[: len(COMMANDS)]) == COMMANDS
     assert "..." not in done.output.partition("Commands:")[2], "a summary is cut off"
     assert "0 all is well, 1 findings, 2 wrong usage" in done.output
+
+
+def test_a_word_of_another_tool_is_refused_with_the_command_that_does_it(muntin: Run) -> None:
+    done = muntin("list")
+    assert done.code == 2
+    assert "No such command 'list'. Did you mean 'modules'?" in done.errors
+    assert set(COMMAND_BY_WORD.values()) <= set(COMMANDS)
+    assert not COMMAND_BY_WORD.keys() & set(COMMANDS)
 
 
 def test_it_says_its_version(muntin: Run) -> None:

@@ -55,6 +55,22 @@ def test_a_cell_in_the_place_of_another_is_found() -> None:
         cells.get("entry 2")
 
 
+def test_metadata_that_are_not_read_back_as_they_were_written_fail_before_they_are_committed() -> None:
+    """As where a module has replaced `struct.pack`, with which the worker says how long a message is."""
+
+    class Garbling(MemoryCells):
+        def put(self, name: str, data: bytes) -> None:
+            super().put(name, data[:-1])
+
+    cells = CheckedCells(Garbling(), "bucket 3")
+    cells.put("entry 1", b"some state")
+    with pytest.raises(StateError, match=r"'metadata' of bucket 3 was written wrong(.|\n)*struct.pack") as caught:
+        cells.put(METADATA, b"so far")
+    assert "nothing was committed: the state in the checkpoint is as it was" in str(caught.value)
+    with pytest.raises(StateError, match=r"'entry 1'(.|\n)*a module replaces code of\n  others.*written wrong"):
+        cells.get("entry 1")
+
+
 def test_the_store_is_not_asked_for_a_cell_that_the_metadata_do_not_list() -> None:
     class Asked(MemoryCells):
         def get(self, name: str) -> bytes | None:

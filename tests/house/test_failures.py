@@ -11,7 +11,8 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
 
-from muntin_engine.errors import SessionEndedError
+from muntin_engine.errors import SessionEndedError, StateError
+from muntin_engine.spark import failures
 from muntin_engine.spark.failures import cause_first, root_cause
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.workers import traces_folder
@@ -165,14 +166,72 @@ def test_a_session_that_was_stopped_is_told_by_what_pyspark_has_let_go_of() -> N
 LINK = "\n\nThe above exception was the direct cause of the following exception:\n\n"
 FAILED = (
     "rides.boom 1.0.0 failed in compute_result: ZeroDivisionError: division by zero\n  key: ('a',)\n  window: [0, 10)\n"
-    "  the module's own traceback is {}; test it without Spark with muntin.testing"
+    "  the module's own traceback is below; test it without Spark with muntin.testing"
 )
 
 
-def test_the_cause_comes_first_and_the_modules_own_traceback_after_it() -> None:
-    last = f"{FRAMES.partition('ZeroDivision')[0]}muntin.errors.ModuleFailedError: {FAILED.format('above')}"
-    assert cause_first(Captured(FRAMES + LINK + last)) == f"{FAILED.format('below')}\n\n{OWN_FRAMES}"
+def test_the_cause_comes_first_and_its_own_traceback_after_it() -> None:
+    last = f"{FRAMES.partition('ZeroDivision')[0]}muntin_engine.errors.StateError: a state is damaged\n  restore it"
+    assert cause_first(Captured(FRAMES + LINK + last)) == f"a state is damaged\n  restore it\n\n{OWN_FRAMES}"
     assert cause_first(Captured(FRAMES)) == f"ZeroDivisionError: division by zero\n\n{OWN_FRAMES}"
+
+
+def test_the_error_of_a_module_is_kept_from_its_first_line_on() -> None:
+    """A worker tells Spark of it with the module's frames in its text, and without any traceback before it."""
+    said = (
+        f"{FAILED}\n\nTraceback of the module (most recent call last):\n  File 'prices.py', line 15\nZeroDivisionError"
+    )
+    worker = f"An exception was thrown from the Python worker:\nmuntin.errors.ModuleFailedError: {said}"
+    driver = "Traceback (most recent call last):\n  File '/home/ann/app.py', line 3, in batch\n    df.count()\n"
+    for message in (worker, f"{driver}py4j.protocol.Py4JJavaError: org.apache.spark.SparkException: {worker}"):
+        assert root_cause(Captured(message)) == f"muntin.errors.ModuleFailedError: {said}"
+        assert cause_first(Captured(message)) == said
+
+
+def test_an_error_of_ours_on_the_driver_is_told_instead_of_its_cause() -> None:
+    """A StateError names the file and the way on; the JSON error that it was raised from does not."""
+    damage = StateError("the file checkpoint/metadata is damaged\n  put back a copy")
+    damage.__cause__ = ValueError("Expecting ',' delimiter: line 1 column 9 (char 8)")
+    assert root_cause(damage) == str(damage)
+    around = RuntimeError("the program failed")
+    around.__cause__ = damage
+    assert root_cause(around) == str(damage)
+
+
+def java(reader: str) -> str:
+    return (
+        "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred during loading state.\n"
+        "\tat org.apache.spark.api.python.PythonRunner.compute(PythonRunner.scala:1)\n"
+        "Caused by: java.io.EOFException: Stream ended prematurely\n"
+        f"\tat java.base/java.io.DataInputStream.readFully(DataInputStream.java:203)\n\tat {reader}\n"
+    )
+
+
+def test_a_worker_has_died_where_sparks_python_code_met_the_end_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures, "last_death", lambda: "a worker (process 7) died while or after show.exits ran")
+    of_file = "org.apache.spark.sql.execution.streaming.state.StateStoreChangelogReader.fill(Reader.scala:1)"
+    assert "died" not in root_cause(Captured(java(of_file)))
+    of_worker = "org.apache.spark.api.python.BasePythonRunner$ReaderIterator.read(PythonRunner.scala:1)"
+    assert root_cause(Captured(java(of_worker))).startswith("a worker (process 7) died while or after show.exits ran\n")
+
+
+def test_state_that_cannot_be_read_has_advice() -> None:
+    of_file = "org.apache.spark.sql.execution.streaming.state.StateStoreChangelogReader.fill(Reader.scala:1)"
+    said = root_cause(Captured(java(of_file)))
+    assert "because of java.io.EOFException: Stream ended prematurely\n  this is about a file of the checkpoint" in said
+    assert "query.check(checkpoint) looks for it\n  put back the checkpoint from a copy" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Unexpected end-of-input in field name\n at [Source: REDACTED]", "Incomplete log file", "batch 2 doesn't exist"],
+)
+def test_a_log_that_cannot_be_read_has_advice(words: str) -> None:
+    """A query that was not started by `write` does not know where its checkpoint is."""
+    said = root_cause(
+        Captured("[STREAM_FAILED] Query terminated", Captured(f"java.lang.IllegalStateException: {words}"))
+    )
+    assert said.startswith(f"{words}\n  this is about a file of the checkpoint")
 
 
 def test_a_cause_without_a_traceback_is_all_there_is() -> None:

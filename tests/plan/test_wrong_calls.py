@@ -101,6 +101,7 @@ NAMES: dict[str, Any] = {
     "pandas_df": pd.DataFrame({"t": [1]}),
     "points": POINTS,
     "query": Query((cast(Any, SimpleNamespace(df=DF)),), plan_of()),
+    "static_query": Query((cast(Any, SimpleNamespace(df=SimpleNamespace(isStreaming=False))),), plan_of()),
     "rides": events(DF, id="ride", start="leaves", end="returns", change="change", new_end="back"),
     "samples": events(DF, at="t", edge=True),
     "spark": DF,
@@ -290,7 +291,13 @@ CALLS = (
     ("ship('stats')", "ship() needs a session first, got 'stats'", "ship(spark, 'stats')"),
     ("ship(spark, 1)", "'1' cannot be shipped: it is neither a name nor a path"),
     # what runs
-    ("query.write(checkpoint=None, results='r')", "checkpoint=None is not a path"),
+    (
+        "query.write(results='r')",
+        "write() needs a checkpoint",
+        "query.write(checkpoint='checkpoint', results='results')",
+    ),
+    ("query.write(checkpoint=None, results='r')", "write() needs a checkpoint"),
+    ("query.write(checkpoint=5, results='r')", "checkpoint=5 is not a path"),
     ("query.write(checkpoint='c', results='r', name=5)", "name is a name, got 5"),
     ("query.write(checkpoint='c', results='r', every='availableNow')", "available_now=True"),
     ("query.write(checkpoint='c', results='r', every='once')", "available_now=True"),
@@ -379,7 +386,8 @@ def test_a_parameter_of_another_type_is_refused_where_the_query_is_built(paramet
         ("stream.withWatermark('t', '1 hour')", "events(df, watermark='10 minutes', ...)"),
         ("windowed.writeStream", "say what to compute first: .aggregate(n=module('stats.count'))"),
         ("query.writeStream", "query.write(checkpoint=..., results=...), or with query.results().writeStr"),
-        ("query.toPandas()", "query.results().toPandas"),
+        ("static_query.toPandas()", "query.results().toPandas"),
+        ("query.toPandas()", "write the results, query.write(checkpoint='checkpoint', results='results')"),
         ("query.rseults()", "did you mean .results?"),
         ("stream.windw(tumbling(10))", "did you mean .window?"),
         ("windowed.agregate()", "did you mean .aggregate?"),
@@ -387,11 +395,13 @@ def test_a_parameter_of_another_type_is_refused_where_the_query_is_built(paramet
         ("query.nothing_like_it", None),
     ],
 )
-def test_an_attribute_of_sparks_or_a_misspelt_one_is_missing_with_a_note(call: str, instead: str | None) -> None:
+def test_an_attribute_of_sparks_or_a_misspelt_one_is_missing_and_told_what_to_write(
+    call: str, instead: str | None
+) -> None:
     owner, name = call.partition("(")[0].split(".")
     with pytest.raises(AttributeError, match=f"object has no attribute '{name}'") as missing:
         eval(call, dict(NAMES))
     assert (missing.value.name, missing.value.obj) == (name, NAMES[owner])
-    notes = getattr(missing.value, "__notes__", [])
-    assert len(notes) == (instead is not None)
-    assert all(str(instead) in note for note in notes)
+    _, _, told = str(missing.value).partition("\n  ")
+    assert (instead or "") in told
+    assert bool(told) == (instead is not None)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import muntin_stats
 from muntin import Function, Module
 from muntin.catalog import Catalog
 from muntin_patterns import (
@@ -34,6 +35,7 @@ from muntin_stats import (
     TopK,
     Variance,
 )
+from muntin_stats.other_names import NAMES
 from tests.plugins.test_laws import UNDER_LAWS
 from tests.tables import says
 
@@ -46,6 +48,16 @@ FUNCTIONS = {name: function for plugin in PLUGINS.values() for name, function in
 def test_both_plugins_load() -> None:
     loaded, failed = Catalog(ENTRIES).plugins()
     assert ([plugin.name for plugin in loaded], failed) == (["patterns", "stats"], [])
+
+
+def test_a_name_that_spark_or_pandas_has_for_a_statistic_is_missing_and_the_one_here_is_said() -> None:
+    for name in ("avg", "mean", "stddev", "percentile"):
+        with pytest.raises(AttributeError, match=rf"no attribute '{name}'\n  write stats.{NAMES[name]}\(") as missing:
+            getattr(muntin_stats, name)
+        assert missing.value.name == name
+    assert not hasattr(muntin_stats, "__wrapped__")
+    assert set(NAMES.values()) <= set(muntin_stats.__all__)
+    assert not NAMES.keys() & set(muntin_stats.__all__)
 
 
 @pytest.mark.parametrize("cls", MODULES.values(), ids=MODULES.keys())

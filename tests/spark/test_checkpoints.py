@@ -197,7 +197,7 @@ def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(st
     checksum = record.with_name(f".{record.name}.crc")
     checksum.unlink()
     sound = record.read_bytes()
-    for text in (b"", b'{"queries": [', b"[]", b"\xff\xfe"):
+    for text in (b"", b'{"queries": [', b"[]", b"\xff\xfe", sound.replace(b"window", b"wi\xffdow")):
         record.write_bytes(text)
         with pytest.raises(StateError, match=r"muntin/0 is damaged: .*\n  expected: .*\n  delete the folder") as caught:
             query.check(story.checkpoint)

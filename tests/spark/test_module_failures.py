@@ -7,6 +7,8 @@ import re
 import struct
 import sys
 import threading
+import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -105,6 +107,52 @@ def test_show_raises_an_error_that_begins_with_the_one_of_the_module(spark: Spar
         query(numbers(spark), Picky).show()
     assert str(failure.value).startswith("show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not")
     assert "in checked" in root_cause(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("cls", "said", "frames"),
+    [
+        (Picky, "show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not liked here", ["checked"]),
+        (Liar, "show.liar 1.0.0 returned a value that is not what it declares: 'out' is 'many' of type str", []),
+    ],
+)
+def test_an_error_over_a_table_begins_with_key_and_window_and_comes_once(
+    spark: SparkSession, cls: type[Module], said: str, frames: list[str]
+) -> None:
+    """In a stream it is 31 lines; Spark makes 109 of it, and a warning that repeats them."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        results = query(numbers(spark), cls).results()
+        with pytest.raises(PythonException) as failure:
+            results.toPandas()
+    assert not warned
+    message = str(failure.value)
+    of_spark, of_module, *lines = message.splitlines()
+    assert of_spark.endswith("An exception was thrown from the Python worker:")
+    assert of_module.partition(": ")[2].startswith(said)
+    assert re.fullmatch(r"  key: \('[ab]',\)", lines[0])
+    assert lines[1] == "  window: [0, 10)"
+    assert message.count(said) == 1
+    assert re.findall(r"line \d+, in (\w+)", message)[-1:] == frames
+    assert "muntin_engine" not in message
+    assert len("".join(traceback.format_exception(failure.value)).splitlines()) < 45
+
+
+def test_what_needs_the_end_of_a_stream_says_that_results_are_written(spark: SparkSession, tmp_path: Path) -> None:
+    stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
+    asked = query(stream, Count, delay=0)
+    for output in (asked.results(), asked.rejected_rows()):
+        for action in ("collect", "count", "show", "toPandas"):
+            with pytest.raises(
+                QueryError, match=rf"{action}\(\) takes(.|\n)*query.write\(checkpoint='checkpoint', results="
+            ):
+                getattr(output, action)()
+    with pytest.raises(AttributeError, match=r"no attribute 'toPandas'\n  the input is a stream(.|\n)*query.write"):
+        asked.toPandas()  # type: ignore[attr-defined]  # on purpose
+    with pytest.raises(QueryError, match=r"write\(\) needs a checkpoint(.|\n)*writes no result twice"):
+        asked.write(results=tmp_path / "results")
+    with pytest.raises(QueryError, match="the input is static"):
+        query(numbers(spark), Count).write(results=tmp_path / "results")
 
 
 def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_module(spark: SparkSession) -> None:

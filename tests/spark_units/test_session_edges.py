@@ -189,7 +189,7 @@ def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore interrupts
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
-            WrittenQuery(cast(Any, SimpleNamespace(_jsq=running))).awaitTermination()
+            WrittenQuery(cast(Any, SimpleNamespace(_jsq=running)), "checkpoint", ()).awaitTermination()
     finally:
         signal.signal(signal.SIGINT, handler)
     assert running.stopped.is_set()
@@ -208,7 +208,7 @@ def test_what_waiting_raises_is_raised_where_it_is_waited_for() -> None:
             raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        WrittenQuery(cast(Any, SimpleNamespace(_jsq=Broken()))).awaitTermination()
+        WrittenQuery(cast(Any, SimpleNamespace(_jsq=Broken())), "checkpoint", ()).awaitTermination()
 
 
 # What a micro-batch did, out of what its buckets say.

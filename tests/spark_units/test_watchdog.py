@@ -193,7 +193,23 @@ def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> Non
             == f"a worker (process {trace.pid}) died while or after test.dying 1.2.3 ran{PLACE[:-1]}"
         )
     assert traces[ended["sliced"][0]].death_message.endswith("died while or after test.dying_parts 1.2.3 ran")
-    assert last_death([tmp_path]) == traces[ended["sliced"][0]].death_message
+    message = last_death([tmp_path])
+    assert message.startswith("one of these workers died, and Spark ended the others:\na worker (process ")
+    assert all(traces[pid].death_message in message for pid, _ in ended.values())
+
+
+def test_a_worker_that_spark_ended_does_not_hide_the_one_that_died(tmp_path: Path) -> None:
+    """Its task began later; its window is not the one in which a module called `os._exit`."""
+    for pid, module, tick in (("99999998", "m.exits 1.0", 20), ("99999999", "m.sleeps 1.0", 50)):
+        trace = FileTrace(tmp_path)
+        trace.begin(Axis.TICKS)
+        trace.module(module)
+        trace.place(("k",), Window(tick, tick + 10))
+        (tmp_path / str(os.getpid())).rename(tmp_path / pid)  # processes that there are not
+    exits = "a worker (process 99999998) died while or after m.exits 1.0 ran\n  key: ('k',)\n  window: [20, 30)"
+    assert exits in last_death([tmp_path])
+    (tmp_path / "99999999").unlink()
+    assert last_death([tmp_path]) == exits
 
 
 def test_spark_tells_the_module_s_own_traceback_also_where_it_simplifies_tracebacks(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from muntin_cli.command_names import CommandGroup
 from muntin_cli.commands.check import check
 from muntin_cli.commands.checkpoint import checkpoint
 from muntin_cli.commands.describe import describe
@@ -27,6 +28,7 @@ _EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environme
 
 app = typer.Typer(
     name="muntin",
+    cls=CommandGroup,
     help="Start, check and describe plugins for Muntin queries.",
     epilog=_EPILOG,
     no_args_is_help=True,

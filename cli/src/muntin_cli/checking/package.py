@@ -48,25 +48,32 @@ def find_package(name: str, entries: Sequence[EntryPoint]) -> Package:
     """Return an installed package.
 
     Args:
-        name: The name of the distribution, of its plugin or of its import package, or a folder with its
-            `pyproject.toml`.
+        name: The name of the distribution, of its plugin or of its import package; or the path of the folder with its
+            `pyproject.toml`, of its import package, or of a file in that.
         entries: The entry points of all that is installed.
 
     Raises:
         UsageError: No installed package has the name.
     """
-    wanted = canonicalize_name(_project_in(Path(name)) if _is_path(name) else name)
+    project = _project_folder(Path(name)) if _is_path(name) else None
+    project_name = name if project is None else _project_in(project)
+    wanted = canonicalize_name(project_name)
     found = [entry for entry in entries if wanted in _names_of(entry)]
     if not found or found[0].dist is None:
         plugins = ", ".join(sorted({entry.dist.name for entry in entries if entry.dist})) or "none"
+        install = (
+            "for example pip install --editable . in its folder"
+            if project is None
+            else f"pip install --editable {project}"
+        )
         raise UsageError(
-            f"no installed package named {name!r} offers a plugin\n  packages that do: {plugins}\n"
-            "  to do: install it, for example pip install --editable . in its folder; its pyproject.toml needs\n"
+            f"no installed package named {project_name!r} offers a plugin\n  packages that do: {plugins}\n"
+            f"  to do: install it, {install}; its pyproject.toml needs\n"
             "    [project.entry-points.muntin]"
         )
     owner = found[0].dist
     own = {entry.name: entry for entry in entries if entry.dist and entry.dist.name == owner.name}
-    folder = Path(name).resolve() if _is_path(name) else _editable_folder(owner)
+    folder = _editable_folder(owner) if project is None else project.resolve()
     return Package(owner.name, owner.version, tuple(own.values()), folder)
 
 
@@ -85,6 +92,16 @@ def _names_of(entry: EntryPoint) -> set[str]:
 
 def _is_path(name: str) -> bool:
     return name in (".", "..") or "/" in name or "\\" in name
+
+
+def _project_folder(path: Path) -> Path:
+    """Return the folder of the project that a path is of: the path itself, unless it is in an import package."""
+    folder = path.resolve()
+    if not folder.is_file() and not (folder / "__init__.py").exists():
+        return path
+    while folder.is_file() or (folder / "__init__.py").exists() or folder.name == "src":
+        folder = folder.parent
+    return folder
 
 
 def _project_in(folder: Path) -> str:

@@ -128,7 +128,7 @@ class OnePass:
     def write(  # noqa: PLR0913  # as Query.write
         self,
         *,
-        checkpoint: str | PathLike[str],
+        checkpoint: str | PathLike[str] | None = None,
         results: Mapping[str, SinkLike] | None = None,
         late_rows: Mapping[str, SinkLike] | None = None,
         rejected_rows: Mapping[str, SinkLike] | None = None,
@@ -147,7 +147,7 @@ class OnePass:
 
         Args:
             checkpoint: Spark's checkpoint location: one for all queries, kept as long as they are. It remembers the
-                queries by name, and none can be added, left out or changed.
+                queries by name, and none can be added, left out or changed. It has to be given.
             results: The sinks that take the results of queries.
             late_rows: Those that take late rows.
             rejected_rows: Those that take rejected rows.
@@ -169,7 +169,8 @@ class OnePass:
             StateMismatchError: The checkpoint is of other queries. Nothing was read or changed.
             StateError: The checkpoint is damaged or closed, or a folder is gone that it has written to.
         """
-        check_path("checkpoint", checkpoint)
+        if checkpoint is not None:
+            check_path("checkpoint", checkpoint)
         if name is not None:
             check_name("name", name)
         from muntin_engine.spark.writing.write import write

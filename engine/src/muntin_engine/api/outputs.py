@@ -217,7 +217,7 @@ class Outputs(PlannedQuery):
     def write(  # noqa: PLR0913  # a sink for each output, and how it runs
         self,
         *,
-        checkpoint: str | PathLike[str],
+        checkpoint: str | PathLike[str] | None = None,
         results: SinkLike | None = None,
         late_rows: SinkLike | None = None,
         rejected_rows: SinkLike | None = None,
@@ -238,7 +238,7 @@ class Outputs(PlannedQuery):
         already has gets each row exactly once.
 
         Args:
-            checkpoint: Spark's checkpoint location: one per query, kept as long as the query.
+            checkpoint: Spark's checkpoint location: one per query, kept as long as the query. It has to be given.
             results: Takes what `results` returns.
             late_rows: Takes what `late_rows` returns. The query then runs on an evaluator that keeps rows: see
                 `explain`.
@@ -261,8 +261,8 @@ class Outputs(PlannedQuery):
                 Whatever keeps rows from being recorded, the query goes on, and the recording says where it ends.
 
         Raises:
-            QueryError: The input is static, or nothing advances its watermark; no sink is given, one is not a sink or
-                cannot take its output, or two write to the same place.
+            QueryError: The input is static, or nothing advances its watermark; no checkpoint or no sink is given, one
+                is not a sink or cannot take its output, or two write to the same place.
             DurationError: `every` cannot be read.
             PolicyError: It has no unit, or is negative.
             SetupError: As for `results`.
@@ -270,7 +270,8 @@ class Outputs(PlannedQuery):
             StateError: The checkpoint is damaged or closed, or a folder is gone that it has written to.
             RecordingError: The folder has the recording of another query, or of a later time than the checkpoint.
         """
-        check_path("checkpoint", checkpoint)
+        if checkpoint is not None:
+            check_path("checkpoint", checkpoint)
         if name is not None:
             check_name("name", name)
         from muntin_engine.spark.writing.write import write

@@ -1,4 +1,4 @@
-"""Notes for the attributes that a user of Spark's DataFrames looks for on the classes of a query."""
+"""What to write instead of the attributes that a user of Spark's DataFrames looks for on the classes of a query."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 _RESULTS: Final = "the results are a DataFrame: query.results().{name}"
+_WRITE: Final = (
+    "the input is a stream, which has no end: write the results, "
+    "query.write(checkpoint='checkpoint', results='results')"
+)
 _WINDOWS_FIRST: Final = "choose windows first: .window(tumbling('10 minutes')).aggregate(...)"
 _MODULES_FIRST: Final = "say what to compute first: .aggregate(n=module('stats.count'))"
 
@@ -26,7 +30,7 @@ _INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Query": {
         "writeStream": "write it with query.write(checkpoint=..., results=...), or with query.results().writeStream",
-        **dict.fromkeys(("collect", "count", "filter", "toPandas"), _RESULTS),
+        **dict.fromkeys(("collect", "count", "filter", "toArrow", "toPandas"), _RESULTS),
     },
 }
 
@@ -40,14 +44,16 @@ class KnowsSparkWords:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Fail as Python does, with a note; what a property raises stays as it is."""
+            """Fail as Python does, and say what to write instead."""
             try:
                 return object.__getattribute__(self, name)
             except AttributeError as error:
                 instead = _INSTEAD.get(type(self).__name__, {}).get(name)
+                if instead is _RESULTS and self.source.df.isStreaming:
+                    instead = _WRITE
                 close = difflib.get_close_matches(name, [known for known in dir(type(self)) if known[0] != "_"], n=1)
+                if instead is None and close and not name.startswith("_"):
+                    instead = f"did you mean .{close[0]}?"
                 if instead is not None:
-                    error.add_note(instead.format(name=name))
-                elif close and not name.startswith("_"):
-                    error.add_note(f"did you mean .{close[0]}?")
+                    error.args = (f"{error}\n  {instead.format(name=name)}",)
                 raise

@@ -13,7 +13,8 @@ from typing import Any, Final, TypeVar
 
 from pyspark.errors import PySparkException, PythonException
 
-from muntin_engine.errors import SessionEndedError, SinkError
+from muntin.errors import MuntinError
+from muntin_engine.errors import SessionEndedError, SinkError, StateError
 from muntin_engine.spark.session.classic import Py4JError, Py4JJavaError
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.workers.traces_folder import last_death, last_module
@@ -26,27 +27,48 @@ _RUNNER: Final = re.compile(r"^\s*at \S*Python\w*Runner", re.MULTILINE)
 _OURS: Final = re.compile(r"^muntin\w*\.[\w.]+: ", re.MULTILINE)
 """An error of ours at the end of a traceback, which names the module if one is to blame."""
 _LAST_LINE: Final = re.compile(r"^[\w.]+(?:: .*|$)", re.MULTILINE)
-_ABOVE: Final = "the module's own traceback is above"
 _CAUSED: Final = "\n\nThe above exception was the direct cause"
-_BELOW: Final = "the module's own traceback is below"
 _SINK: Final = re.compile(rf"^{SinkError.__module__}\.{SinkError.__name__}: ", re.MULTILINE)
 _JVM_PART: Final = re.compile(r"\s*((SQLSTATE: \w+\s*)+(=== |\Z)|=== Streaming Query ===)")
 _JVM_STACK: Final = re.compile(
     r"(\n+(JVM stacktrace:\n[^\n]*|Driver stacktrace:|Caused by: [^\n]*|[ \t]+at \S+\([^\n]*|[ \t]+\.\.\. \d+ more))+"
 )
+_NO_STATE: Final = "CANNOT_LOAD_STATE_STORE"
+
+RESTORE: Final = (
+    "put back the checkpoint from a copy, and its sinks as they were then; or start with a new checkpoint and empty\n"
+    "  sinks: all results are computed again, from the rows that the source still has"
+)
+"""The ways on with a damaged checkpoint."""
+
 _ADVICE: Final = {
-    "No space left on device": (
+    re.compile("No space left on device"): (
         "the disk of the checkpoint, of an output or of Spark's own files (spark.local.dir) is full\n"
         "  nothing is lost: make room, and start the query with the same checkpoint"
     ),
-    "connect back": (
+    re.compile("connect back"): (
         "the machine is too busy: Spark waits ten seconds for the Python process that asks a query for its state\n"
         "  nothing is lost: start the query with the same checkpoint"
     ),
+    re.compile(
+        rf"{_NO_STATE}|doesn't exist \(latestId|"
+        r"^(?:batch \d+ doesn't exist|Incomplete log file|Unexpected end-of-input|Input length = 1$|assertion failed)",
+        re.MULTILINE,
+    ): (
+        "this is about a file of the checkpoint, which is damaged or gone: query.check(checkpoint) looks for it\n"
+        f"  {RESTORE}"
+    ),
 }
-"""Advice for Spark's messages about a machine, by a part of the message."""
+"""Advice for Spark's messages about a machine or a checkpoint, by the part that tells them."""
 
-_DEAD: Final = re.compile(r"exited unexpectedly|\(crashed\)|EOFException|Connection reset|Broken pipe")
+_CAUSED_BY: Final = re.compile(r"^Caused by: (.*)", re.MULTILINE)
+
+_DEAD: Final = re.compile(
+    r"exited unexpectedly|\(crashed\)"
+    r"|(?:EOFException|Connection reset|Broken pipe)[^\n]*(?:\n\s+at (?:java|sun|jdk)[^\n]*)*\n\s+at \S*\.python\."
+)
+"""The signs of a dead worker. A file or a server may come to an end too, so it counts which code met that."""
+
 _JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _FRAME: Final = re.compile(r'  File "(?P<file>[^"]*)", line .*\n(?:    .*\n)*')
 _MACHINERY: Final = re.compile(
@@ -58,28 +80,47 @@ def root_cause(error: BaseException) -> str:
     """Return the innermost message that explains a failure, with the Python traceback it holds.
 
     Frames of PySpark and Py4J are left out of the traceback, and so are the JVM's stack and the query's plan. An
-    error that Spark had no part in is returned as its own message. Where a worker on this machine died, the module that
-    ran last is named.
+    error that Spark had no part in is returned as its own message, and so is one of Muntin's that the driver raised.
+    Where a worker on this machine died, the module that ran last is named.
 
     Args:
         error: What `awaitTermination`, `StreamingQuery.exception` or an action on a DataFrame raised or returned.
     """
     if is_cut_off(error):
         return str(SessionEndedError(f"its JVM does not answer ({error})"))
+    if (of_driver := _error_of_driver(error)) is not None:
+        return str(of_driver)
     whole = list(_messages(error))
     ran = last_death() if any(map(_DEAD.search, whole)) else ""
     messages = [_without_jvm(message) for message in whole]
     of_sinks = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
     if of_sinks:
         return _led(ran, _without_machinery(of_sinks[-1][of_sinks[-1].find(_TRACEBACK) :]))
-    with_traceback = [message for message in messages if _TRACEBACK in message]
-    said = _module_traceback(with_traceback[-1]) if with_traceback else _last_telling(messages)
-    if advice := [advice for sign, advice in _ADVICE.items() if sign in said]:
+    of_python = [message for message in messages if _TRACEBACK in message or _OURS.search(message)]
+    said = _of_worker(of_python[-1]) if of_python else _last_telling(messages)
+    if _NO_STATE in said and (causes := _CAUSED_BY.findall("\n".join(whole))):
+        said += f"\n  because of {causes[-1]}"
+    if advice := [advice for sign, advice in _ADVICE.items() if sign.search(said)]:
         return _led(ran, "\n  ".join([said, *advice]))
     is_worker = any(_WORKER in message or _RUNNER.search(message) for message in whole)
     if is_worker and not ran and not _OURS.search(said) and (last := last_module()) and last.split("\n")[0] not in said:
         said += f"\n  the module that ran last in a worker: {last}"
     return _led(ran, said)
+
+
+def _error_of_driver(error: BaseException) -> MuntinError | None:
+    """Return the error of Muntin's that the driver raised; it says already what its own cause means."""
+    link: object = error
+    while isinstance(link, BaseException):
+        if isinstance(link, MuntinError):
+            return link
+        link = _cause_of(link)
+    return None
+
+
+def _cause_of(error: BaseException) -> object:
+    """Return the cause of an error, which PySpark keeps in an attribute of its own."""
+    return getattr(error, "_cause", None) or error.__cause__
 
 
 def _led(ran: str, said: str) -> str:
@@ -95,16 +136,34 @@ def cause_first(error: BaseException) -> str:
     """
     said = root_cause(error)
     if not said.startswith(_TRACEBACK):
-        return said
+        return said if _OURS.match(said) is None else _OURS.sub("", said, count=1)
     last = ([*_OURS.finditer(said)] or [*_LAST_LINE.finditer(said)])[-1]
     cause = _OURS.sub("", said[last.start() :], count=1)
-    return f"{cause.replace(_ABOVE, _BELOW)}\n\n{said.partition(_CAUSED)[0]}"
+    return f"{cause}\n\n{said.partition(_CAUSED)[0]}"
 
 
-def in_our_words(error: PySparkException, kind: type[E]) -> E:
-    """Return an error of a kind of Spark's whose message begins with what failed; see `cause_first`."""
-    told = kind(cause_first(error))
-    told._cause = error  # type: ignore[attr-defined]  # as PySpark itself keeps what it captured
+def names_module(error: BaseException) -> bool:
+    """True if `root_cause` names a module, or something else that Muntin found in a worker, except damaged state."""
+    errors = _OURS.findall(root_cause(error))
+    return bool(errors) and not any(name.endswith(f".{StateError.__name__}: ") for name in errors)
+
+
+def in_our_words(error: PySparkException, kind: type[E], damage: StateError | None = None) -> E:
+    """Return an error of a kind of Spark's whose message begins with what failed; see `cause_first`.
+
+    Args:
+        error: What Spark raised.
+        kind: Its class.
+        damage: An error that names the damaged files of the checkpoint, if they are why it was raised.
+    """
+    if damage is None:
+        told = kind(cause_first(error))
+        told._cause = error  # type: ignore[attr-defined]  # as PySpark itself keeps what it captured
+        return told
+    damage.__cause__ = error
+    words_of_spark = _last_telling([_without_jvm(message) for message in _messages(error)])
+    told = kind(f"{damage}\n\nSpark says: {words_of_spark}")
+    told._cause = damage  # type: ignore[attr-defined]  # so `root_cause` says it too
     return told
 
 
@@ -128,7 +187,7 @@ def _messages(error: BaseException) -> Iterator[str]:
         with suppress(Py4JError, OSError):  # its JVM may have ended since
             yield from _java_messages(error.java_exception)
         return
-    cause = getattr(error, "_cause", None) or error.__cause__
+    cause = _cause_of(error)
     if isinstance(cause, BaseException):
         yield from _messages(cause)
 
@@ -145,10 +204,14 @@ def _without_jvm(message: str) -> str:
     return _JVM_STACK.sub("", message[: found.start()] if found else message).strip()
 
 
-def _module_traceback(message: str) -> str:
-    """Keep the worker's traceback where the driver's is around it, and the module's frames of it."""
-    start = message.find(_TRACEBACK, max(message.rfind(_WORKER), 0))
-    return _without_machinery(message[start:])
+def _of_worker(message: str) -> str:
+    """Keep what the worker says, where the driver's traceback is around it; of a traceback, the module's frames."""
+    said_by_worker = message[max(message.rfind(_WORKER), 0) :]
+    start = said_by_worker.find(_TRACEBACK)
+    # The error of a module comes without a traceback of Spark's before it.
+    if (ours := _OURS.search(said_by_worker)) and (start < 0 or (_WORKER in message and ours.start() < start)):
+        start = ours.start()
+    return _without_machinery(said_by_worker[start:])
 
 
 def _without_machinery(traceback: str) -> str:

@@ -19,6 +19,7 @@ from muntin_engine.spark.code_in_use import remember_function
 from muntin_engine.spark.session.kinds import AnySession
 from muntin_engine.spark.shipping.by_value import by_value
 from muntin_engine.spark.types import spark_type_of
+from muntin_engine.spark.worker_errors import module_error_first
 
 
 def register(spark: AnySession, named: Sequence[str | Function[..., object]]) -> list[str]:
@@ -47,10 +48,11 @@ def _udf(function: Function[..., object]) -> Any:
     implementation, label = function.implementation, f"{function.name} {function.version}"
 
     def call(*columns):  # type: ignore[no-untyped-def]  # Spark would read the annotations, and guess from them
-        try:
-            return implementation(*columns)
-        except Exception as error:
-            failed = ModuleError(f"{label} failed: {safe_message(error)}\n  arguments: {safe_repr(columns)}")
-            raise failed from safe_cause(error)
+        with module_error_first():
+            try:
+                return implementation(*columns)
+            except Exception as error:
+                failed = ModuleError(f"{label} failed: {safe_message(error)}\n  arguments: {safe_repr(columns)}")
+                raise failed from safe_cause(error)
 
     return wrap(call, result)

@@ -53,6 +53,7 @@ from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.columns import fields_of
 from muntin_engine.spark.rejections import teller_of
+from muntin_engine.spark.result_errors import with_clear_errors
 from muntin_engine.spark.selecting import reselected, selected
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.preconditions import check_session
@@ -84,10 +85,12 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
     """Return the results of a query, and the column of a watermark if one is wanted."""
     schema = result_schema(query)
     blobs = evaluated(query)
-    if watermark is not None:
+    if watermark is None:
+        rows = selected(rows_of(blobs, RESULTS, schema), query.selection)
+    else:
         _check_output_watermark(query)
-        return selected(with_watermark(query, watermark, blobs, schema), query.selection, (watermark,))
-    return selected(rows_of(blobs, RESULTS, schema), query.selection)
+        rows = selected(with_watermark(query, watermark, blobs, schema), query.selection, (watermark,))
+    return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
 
 @in_session()
@@ -119,13 +122,15 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | None)
 def side_output(query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
     running = keeping_late_rows(query) if output == LATE_ROWS else query
-    return rows_of(evaluated(running, is_told=False), output, refused_schema(query))
+    rows = rows_of(evaluated(running, is_told=False), output, refused_schema(query))
+    return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
 
 @in_session()
 def evicted(query: PlannedQuery) -> DataFrame:
     """Return the rows of the second output, which rows that leave give."""
-    return rows_of(evaluated(query, is_told=False), EVICTED_ROWS, evicted_schema(query))
+    rows = rows_of(evaluated(query, is_told=False), EVICTED_ROWS, evicted_schema(query))
+    return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
 
 def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:

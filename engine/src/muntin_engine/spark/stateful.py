@@ -104,6 +104,7 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.exchange.bucket_task import run_bucket, with_totals
         from muntin_engine.exchange.shuffle import collect
         from muntin_engine.spark.shipping.packed_task import open_task
+        from muntin_engine.spark.worker_errors import module_error_first
 
         self._is_idle = False
         bucket = key[0]
@@ -115,10 +116,11 @@ class BucketProcessor(StatefulProcessor):
         def was_idle(first: int) -> bool:
             return now is not None and self._was_idle(first, now, task)
 
-        found = run_bucket(task, bucket, self._cells, collect(rows, len(task.inputs)), now, was_idle)
-        for blob in with_totals(found):
-            own = {"stream": blob.stream, "rows": blob.rows, "data": blob.data, "totals": blob.totals}
-            yield Row(bucket=bucket, place=task.place, **own)
+        with module_error_first():
+            blobs = run_bucket(task, bucket, self._cells, collect(rows, len(task.inputs)), now, was_idle)
+            for blob in with_totals(blobs):
+                columns = {"stream": blob.stream, "rows": blob.rows, "data": blob.data, "totals": blob.totals}
+                yield Row(bucket=bucket, place=task.place, **columns)
         _KNOWN.add(known)
 
     def close(self) -> None:

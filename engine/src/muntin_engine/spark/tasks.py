@@ -26,6 +26,7 @@ from muntin_engine.spark.settling import settle
 from muntin_engine.spark.shipping.packed_task import open_task
 from muntin_engine.spark.stateful import OUTPUT
 from muntin_engine.spark.types import arrow_schema_of
+from muntin_engine.spark.worker_errors import module_error_first
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.workers.watchdog import overseen
 
@@ -47,7 +48,7 @@ class Distributor:
         """Yield blobs of rows, then the progress of all of them."""
         task = open_task(self._task)
         settle()
-        with overseen(task.worker, task.plan.axis):
+        with module_error_first(), overseen(task.worker, task.plan.axis):
             yield from distribute(task, batches, _recorded(self._recording))
 
 
@@ -65,7 +66,8 @@ class SharedDistributor:
         """Yield the blobs of all queries, then the progress of each."""
         tasks = list(map(open_task, self._tasks))
         settle()
-        yield from distribute_to_all(tasks, self._owned, batches, list(map(_recorded, self._recordings)))
+        with module_error_first():
+            yield from distribute_to_all(tasks, self._owned, batches, list(map(_recorded, self._recordings)))
 
 
 class StatelessTask:
@@ -86,7 +88,7 @@ class StatelessTask:
                 told.extend([] if blob.stream == RESULTS else [blob])
                 yield blob
 
-        with overseen(task.worker, task.plan.axis):
+        with module_error_first(), overseen(task.worker, task.plan.axis):
             for blob in with_totals(noted()):
                 row = {"bucket": task.buckets[0], "place": task.place, **asdict(blob)}
                 yield pa.RecordBatch.from_pylist([row], schema)
@@ -144,7 +146,8 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
         bucket, opened = key[0].as_py(), open_task(task)
         arrived = collect(table.to_pylist(), len(opened.inputs))
-        output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
+        with module_error_first():
+            output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
         if teller is not None:
             teller.tell(bucket, output, skipped_rows(opened, arrived.skipped))
         return _table_of(bucket, opened.place, output)
@@ -162,7 +165,9 @@ def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.
                 cells.put(cell["name"], cell["data"])
         bucket = key[0].as_py()
         opened = open_task(tasks[bucket])
-        return _table_of(bucket, opened.place, list(run_bucket(opened, bucket, cells, collect((), len(opened.inputs)))))
+        with module_error_first():
+            output = list(run_bucket(opened, bucket, cells, collect((), len(opened.inputs))))
+        return _table_of(bucket, opened.place, output)
 
     return evaluate
 

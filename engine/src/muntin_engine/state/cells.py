@@ -93,7 +93,11 @@ class CheckedCells:
     The metadata list all other cells by their checksums, so one that is of another time or place is told by them, and
     the metadata themselves by their origin: they are written in every micro-batch in which the bucket is evaluated.
 
-    Cost: a pass of CRC-32 over what is read and written, about a millisecond per megabyte, and a copy of it.
+    The metadata are read back once they are written: a module that replaces code of the worker, such as `struct.pack`,
+    would otherwise leave a checkpoint that nobody can read.
+
+    Cost: a pass of CRC-32 over what is read and written, about a millisecond per megabyte, and a copy of it; one more
+    read in each micro-batch.
 
     Attributes:
         written: How many bytes were written since these were made, without checksums and origins.
@@ -154,7 +158,11 @@ class CheckedCells:
         return metadata
 
     def put(self, name: str, data: bytes) -> None:
-        """Set a cell."""
+        """Set a cell.
+
+        Raises:
+            StateError: The metadata are not what is read back.
+        """
         self.written += len(data)
         if name == METADATA:
             listing: bytes = msgpack.packb(self._listed)
@@ -163,6 +171,8 @@ class CheckedCells:
         if name != METADATA:
             (self._listed[name],) = _CHECKSUM.unpack_from(sealed)
         self._cells.put(name, sealed)
+        if name == METADATA and self._cells.get(name) != sealed:
+            raise written_wrong(name, self._owner)
 
     def remove(self, name: str) -> None:
         """Empty a cell."""
@@ -206,7 +216,17 @@ def damaged(name: str, reason: str, owner: str = "") -> StateError:
     return StateError(
         f"the state in the checkpoint is damaged: the cell {name!r}{f' of {owner}' if owner else ''}: {reason}\n"
         "  nothing was computed from it: restore the checkpoint from a copy, or start with a new checkpoint;\n"
-        "  look at the disk, or whatever keeps the checkpoint, before"
+        "  before that, look at the disk, or whatever keeps the checkpoint, and whether a module replaces code of\n"
+        "  others, such as struct.pack, so that the cell was written wrong"
+    )
+
+
+def written_wrong(name: str, owner: str = "") -> StateError:
+    """Return the error that says that a cell cannot be read back as it was written."""
+    return StateError(
+        f"the cell {name!r}{f' of {owner}' if owner else ''} was written wrong: other bytes are read back\n"
+        "  nothing was committed: the state in the checkpoint is as it was before this micro-batch\n"
+        "  look for a module that replaces code of others, such as struct.pack or pickle.dumps, and leave that as it is"
     )
 
 

@@ -35,9 +35,18 @@ def traces_folder() -> str:
 
 
 def last_death(folders: list[Path] | None = None) -> str:
-    """Return the last call of the worker on this machine that died last, in a task or after it; empty if none did."""
-    found = [call for folder in folders or _FOLDERS for call in read_traces(folder) if _has_died(call)]
-    return max(found, key=lambda call: (call.is_running, call.began)).death_message if found else ""
+    """Return the last call of the worker on this machine that died, in a task or after it; empty if none did.
+
+    Spark ends the workers of other tasks when one dies, and nothing tells which was first: then all are named.
+    """
+    dead = [call for folder in folders or _FOLDERS for call in read_traces(folder) if _has_died(call)]
+    in_a_task = [call for call in dead if call.is_running]
+    if len(in_a_task) > 1:
+        messages = [call.death_message for call in in_a_task]
+        return "\n".join(["one of these workers died, and Spark ended the others:", *messages])
+    if in_a_task:
+        return in_a_task[0].death_message
+    return max(dead, key=lambda call: call.began).death_message if dead else ""
 
 
 def last_module(folders: list[Path] | None = None) -> str:

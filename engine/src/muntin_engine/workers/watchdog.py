@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Final
 
 from muntin import Axis
-from muntin.errors import ModuleContractError, MuntinError
+from muntin.errors import ModuleContractError, ModuleError, MuntinError
 from muntin.safe_text import safe_repr
 from muntin_engine.core.calls import CALLS, RUNNING, Call
 from muntin_engine.workers.settings import WorkerSettings
@@ -75,7 +75,7 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
     except BaseException as error:  # the trace goes on: where the descriptors are closed, the process dies of it
         taken = shared.restore()
         os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it leaves out causes: the module's own traceback
-        if taken and not isinstance(error, MuntinError):
+        if taken and not isinstance(error, ModuleError):  # it may be why a state cannot be read or written
             raise _breaks(taken, axis) from error
         if not isinstance(error, MuntinError) and (last := _last_call(axis)):
             error.add_note(f"  the module that ran last: {last}")

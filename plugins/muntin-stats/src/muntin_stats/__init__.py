@@ -1,5 +1,7 @@
 """Statistics over windows, for Muntin queries; each module is found by its name, for example `stats.average`."""
 
+from typing import TYPE_CHECKING
+
 from muntin_stats.approximate_distinct_count import ApproximateDistinctCount
 from muntin_stats.approximate_median import ApproximateMedian
 from muntin_stats.approximate_quantile import ApproximateQuantile
@@ -66,6 +68,9 @@ from muntin_stats.time_weighted_average import TimeWeightedAverage
 from muntin_stats.top_by import RankedRow, TopBy
 from muntin_stats.top_k import Place, TopK
 from muntin_stats.variance import Variance
+
+if not TYPE_CHECKING:  # type checkers would take every name for one that is there
+    from muntin_stats.other_names import __getattr__ as __getattr__
 
 __all__ = [
     "ApproximateDistinctCount",

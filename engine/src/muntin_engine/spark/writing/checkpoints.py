@@ -10,7 +10,7 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike, fspath
@@ -27,10 +27,11 @@ from muntin_engine.plan import Plan
 from muntin_engine.plan.code import as_it_began
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.failures import RESTORE, root_cause
 from muntin_engine.spark.session.classic import Py4JError
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
+from muntin_engine.spark.writing.checkpoint_files import damage_of
 from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
 from muntin_engine.spark.writing.stored_state import StoredState, buckets_of
 from muntin_engine.writing import Sink
@@ -60,6 +61,9 @@ _NOT_FOUND: Final = "PATH_NOT_FOUND"
 _OPERATOR_METADATA: Final = "state/*/_metadata/v2/*"
 
 _LOG: Final = logging.getLogger("muntin.checkpoint")
+
+_NO_LETTER: Final = "\N{REPLACEMENT CHARACTER}"
+"""What Spark reads in the place of bytes that are not UTF-8; a record is written in ASCII."""
 
 _Q = TypeVar("_Q")
 
@@ -115,6 +119,9 @@ class Checkpoint:
                 or place.
         """
         self.check_place()
+        self._check_logs()
+        if is_last_chance:
+            self.check_files()
         if self._recorded is not None:
             self._check_names(names)
         found: list[list[Mapping[str, Any]]] = [[*self._recorded]] if self._recorded is not None else []
@@ -164,9 +171,31 @@ class Checkpoint:
                     f"up to {self._last_commit} there\n  {TO_GO_ON}"
                 )
             if self._last_commit >= 0:  # else another query's folder may be told by its name
-                check_not_ahead(name, sink, self._last_commit + 1, AT_THE_END if self._is_kept(_CLOSING) else planned)
+                with self._unless_it_runs():
+                    read = AT_THE_END if self._is_kept(_CLOSING) else planned
+                    check_not_ahead(name, sink, self._last_commit + 1, read)
             if not self.repartitioned:
                 check_not_behind(name, sink, self._last_commit, done, is_new=sink.place not in self.places)
+
+    @contextmanager
+    def _unless_it_runs(self) -> Iterator[None]:
+        """Say of what is ahead of the checkpoint if another program has gone on with it meanwhile.
+
+        Raises:
+            StateError: Something is ahead.
+        """
+        try:
+            yield
+        except StateError:
+            newest = max(self._numbers("commits"), default=-1)
+            if newest > self._last_commit:
+                raise StateError(
+                    f"another program runs a query with the checkpoint {self._path}: it committed micro-batch "
+                    f"{newest}, and the last one was {self._last_commit} when this start began\n"
+                    "  expected: one query at a time for each checkpoint\n"
+                    "  stop one of the two, and start this one again; nothing is lost"
+                ) from None
+            raise
 
     def check_open(self) -> None:
         """Raise if its stream was closed.
@@ -260,6 +289,39 @@ class Checkpoint:
                 "  expected: the id that Spark gave the query, as JSON\n"
                 "  put back a copy of the checkpoint, or start with a new one to compute all results again"
             ) from error
+
+    def check_files(self) -> None:
+        """Raise if files of Spark's are damaged or gone, as far as this process sees them.
+
+        Raises:
+            StateError: They are; it names them.
+        """
+        damage = damage_of(self._spark, self._path)
+        if damage is not None:
+            raise damage
+
+    def _check_logs(self) -> None:
+        """Raise if Spark would start, and read again what it has read, or not be able to commit.
+
+        Raises:
+            StateError: It would.
+        """
+        last = self._last_commit
+        if last >= 0 and last not in self._numbers("offsets"):
+            raise StateError(
+                f"the file {self._path}/offsets/{last} is gone, and commits/{last} says that micro-batch {last} is "
+                f"done\n  expected: the file, in which Spark wrote what that read; it would be read again\n  {RESTORE}"
+            )
+        file = f"{self._path}/commits/{last + 1}"
+        checksum = f"{self._path}/commits/.{last + 1}.crc"
+        # Spark puts a file in its place before its checksum, so that of a running query is never alone.
+        if self._is_seen and local_path(checksum).exists() and not local_path(file).exists():
+            raise StateError(
+                f"the file {file} is gone, and its checksum {checksum} is there, so Spark cannot write it again\n"
+                "  expected: both, or none\n"
+                f"  put the file back, or remove the checksum: micro-batch {last + 1} then comes again, to the sinks "
+                "that\n  have it too"
+            )
 
     @property
     def is_closed(self) -> bool:
@@ -370,6 +432,8 @@ class Checkpoint:
         place = f"{FOLDER}/{max(committed)}"
         try:
             text = "\n".join(row["value"] for row in self._lines(place).collect())
+            if _NO_LETTER in text:
+                raise ValueError("it is not text in UTF-8")
             said = json.loads(text)
             return {**{name: list(said[name]) for name in ("queries", "places", "names")}, "text": said["text"]}
         except (ValueError, KeyError, TypeError, RecursionError, PySparkException, Py4JError) as error:

@@ -117,7 +117,8 @@ class ClosingQuery(WrittenQuery):
         running: StreamingQuery,
         finish: Callable[[], None],
         close: Callable[[], None],
-        shown: Sequence[PlannedQuery] = (),
+        checkpoint: str,
+        shown: Sequence[PlannedQuery],
     ) -> None:
         """Take over a query that runs.
 
@@ -125,9 +126,10 @@ class ClosingQuery(WrittenQuery):
             running: The query.
             finish: Runs a micro-batch that was cut short, if there is one.
             close: Closes the stream.
-            shown: The queries that a notebook shows of it.
+            checkpoint: Its checkpoint.
+            shown: The queries of Muntin's in it, which a notebook shows.
         """
-        super().__init__(running, shown)
+        super().__init__(running, checkpoint, shown)
         self._finish = finish
         self._close = close
         self._is_closed = False

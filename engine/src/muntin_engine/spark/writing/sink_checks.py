@@ -50,7 +50,9 @@ def check_not_ahead(name: str, sink: Sink, batch_id: int, read: str | None) -> N
         other = "" if last.number > batch_id else ", which read something else"
         raise StateError(
             f"{name} is ahead of the checkpoint: it has micro-batch {last.number}{other}\n"
-            f"  expected: micro-batches up to {batch_id - 1}, or {batch_id} as it comes again\n  {_REMEDIES}"
+            f"  expected: micro-batches up to {batch_id - 1}, or {batch_id} as it comes again\n"
+            "  if another program runs this query with the checkpoint now, stop one of the two and start again; else\n"
+            f"  {_REMEDIES}"
         )
 
 

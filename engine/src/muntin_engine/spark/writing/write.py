@@ -55,7 +55,7 @@ _STARTS: Final[dict[str, Lock]] = {}
 def write(  # what is asked, and how it runs
     queries: Mapping[str, PlannedQuery],
     wanted: Mapping[str, Mapping[str, SinkLike | None]],
-    checkpoint: str | PathLike[str],
+    checkpoint: str | PathLike[str] | None,
     every: Duration | None,
     available_now: bool,
     on_end: str,
@@ -67,7 +67,7 @@ def write(  # what is asked, and how it runs
     Args:
         queries: The queries by name; the name of one that is asked alone is empty.
         wanted: The sinks by output, by the name of their query.
-        checkpoint: As for `write`, and so the others.
+        checkpoint: As for `write`, and so the others; None if none is given.
         every: The time between micro-batches.
         available_now: True to stop when all that is there has been read.
         on_end: What happens at the end.
@@ -81,6 +81,13 @@ def write(  # what is asked, and how it runs
         raise QueryError(
             "write() starts a streaming query, and the input is static\n"
             "  write what results(), late_rows() and rejected_rows() return: query.results().write.parquet('results')"
+        )
+    if checkpoint is None:
+        raise QueryError(
+            "write() needs a checkpoint, and none is given\n"
+            "  expected: a folder of the query's own, in which Spark keeps what it has read, and Muntin its state; a\n"
+            "  query that is started again with it goes on where it was, and writes no result twice\n"
+            "  for example query.write(checkpoint='checkpoint', results='results')"
         )
     pace = pace_of(every, available_now=available_now)
     known = Checkpoint(source.sparkSession, checkpoint)
@@ -112,8 +119,9 @@ def write(  # what is asked, and how it runs
     with _set(source.sparkSession, settings), _alone(checkpoint):
         streaming = _start(blobs, batches, checkpoint, pace, name, unnamed)
     started.name(str(streaming.id))
+    shown = tuple(queries.values())
     if on_end == "leave":
-        return streaming if is_remote else WrittenQuery(streaming, tuple(queries.values()))
+        return streaming if is_remote else WrittenQuery(streaming, fspath(checkpoint), shown)
 
     def finish() -> None:
         if Checkpoint(source.sparkSession, checkpoint).is_cut_short:
@@ -121,8 +129,9 @@ def write(  # what is asked, and how it runs
                 repeated = _start(blobs, batches, checkpoint, {"once": True}, name, unnamed)
             repeated.awaitTermination()
 
-    shown = tuple(queries.values())
-    return ClosingQuery(streaming, finish, lambda: write_last_windows(written, checkpoint, recordings), shown)
+    return ClosingQuery(
+        streaming, finish, lambda: write_last_windows(written, checkpoint, recordings), fspath(checkpoint), shown
+    )
 
 
 @in_session()
@@ -182,7 +191,9 @@ def _start(
                 raise
             if name is None and free_name(blobs.sparkSession, unnamed) != called:
                 continue  # another thread has taken it
-            Checkpoint(blobs.sparkSession, checkpoint).check_metadata()  # Spark has no words for cut JSON in it
+            known = Checkpoint(blobs.sparkSession, checkpoint)
+            known.check_metadata()  # Spark has no words for cut JSON in it
+            known.check_files()
             raise
 
 

@@ -7,22 +7,33 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin_engine.monitoring.notebook import live_html
-from muntin_engine.spark.failures import in_our_words
+from muntin_engine.spark.failures import in_our_words, names_module
 from muntin_engine.spark.session.classic import Py4JError
+from muntin_engine.spark.writing.checkpoint_files import damage_of
+
+if TYPE_CHECKING:
+    from muntin_engine.api.planned_query import PlannedQuery
 
 
 class WrittenQuery(StreamingQuery):
     """The running query that `write` returns."""
 
-    def __init__(self, running: StreamingQuery, shown: Sequence[Any] = ()) -> None:
-        """Take over a query that runs, and the queries that a notebook shows of it."""
+    def __init__(self, running: StreamingQuery, checkpoint: str, shown: Sequence[PlannedQuery]) -> None:
+        """Take over a query that runs.
+
+        Args:
+            running: The query.
+            checkpoint: Its checkpoint.
+            shown: The queries of Muntin's in it, which a notebook shows.
+        """
         super().__init__(running._jsq)
+        self._checkpoint = checkpoint
         self._shown = shown
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:
@@ -38,7 +49,7 @@ class WrittenQuery(StreamingQuery):
         try:
             return _waited(lambda: super(WrittenQuery, self).awaitTermination(timeout))
         except StreamingQueryException as error:
-            raise in_our_words(error, StreamingQueryException) from None
+            raise self._in_our_words(error) from None
         except KeyboardInterrupt:
             with suppress(PySparkException, Py4JError, OSError):  # its session may have ended of the same signal
                 StreamingQuery.stop(self)
@@ -46,13 +57,21 @@ class WrittenQuery(StreamingQuery):
 
     def exception(self) -> StreamingQueryException | None:
         """Return why the query has failed, as `awaitTermination` raises it; None if it has not."""
-        found = super().exception()
-        return found and in_our_words(found, StreamingQueryException)
+        error = super().exception()
+        return None if error is None else self._in_our_words(error)
+
+    def _in_our_words(self, error: StreamingQueryException) -> StreamingQueryException:
+        damage = None
+        if not names_module(error):
+            with suppress(PySparkException, Py4JError):  # the session may have ended since
+                damage = damage_of(self._shown[0].source.df.sparkSession, self._checkpoint)
+        return in_our_words(error, StreamingQueryException, damage)
 
     def _repr_html_(self) -> str:
         """Return the metrics of the queries in it as of now, and their plans, for notebooks."""
         running: Any = self
-        return "".join([live_html(running), *(query._repr_html_() for query in self._shown)])
+        shown: Sequence[Any] = self._shown
+        return "".join([live_html(running), *(query._repr_html_() for query in shown)])
 
 
 class _Interrupted(KeyboardInterrupt):

@@ -1,0 +1,51 @@
+"""Clear errors of the DataFrames that a query returns, as far as these are still the ones that it returned."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Final, NoReturn
+
+from pyspark.sql import DataFrame
+
+from muntin.errors import QueryError
+
+_ACTIONS: Final = (
+    "collect",
+    "count",
+    "first",
+    "head",
+    "isEmpty",
+    "show",
+    "tail",
+    "take",
+    "toArrow",
+    "toLocalIterator",
+    "toPandas",
+)
+"""The methods of a DataFrame that need its end; of a stream Spark says "must be executed with writeStream.start()"."""
+
+_REPEATED: Final = "toPandas attempted Arrow optimization(.|\n)*has reached the error below and can not continue"
+"""How a warning begins that repeats the whole error which follows it."""
+
+
+def with_clear_errors(output: DataFrame, *, is_stream: bool) -> DataFrame:
+    """Return an output of a query whose own methods say what to write where they cannot work.
+
+    What is made of a streaming output by Spark, such as `results().where(...)`, has Spark's words again.
+    """
+    if not is_stream:
+        warnings.filterwarnings("ignore", _REPEATED, UserWarning)
+        return output
+    for action in _ACTIONS:
+        if hasattr(output, action):
+            setattr(output, action, partial(_refuse, action))
+    return output
+
+
+def _refuse(action: str, *_: object, **__: object) -> NoReturn:
+    raise QueryError(
+        f"{action}() takes the rows of an output that has an end, and this one is a stream\n"
+        "  write it: query.write(checkpoint='checkpoint', results='results'), and read the folder 'results';\n"
+        "  in Spark's own way it is written with .writeStream"
+    )
