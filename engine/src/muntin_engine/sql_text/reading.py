@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 from sqlglot import exp
 
@@ -18,7 +18,13 @@ from muntin_engine.sql_text.places import SqlText, span_of
 from muntin_engine.sql_text.selecting import WINDOW_COLUMNS, SelectItem, output_columns, over_results
 from muntin_engine.sql_text.steps import Steps
 from muntin_engine.sql_text.streams import SqlStream, is_streaming, read_stream, times_of
-from muntin_engine.sql_text.unread import refuse_groupings, refuse_other_rows, refuse_unread
+from muntin_engine.sql_text.unread import (
+    AS_TABLE,
+    refuse_aggregates,
+    refuse_groupings,
+    refuse_other_rows,
+    refuse_unread,
+)
 from muntin_engine.sql_text.values import column_of, name_of, stream_of, text_of, value_of
 from muntin_engine.sql_text.windows import EVENTS
 
@@ -256,15 +262,13 @@ class SqlReader:
         clauses = tree.meta.get("clauses", ())
         for at in (tree.args.get("group"), tree.args.get("having"), *clauses):
             if at is not None:
-                raise self.source.error(at, "windows are of a stream, and this reads the results of a query", _AS_TABLE)
+                raise self.source.error(at, "windows are of a stream, and this reads the results of a query", AS_TABLE)
         chosen: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
         known = None if chosen is None else {name.lower(): text for name, text in chosen.items()}
 
         def of_results(node: Any) -> str:
             refuse_other_rows(self.source, node)
-            for call in node.find_all(exp.Anonymous):
-                if call.name.upper() in AGGREGATES:
-                    raise self.source.error(call, f"{text_of(call)} needs windows of its own", _AS_TABLE)
+            refuse_aggregates(self.source, node)
             return over_results(self.source, node, table.alias, known)
 
         if where := tree.args.get("where"):
@@ -364,9 +368,6 @@ class SqlReader:
             star = "; rows of windows come from a module, such as stats.collect_list(km)"
             raise self.source.error(tree.expressions[0], "no column is an aggregate", f"write COUNT(*) AS n{star}")
         return modules
-
-
-_AS_TABLE: Final = "write TUMBLE(TABLE (SELECT ...), DESCRIPTOR(window_start, window_end), INTERVAL '1' HOUR)"
 
 
 def _names(tree: Any) -> set[str]:
