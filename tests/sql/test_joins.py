@@ -147,6 +147,12 @@ def test_the_version_that_was_valid_then_may_have_conditions_with_the_left_row(
     )
 
 
+def test_a_join_may_show_keys_alone(spark: SparkSession, tables: dict[str, Any]) -> None:
+    for kind in ("JOIN", "LEFT JOIN", "LEFT ANTI JOIN"):
+        text = f"SELECT l.k FROM {{}} {kind} {{}} ON l.k = r.k AND {_NEAR}"
+        assert muntin_rows(spark, text.format(_L, _R), tables) == spark_rows(spark, text.format("l", "r"), tables)
+
+
 def test_a_comma_and_where_are_a_join_as_on_flinks_page(spark: SparkSession, tables: dict[str, Any]) -> None:
     text = "SELECT l.id, r.id AS other FROM {}, {} WHERE l.k = r.k AND r.t BETWEEN l.t AND l.t + INTERVAL '4' HOUR"
     assert muntin_rows(spark, text.format(_L, _R), tables) == spark_rows(spark, text.format("l", "r"), tables)

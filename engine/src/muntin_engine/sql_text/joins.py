@@ -39,8 +39,10 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
     join = tree.args["joins"][0]
     if len(tree.args["joins"]) > 1:
         said = "a query joins two streams"
-        advice = "join the results: FROM EVENTS(TABLE (SELECT ... JOIN ...)) AS j JOIN EVENTS(TABLE s, ...) AS s ON ..."
-        raise source.error(tree.args["joins"][1], said, advice)
+        third = tree.args["joins"][1]
+        name = third.alias_or_name or "s"
+        joined = "FROM EVENTS(TABLE (SELECT ... JOIN ...)) AS j"
+        raise source.error(third, said, f"join the results: {joined} JOIN EVENTS(TABLE {name}, ...) AS {name} ON ...")
     kind = _KINDS.get((join.side, join.kind))
     if kind is None:
         said = f"there is no {join.side} {join.kind} JOIN of streams".replace("  ", " ")
@@ -189,7 +191,7 @@ class _JoinReading:
         self._set_keys()
         self._set_windows()
         if self.pair_conditions and self.kind != "inner" and not self.is_as_of:
-            raise self._pair_condition_error(self.pair_conditions[0])
+            self._refuse_pair_condition(self.pair_conditions[0])
 
     def _read_on(self, part: Any, bounds: TimeBounds) -> None:
         """Read one condition that pairs have to meet."""
@@ -252,15 +254,10 @@ class _JoinReading:
             if name in (self.left.alias.casefold(), self.right.alias.casefold()):
                 names.add(name)
             elif name != "lifetime" and not _is_lifetime(column):
-                raise self._unqualified(column)
+                said = f"{text_of(column)} does not say of which stream it is"
+                advice = f"write {self.left.alias}.{column.name} or {self.right.alias}.{column.name}"
+                raise self.reader.source.error(column, said, advice)
         return [stream for stream in (self.left, self.right) if stream.alias.casefold() in names]
-
-    def _unqualified(self, column: Any) -> Exception:
-        left = self.left.alias
-        right = self.right.alias
-        said = f"{text_of(column)} does not say of which stream it is"
-        advice = f"write {left}.{column.name} or {right}.{column.name}"
-        return self.reader.source.error(column, said, advice)
 
     def _equal_columns(self, part: Any) -> tuple[str, str] | None:
         """Return the expressions of the left and of the right stream that an equality compares; None if it is none."""
@@ -329,12 +326,13 @@ class _JoinReading:
             )
         self.arguments["same_window"] = left
 
-    def _pair_condition_error(self, part: Any) -> Exception:
+    def _refuse_pair_condition(self, part: Any) -> None:
+        """Refuse a condition that only pairs can be tested for, where rows without a pair are wanted too."""
         said = f"{text_of(part)} is of both streams, and {_WORDS[self.kind]} has to know it before it finds pairs"
         advice = "equal columns are keys; other conditions are a plugin's function: AND my.near(r.x, s.x, within => 5)"
         if self.left.time is None or self.right.time is None:
             advice += "\nrows with a start and an end meet where they overlap, without a condition"
-        return self.reader.source.error(part, said, advice)
+        raise self.reader.source.error(part, said, advice)
 
     def read_columns(self, tree: Any) -> dict[str, str] | None:
         """Read the columns of SELECT into those of each stream; return the results' if they are not in that order."""
@@ -465,6 +463,10 @@ class _JoinReading:
         if self.pair_conditions:  # of versions: each left point has at most one, which the results are tested for
             how = {"semi": "inner", "anti": "left"}.get(how, how)
         arguments: dict[str, Any] = {"how": how, **self.arguments}
+        if not self.left_columns and not self.right_columns:  # a join has a column besides its keys
+            unused = next(name for name in _free_names("is_met", self.left.alias) if name not in (chosen or ()))
+            chosen = chosen or {name: name for name in (*(self.left.keys or ()), "lifetime")}
+            self.left_columns[unused] = ALWAYS
         if self.left_columns:
             arguments["left_columns"] = self.left_columns
         if self.right_columns:

@@ -59,7 +59,8 @@ class SqlReader:
         reader = self._within(tree)
         table = tree.args["from_"].this if tree.args.get("from_") else None
         if table is None:
-            raise self.source.error(tree, "this reads no table")
+            advice = "write FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
+            raise self.source.error(tree, "this reads no table", advice)
         joins = tree.args.get("joins") or ()
         stars = [node for node in tree.expressions if isinstance(node, exp.Star)]
         refuse_unread(self.source, table, *joins, *(join.this for join in joins), *stars)
@@ -174,7 +175,8 @@ class SqlReader:
         chosen = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
         renamed = [name for name, text in chosen.items() if text.strip("`") not in (name, WINDOW_COLUMNS.get(name))]
         if renamed or ("where" in steps[-1]):
-            said = f"{', '.join(renamed) or 'HAVING'} is computed after the windows of the inner query"
+            what = ", ".join(renamed) or "a condition on results"
+            said = f"{what} is computed after the windows or the join of the inner query"
             raise self.source.error(body, said, "compute it in the outer one: AVG(km / n), WHERE n > 3")
         named = [name_of(column).lower() for column in columns]
         if named not in ([], ["window_start"], ["window_start", "window_end"]):
@@ -208,7 +210,8 @@ class SqlReader:
         first = next(node for item in [*items, *([having] if having else [])] for node, _ in item.calls)
         operators = [name for name, call in modules.items() if self._is_operator(call["module"], items)]
         if operators and len(modules) > 1:
-            raise self.source.error(first, f"{modules[operators[0]]['module']} returns rows, so it stands alone")
+            said = f"{modules[operators[0]]['module']} returns rows, so it stands alone"
+            raise self.source.error(first, said, "ask for the others in a query of their own")
         if stream.window is not None:
             steps.append({"window": mark({"specification": stream.window, **arguments}, stream.node, tree)})
         elif arguments or not operators:
@@ -297,7 +300,8 @@ class SqlReader:
                 said = (
                     f"{stream.function} cuts the events of all keys together, and GROUP BY {keys[0]} would divide them"
                 )
-                raise self.source.error(grouped[0], said, f"write TABLE ... PARTITION BY {', '.join(keys)}")
+                columns = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
+                raise self.source.error(grouped[0], said, f"write TABLE ... PARTITION BY {columns}")
             known = stream.keys = keys
         elif known is not None and grouped and {*map(str.lower, keys)} != {*map(str.lower, known)}:
             said = f"GROUP BY has {', '.join(keys) or 'no key'}, and PARTITION BY has {', '.join(known)}"

@@ -201,7 +201,10 @@ _ROW_FIELDS: Final = frozenset(
     ("partitions", "shows_empty", "admits", "is_marked", "reopens", "closing_row", "closed_only")
 )
 _KEYS: Final = "several keys stand in parentheses: TABLE rides PARTITION BY (station, city)"
-_AS_STREAM: Final = "write EVENTS(TABLE rides, DESCRIPTOR(leaves)) AS r, or a window function such as TUMBLE(TABLE ...)"
+_AS_STREAM: Final = (
+    "write EVENTS(TABLE rides, DESCRIPTOR(leaves)) AS r\n"
+    "or a window function such as TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
+)
 
 
 def times_of(columns: list[Any], node: Any, source: SqlText) -> dict[str, str]:
