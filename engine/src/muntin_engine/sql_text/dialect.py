@@ -246,6 +246,8 @@ def parse(text: str) -> Any:
         trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
         said = error.errors[0]["description"] if error.errors else str(error)
+        if said.startswith("Required keyword"):  # which names a class of sqlglot's
+            said = "An expression is missing"
         start = getattr(error, "start", len(text))
         raise SqlError(text, start, f"{said[:1].lower()}{said[1:].rstrip('.')}", _meant(text, start)) from error
     except TokenError as error:
