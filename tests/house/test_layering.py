@@ -212,7 +212,7 @@ LAYERS = (
             f"muntin_cli.{name}",
             (*SDK, "muntin_cli", "rich", "typer"),
             in_functions=("muntin_engine", "pyarrow", "pyspark"),
-            for_types=("pyspark",),
+            for_types=("muntin_engine.api", "pyspark"),
         )
         for name in ("querying", "commands.query")
     ),

@@ -70,20 +70,20 @@ def test_a_specification_spells_itself() -> None:
     assert [str(specification) for specification in SPECIFICATIONS] == [
         "hopping(10, 3)",
         "hopping(3, 10, offset=1)",
-        "hopping(3600000000, 600000000, offset=300000000, reach=21600000000)",
-        "tumbling(86400000000)",
+        "hopping('1 hour', '10 minutes', offset='5 minutes', reach='6 hours')",
+        "tumbling('1 day')",
         "snapshot()",
         "count_by_start(3)",
         "count_by_end(1)",
         "count_by_start(3, every=3)",
         "count_by_end(2, every=5)",
-        "session(1800000000)",
-        "cumulate(86400000000, 3600000000, offset=21600000000)",
-        "landmark(3600000000, since=1714521600000000)",
+        "session('30 minutes')",
+        "cumulate('1 day', '1 hour', offset='6 hours')",
+        "landmark('1 hour', since='2024-05-01T00:00:00Z')",
         "landmark(10)",
         "global_windows()",
         "trailing(300)",
-        "trailing(300000000, every=5)",
+        "trailing('5 minutes', every=5)",
     ]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -15,7 +16,7 @@ from muntin_cli.commands.doctor import doctor
 from muntin_cli.commands.look import look
 from muntin_cli.commands.modules import modules
 from muntin_cli.commands.new import new
-from muntin_cli.commands.query import query
+from muntin_cli.commands.query import EXAMPLE, query
 from muntin_cli.commands.replay import replay
 from muntin_cli.commands.run import run
 from muntin_cli.commands.schema import schema
@@ -38,8 +39,11 @@ app = typer.Typer(
 )
 """The commands, for a program that adds some or runs them itself."""
 
+_EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE}
+"""What stands at the end of a command's help."""
+
 for command in (new, modules, describe, check, run, query, replay, shrink, look, state, schema, watch, doctor):
-    app.command()(command)
+    app.command(epilog=_EPILOGS.get(command))(command)
 app.add_typer(checkpoint)
 
 

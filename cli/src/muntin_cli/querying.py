@@ -78,6 +78,20 @@ def tables_of(inputs: Sequence[str]) -> list[InputTable]:
     return found
 
 
+@contextmanager
+def views_of(spark: SparkSession, tables: Sequence[InputTable], *, is_streaming: bool) -> Iterator[None]:
+    """Let the inputs be tables of the session within the block, by their names."""
+    names = ["`" + table.name.replace("`", "``") + "`" for table in tables]
+    try:
+        for name, table in zip(names, tables, strict=True):
+            rows = table.streaming(spark) if is_streaming else table.static(spark)
+            rows.createOrReplaceTempView(name)
+        yield
+    finally:
+        for name in names:
+            spark.sql(f"DROP VIEW IF EXISTS {name}")
+
+
 def _inner(folder: Path) -> list[InputTable]:
     inside = [part for part in sorted(folder.iterdir()) if part.is_dir() and _files(part)] if folder.is_dir() else []
     if not inside:

@@ -234,11 +234,6 @@ def spell_given(length: int) -> str:
     return repr(spell_ticks(length)) if isinstance(length, TimeLength) else str(int(length))
 
 
-def spell_number(length: int) -> str:
-    """Return a length in ticks, or a decimal, as a number."""
-    return repr(length) if isinstance(length, DecimalLength) else str(int(length))
-
-
 def instant(moment: datetime) -> int:
     """Return a datetime as ticks; a naive one is taken as UTC.
 

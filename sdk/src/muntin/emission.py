@@ -44,20 +44,22 @@ class EarlyEmission:
     def __str__(self) -> str:
         return f"early({self.trigger}, {self.refinement})"
 
-    def check(self, window: WindowSpecification, *, is_revised: bool) -> None:
+    def check(self, window: WindowSpecification, *, is_revised: bool, written_window: str = "") -> None:
         """Refuse a refinement whose results would be wrong for the windows or events.
 
         Args:
             window: The windows.
             is_revised: True if events may be revised, or are samples that end with the next one.
+            written_window: The windows as the query has them; empty to spell their ticks.
 
         Raises:
             PolicyError: A window may cease to exist, or a member may change, and its result would not be retracted; or
                 windows may take the place of others, and the trigger does not say what becomes of its state.
         """
         if self.refinement is not Refinement.RETRACT and window.waits_for_events:
+            windows = written_window or str(window)
             raise PolicyError(
-                f"{window} is cut by events, so a window whose result was emitted early may cease to exist\n"
+                f"{windows} is cut by events, so a window whose result was emitted early may cease to exist\n"
                 f"  refinement={str(self.refinement)!r} would never retract it; use refinement='retract'"
             )
         if window.waits_for_events:

@@ -6,12 +6,13 @@ mean the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from muntin.axis import Duration, ticks
+from muntin.axis import Duration, spell_given, ticks
 from muntin.errors import PolicyError
 
 
@@ -192,7 +193,11 @@ class Lateness:
     allowed: int = 0
 
     def __str__(self) -> str:
-        return f"correct({self.allowed})" if self.policy is LatePolicy.CORRECT else str(self.policy)
+        return self.spell(spell_given)
+
+    def spell(self, spell_length: Callable[[int], str]) -> str:
+        """Return it as a query writes it; `spell_length` spells a length of the axis."""
+        return f"correct({spell_length(self.allowed)})" if self.policy is LatePolicy.CORRECT else str(self.policy)
 
     @property
     def corrects(self) -> bool:

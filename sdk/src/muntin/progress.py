@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from muntin.axis import Duration, clock_ticks, ticks
+from muntin.axis import Duration, TimeLength, clock_ticks, spell_ticks, ticks
 from muntin.errors import PolicyError
 
 __all__ = [
@@ -37,6 +37,11 @@ MOST_ROWS: Final = 10_000
 _LONGEST: Final = 2**60
 
 PolicyT = TypeVar("PolicyT", bound="ProgressPolicy")
+
+
+def _spell_given(length: int) -> str:
+    """Return a length in words if it was given as time, else as a number of ticks."""
+    return spell_ticks(length) if isinstance(length, TimeLength) else f"{length} ticks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,7 @@ class ProgressPolicy(ABC):
         """Describe the watermark that rows imply; `spell` turns a number of ticks into words."""
 
     def __str__(self) -> str:
-        return self.describe("{} ticks".format)
+        return self.describe(_spell_given)
 
     def with_idle(self: PolicyT, after: Duration, *, lag: Duration | None = None) -> PolicyT:
         """Return the policy with a rule for sources that say nothing.

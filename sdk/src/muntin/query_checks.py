@@ -99,7 +99,7 @@ class QueryShape:
                 f"{self.window!r} is not a window specification; expected, for example, tumbling('10 minutes')"
             )
         check_windows(self.window)
-        self.window.check_lengths(LONGEST_WINDOW)
+        self.window.check_lengths(LONGEST_WINDOW, self.written_window)
         for module in self.modules:
             self._check_module(module)
         if isinstance(self.window, RowWindows):
@@ -174,16 +174,17 @@ class QueryShape:
             )
 
     def _check_time_bound(self) -> None:
+        windows = self.written_window or str(self.window)
         if not self.window.can_be_time_bound:
             raise PolicyError(
                 f"timestamps='time_bound' needs to know when what a window holds becomes known, "
-                f"and {self.window} does not say\n"
+                f"and {windows} does not say\n"
                 "  use timestamps='align', or another window"
             )
         sensitive = [module for module in self.modules if module.is_time_sensitive]
         if sensitive and self.window.ends_move:
             raise PolicyError(
-                f"{sensitive[0].name} {sensitive[0].version} sees its window, and where a window of {self.window} ends "
+                f"{sensitive[0].name} {sensitive[0].version} sees its window, and where a window of {windows} ends "
                 "is not known while it lasts, so timestamps='time_bound' has no result to start with\n"
                 "  use timestamps='align', or another window"
             )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from muntin.errors import QueryError
 from muntin_cli.commands.replay import Files
 from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import EnvironmentLacksError, UsageError
@@ -14,7 +16,21 @@ from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, let_through, show
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+    from muntin_engine.api.query import Query
+
+
+EXAMPLE: Final = """\b
+An example, hours.sql:
+  SELECT station, window_start, AVG(km) AS km, COUNT(*) AS rides
+  FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)
+  GROUP BY station, window_start, window_end
+
+\b
+  muntin query hours.sql --input rides
+"""
+"""A query, shown by `muntin query --help`."""
 
 
 @reports_errors
@@ -37,15 +53,14 @@ def query(
 ) -> ExitCode:
     """Answer a query in SQL from a folder of files.
 
-    Without --follow the files that are there are all, and every window is complete.
+    Each input is a table of its name. Without --follow the files that are there are all, and every window is complete.
     """
-    from muntin_cli.querying import check_free, progress_of, show_rows, tables_of, write_rows
-    from muntin_cli.querying import follow as run
+    from muntin_cli.querying import check_free, progress_of, show_rows, tables_of, views_of, write_rows
     from muntin_cli.recordings import modules_in
 
     try:
         from muntin_engine import spark_session, sql
-        from muntin_engine.api.sql import is_streaming_sql
+        from muntin_engine.api.sql import spark_errors_in_sql
     except ImportError as error:
         raise EnvironmentLacksError("muntin query needs Spark\n  install it: pip install muntin") from error
     text = _text(file)
@@ -54,15 +69,17 @@ def query(
         check_free(output)
     is_streaming = follow or record is not None
     spark = spark_session("muntin query")
-    frames: dict[str, Any] = {one.name: one.streaming(spark) if is_streaming else one.static(spark) for one in tables}
-    if not is_streaming_sql(text):
-        return _plain(spark.sql(text, **frames), output, is_streaming)
-    asked = sql(spark, text, modules=modules_in(module or []), **frames)
-    if explain:
-        show(asked.plan_text())
-        return ExitCode.OK
-    if not is_streaming:
-        with progress_of(spark, f"{counted(sum(one.files for one in tables), 'file')}"):
+    names = [table.name for table in tables]
+    with spark_errors_in_sql(text, names), views_of(spark, tables, is_streaming=is_streaming):
+        if _is_plain(spark, text):
+            return _plain(spark.sql(text), output, is_streaming)
+        asked = sql(spark, text, modules=modules_in(module or []))
+        if explain:
+            show(asked.plan_text())
+            return ExitCode.OK
+        if is_streaming:
+            return _written(asked, output, checkpoint, record, follow=follow)
+        with progress_of(spark, f"{counted(sum(table.files for table in tables), 'file')}"):
             rows = asked.results()
             if output is None:
                 show_rows(rows)
@@ -70,6 +87,32 @@ def query(
             number = write_rows(rows, output)
         show(f"wrote {counted(number, 'row')} to {output}")
         return ExitCode.OK
+
+
+def _is_plain(spark: SparkSession, text: str) -> bool:
+    """Return True for a text that Spark answers alone.
+
+    Raises:
+        QueryError: Neither Spark nor the reader of windows reads it.
+    """
+    from muntin_engine.api.sql import is_streaming_sql
+
+    try:
+        return not is_streaming_sql(text)
+    except QueryError:
+        with suppress(Exception):  # its grammar has more than that of the library that looks for windows
+            spark.sql(f"EXPLAIN {text}").collect()
+            return True
+        raise
+
+
+def _written(
+    asked: Query, output: Path | None, checkpoint: Path | None, record: Path | None, *, follow: bool
+) -> ExitCode:
+    """Run a query over files as they come, or over those that are there where the run is recorded."""
+    from muntin_cli.querying import follow as run
+    from muntin_cli.querying import show_rows
+
     place = checkpoint or (Path(f"{output}.checkpoint") if output is not None else None)
     if place is None:
         raise UsageError("a query that goes on needs a place\n  write --output results, or --checkpoint FOLDER as well")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from muntin.catalog import installed
@@ -82,3 +83,19 @@ def is_streaming_sql(text: str) -> bool:
     from muntin_engine.sql_text.streams import is_streaming
 
     return is_streaming(parse(text))
+
+
+def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContextManager[None]:
+    """Have what Spark raises in the block told as our errors are, at its place in a text of SQL.
+
+    Args:
+        text: The text that the block runs.
+        tables: The names of the tables that the text may read.
+
+    Raises:
+        QueryError: Spark refused the text, or failed on a row.
+        ModuleError: Python code that the query calls failed.
+    """
+    from muntin_engine.spark.sql_failures import failures_in_sql
+
+    return failures_in_sql(text, tables)

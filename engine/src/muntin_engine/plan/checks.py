@@ -51,7 +51,7 @@ def check_query(plan: Plan) -> None:
     check_forgetting(plan)
     check_time_bound(plan)
     if plan.early is not None:
-        plan.early.check(plan.window, is_revised=plan.event_ends_move)
+        plan.early.check(plan.window, is_revised=plan.event_ends_move, written_window=plan.spelled_window)
     check_results_read(plan)
     check_inputs(plan)
     check_join(plan)
@@ -240,7 +240,7 @@ def check_rows(plan: Plan) -> None:
             )
         if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
             raise PolicyError(
-                f"late_policy={str(given.late)!r} would change windows of {windows} that later rows have "
+                f"late_policy={plan.spell_late(given.late)} would change windows of {windows} that later rows have "
                 "followed already\n  use late_policy='side' or 'drop', and a delay that is long enough"
             )
     if plan.emit is not EmitPolicy.FINAL:
@@ -264,7 +264,7 @@ def check_stream_operator(plan: Plan) -> None:
     for given in plan.inputs:
         if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
             raise PolicyError(
-                f"late_policy={str(given.late)!r} would hand events over to {label} after later ones\n"
+                f"late_policy={plan.spell_late(given.late)} would hand events over to {label} after later ones\n"
                 "  use late_policy='side' or 'drop', and a delay that is long enough"
             )
     if plan.emit is not EmitPolicy.FINAL:
@@ -294,7 +294,7 @@ def check_join(plan: Plan) -> None:
         of_input = f" of {given.name}" if given.name else ""
         if given.late.corrects:
             raise PolicyError(
-                f"late_policy={str(given.late)!r}{of_input} corrects windows, and there are none\n"
+                f"late_policy={plan.spell_late(given.late)}{of_input} corrects windows, and there are none\n"
                 "  use late_policy='side' and a longer delay, with emit='eager' to have rows at once"
             )
         if given.progress.by_key:

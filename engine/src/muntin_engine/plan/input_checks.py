@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from muntin import LatePolicy
+from muntin import Axis, LatePolicy
 from muntin.errors import ModuleError, PolicyError, QueryError
 from muntin.named_windows import check_windows
 from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
@@ -136,7 +136,7 @@ def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
     """
     if window.time_zone not in (None, "UTC") and times.type == "timestamp_ntz":
         raise QueryError(
-            f"{window} asks what a clock shows at an instant, and the times in {times.name} are timestamp_ntz: "
-            "some clock has shown them already\n"
+            f"{window.spell(Axis.TIME)} asks what a clock shows at an instant, and the times in {times.name} are "
+            "timestamp_ntz: some clock has shown them already\n"
             f"  cast them to timestamp; or, if that clock is the one of {window.time_zone}, leave the zone out"
         )

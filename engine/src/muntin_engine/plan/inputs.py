@@ -150,7 +150,7 @@ class Input(InputPolicies):
             "progress": identity_of(self.progress),
             "sources": list(self.sources),
             **({"rules": [_identity_of(rule) for rule in self.rules]} if self.rules else {}),
-            "late": str(self.late) if self.late.corrects else "",
+            "late": self.late.spell(lambda length: str(int(length))) if self.late.corrects else "",
             **({} if self.order is None else {"order": self.order}),
         }
 

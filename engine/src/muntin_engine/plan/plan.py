@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final, cast
 
-from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, LatePolicy, OutputContract, TimestampPolicy
+from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, Lateness, LatePolicy, OutputContract, TimestampPolicy
 from muntin.axis import AnyAxis, DecimalAxis, spell_ticks
 from muntin.modules.columnar_aggregate import Form
 from muntin.rows import RowWindows
@@ -210,6 +210,10 @@ class Plan:
         """Return a length in words: in time where the axis is time, or where its integers have a unit."""
         return self.words.spell_length(length) if self.unit is None else spell_ticks(in_microseconds(length, self.unit))
 
+    def spell_late(self, late: Lateness) -> str:
+        """Return a policy for late rows as one writes it."""
+        return late.spell(lambda length: repr(self.spell_length(length))) if late.corrects else repr(str(late))
+
     def _describe_window(self, window: WindowSpecification) -> str:
         return self._in_words(window).describe(self.axis if self.unit is None else Axis.TIME)
 
@@ -290,7 +294,7 @@ class Plan:
         if given.progress.by_key:
             return "keys may punctuate themselves, so each closes windows of its own"
         if given.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
-            return f"late_policy={str(given.late)!r} takes late rows in"
+            return f"late_policy={self.spell_late(given.late)} takes late rows in"
         return None
 
     @property

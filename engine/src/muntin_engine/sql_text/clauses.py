@@ -28,6 +28,9 @@ STEPS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The steps of a stream that stand after THEN, and their arguments by place."""
 
+_ONE_WORD: Final = {"CLIP": "FULL", "TIMESTAMPS": "UNCHANGED", "EVALUATOR": "AUTO"}
+"""Clauses of one word, each with such a word."""
+
 _LATE: Final = ("side", "drop", "adjust", "correct")
 _WATERMARKS: Final = "write WATERMARK leaves DELAY OF INTERVAL '10' MINUTES, or WATERMARK bounded_disorder(rows => 100)"
 
@@ -80,13 +83,14 @@ def _emit(data: dict[str, Any], clause: Any, source: SqlText) -> None:
     elif len(parts) == 2 and call_of(parts[1], source) is not None:
         early["trigger"] = value_of(parts[1], source)
     else:
-        raise source.error(clause, "this is no trigger", "write EMIT EARLY EVERY INTERVAL '1' MINUTE, or a trigger")
+        advice = "write EMIT EARLY EVERY INTERVAL '1' MINUTE, or a trigger such as after_count(100)"
+        raise source.error(clause, "this is no trigger", advice)
     data["emit"] = early
 
 
 def _word(data: dict[str, Any], clause: Any, source: SqlText) -> None:
     if len(clause.expressions) != 1:
-        raise source.error(clause, f"{clause.name} takes one word")
+        raise source.error(clause, f"{clause.name} takes one word", f"write {clause.name} {_ONE_WORD[clause.name]}")
     data[clause.name.lower()] = clause.expressions[0].name.lower()
 
 
@@ -128,7 +132,8 @@ def _late(events: dict[str, Any], clause: Any, source: SqlText) -> None:
     else:
         advice = closest(words[0], _LATE) if words and words[0] not in _LATE else ""
         said = "this says nothing of late rows"
-        raise source.error(clause, said, f"{advice}\nwrite LATE SIDE, DROP, ADJUST or CORRECT WITHIN INTERVAL '1' HOUR")
+        known = "write LATE SIDE, LATE DROP, LATE ADJUST or LATE CORRECT WITHIN INTERVAL '1' HOUR"
+        raise source.error(clause, said, f"{advice}\n{known}")
 
 
 def _then(events: dict[str, Any], clause: Any, source: SqlText) -> None:

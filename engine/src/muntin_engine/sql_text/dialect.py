@@ -93,7 +93,7 @@ class StreamingSpark(Spark):
                 raise
 
         def _keep(self, node: Any, first: Any) -> Any:
-            if isinstance(node, exp.Expression) and self._prev and self._prev.end >= first.start:
+            if isinstance(node, exp.Expression) and first and self._prev and self._prev.end >= first.start:
                 node.meta.setdefault("from", first.start)
                 node.meta.setdefault("text", self._find_sql(first, self._prev))
             return node
@@ -101,6 +101,21 @@ class StreamingSpark(Spark):
         def _parse_disjunction(self) -> Any:
             first = self._curr
             return self._keep(super()._parse_disjunction(), first)
+
+        # Operands of AND, of comparisons and of sums keep their text too: their nodes lack words such as NOT, IS NULL
+        # and the unit of an interval, so a span over the nodes would leave these out.
+
+        def _parse_equality(self, *given: Any, **named: Any) -> Any:
+            first = self._curr
+            return self._keep(super()._parse_equality(*given, **named), first)
+
+        def _parse_bitwise(self) -> Any:
+            first = self._curr
+            return self._keep(super()._parse_bitwise(), first)
+
+        def _parse_unary(self) -> Any:
+            first = self._curr
+            return self._keep(super()._parse_unary(), first)
 
         def _parse_select(self, *given: Any, **named: Any) -> Any:
             first = self._curr
@@ -231,6 +246,8 @@ def parse(text: str) -> Any:
         trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
         said = error.errors[0]["description"] if error.errors else str(error)
+        if said.startswith("Required keyword"):  # which names a class of sqlglot's
+            said = "An expression is missing"
         start = getattr(error, "start", len(text))
         raise SqlError(text, start, f"{said[:1].lower()}{said[1:].rstrip('.')}", _meant(text, start)) from error
     except TokenError as error:

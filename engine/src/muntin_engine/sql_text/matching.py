@@ -22,7 +22,9 @@ from muntin_engine.sql_text.values import column_of, length_of, spell_name, text
 _PATTERN: Final = re.compile(r"(\w+)(?: (\w+) \* \?)? (\w+)")
 _MODULE: Final = "patterns.followed_without"
 _ORDER: Final = "write ORDER BY and the column of times, and perhaps one that orders rows of the same time"
-_ROWS: Final = "read them as a stream: TUMBLE(TABLE (SELECT ... MATCH_RECOGNIZE ...), ...)"
+_ROWS: Final = "read them as a stream: FROM TUMBLE(TABLE (SELECT ... MATCH_RECOGNIZE ...), INTERVAL '1' HOUR)"
+_BEFORE: Final = "compute it in the table: FROM (SELECT *, ... AS x FROM rides) MATCH_RECOGNIZE (...)"
+_AS_MODULE: Final = "write SELECT lifetime, patterns.followed_without(id, a, b, breaks, within => 5) FROM EVENTS(...)"
 _WRITE: Final = "write PATTERN (A B), or PATTERN (A X*? B) with rows between"
 
 
@@ -51,16 +53,17 @@ def read_match(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
         raise source.error(match, said, "write WITHIN INTERVAL '1' HOUR after the pattern")
     within = length_of(match.args["within"], source)
     if isinstance(within, Decimal):
-        raise source.error(match.args["within"], "a decimal has no next smaller one", "write patterns.followed_without")
+        raise source.error(match.args["within"], "a decimal has no next smaller one", _AS_MODULE)
     with suppress(DurationError):  # which is told by the module; the end is no part of the time, as in Flink
         within = f"{ticks(within) - 1} microseconds" if isinstance(within, str) else within - 1
     for part in ("group", "having", "joins"):
         if found := tree.args.get(part):
             raise source.error(found[0] if isinstance(found, list) else found, "matches are rows of their own", _ROWS)
     if where := tree.args.get("where"):
-        raise source.error(where, "WHERE is asked of matches", "filter rows in the table: TABLE (SELECT ... WHERE ...)")
+        advice = "filter rows in the table: FROM (SELECT ... WHERE ...) MATCH_RECOGNIZE (...)"
+        raise source.error(where, "WHERE is asked of matches", advice)
     if reader.clauses(tree):
-        raise source.error(tree.meta["clauses"][0], "matches are final, and have no windows")
+        raise source.error(tree.meta["clauses"][0], "matches are final, and have no windows", "leave it out")
     chosen = _measured(reader, tree, match, events, (first, second), fields)
     apply = {"module": _MODULE, "columns": columns, "parameters": {"within": within}}
     for base in stream.bases:
@@ -80,9 +83,11 @@ def _stream(reader: ReadsQueries, tree: Any, table: Any) -> SqlStream:
         raise source.error(match, "ORDER BY has no time" if not order else "ORDER BY has three columns", _ORDER)
     if function_of(table) is not None:
         stream = reader.stream(table)
-        if stream.window is not None or stream.time not in (None, column_of(order[0].this)):
-            said = f"{stream.function} has windows" if stream.window else f"the times are {stream.time}"
-            raise source.error(table if stream.window else order[0], said, f"{_ORDER}, of EVENTS(TABLE ...)")
+        if stream.window is not None:
+            advice = "write FROM EVENTS(TABLE ...) MATCH_RECOGNIZE (...)"
+            raise source.error(table, f"{stream.function} has windows, and rows are matched without", advice)
+        if stream.time not in (None, column_of(order[0].this)):
+            raise source.error(order[0], f"the times are {stream.time}", f"write ORDER BY {stream.time}")
     else:
         table = table.this if isinstance(table, exp.Subquery) else table
         steps, bases = reader.events(table, ([order[0].this], match))
@@ -90,7 +95,8 @@ def _stream(reader: ReadsQueries, tree: Any, table: Any) -> SqlStream:
     given = match.args.get("partition_by") or ()
     for key in given:
         if not isinstance(key, exp.Column):
-            advice = f"name it in the table: TABLE (SELECT *, {text_of(key)} AS k ...)"
+            table_with_key = f"FROM (SELECT *, {text_of(key)} AS k FROM ...)"
+            advice = f"name it in the table: {table_with_key} MATCH_RECOGNIZE (... PARTITION BY k ...)"
             raise source.error(key, f"{text_of(key)} is no column", advice)
     keys = [column_of(key) for key in given]
     if stream.keys not in (None, keys):
@@ -130,7 +136,7 @@ def _condition(reader: ReadsQueries, defined: dict[str, Any], name: str) -> str:
             said = f"the condition of {name} reads {column.table}, another row"
             raise reader.source.error(column, said, "compare rows in a stream operator of your own")
     if node.find(exp.Anonymous, exp.AggFunc):
-        raise reader.source.error(node, f"the condition of {name} calls {text_of(node)}", "conditions are of one row")
+        raise reader.source.error(node, f"the condition of {name} calls {text_of(node)}", _BEFORE)
     return f"({reader.column(node, name)})"
 
 
@@ -162,7 +168,9 @@ def _measured(
         changes = []
         if called := measure.find(exp.AggFunc, exp.Anonymous):
             said = f"{text_of(called)} is of several rows, and a match has one of each"
-            raise reader.source.error(called, said, f"write {steps[0]}.km; compute more in a query around this one")
+            column = next(called.find_all(exp.Column), None)
+            name = "km" if column is None else column.name
+            raise reader.source.error(called, said, f"write {steps[0]}.{name}; compute more in a query around this one")
         for column in measure.find_all(exp.Column):
             place = ("first", "second")[column.table == steps[1]]
             changes.append((column, f"{place}.{spell_name(column.name)}" if fields else place))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 from sqlglot import exp
 
@@ -18,7 +18,13 @@ from muntin_engine.sql_text.places import SqlText, span_of
 from muntin_engine.sql_text.selecting import WINDOW_COLUMNS, SelectItem, output_columns, over_results
 from muntin_engine.sql_text.steps import Steps
 from muntin_engine.sql_text.streams import SqlStream, is_streaming, read_stream, times_of
-from muntin_engine.sql_text.unread import refuse_groupings, refuse_other_rows, refuse_unread
+from muntin_engine.sql_text.unread import (
+    AS_TABLE,
+    refuse_aggregates,
+    refuse_groupings,
+    refuse_other_rows,
+    refuse_unread,
+)
 from muntin_engine.sql_text.values import column_of, name_of, stream_of, text_of, value_of
 from muntin_engine.sql_text.windows import EVENTS
 
@@ -53,7 +59,8 @@ class SqlReader:
         reader = self._within(tree)
         table = tree.args["from_"].this if tree.args.get("from_") else None
         if table is None:
-            raise self.source.error(tree, "this reads no table")
+            advice = "write FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
+            raise self.source.error(tree, "this reads no table", advice)
         joins = tree.args.get("joins") or ()
         stars = [node for node in tree.expressions if isinstance(node, exp.Star)]
         refuse_unread(self.source, table, *joins, *(join.this for join in joins), *stars)
@@ -168,7 +175,8 @@ class SqlReader:
         chosen = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
         renamed = [name for name, text in chosen.items() if text.strip("`") not in (name, WINDOW_COLUMNS.get(name))]
         if renamed or ("where" in steps[-1]):
-            said = f"{', '.join(renamed) or 'HAVING'} is computed after the windows of the inner query"
+            what = ", ".join(renamed) or "a condition on results"
+            said = f"{what} is computed after the windows or the join of the inner query"
             raise self.source.error(body, said, "compute it in the outer one: AVG(km / n), WHERE n > 3")
         named = [name_of(column).lower() for column in columns]
         if named not in ([], ["window_start"], ["window_start", "window_end"]):
@@ -202,7 +210,8 @@ class SqlReader:
         first = next(node for item in [*items, *([having] if having else [])] for node, _ in item.calls)
         operators = [name for name, call in modules.items() if self._is_operator(call["module"], items)]
         if operators and len(modules) > 1:
-            raise self.source.error(first, f"{modules[operators[0]]['module']} returns rows, so it stands alone")
+            said = f"{modules[operators[0]]['module']} returns rows, so it stands alone"
+            raise self.source.error(first, said, "ask for the others in a query of their own")
         if stream.window is not None:
             steps.append({"window": mark({"specification": stream.window, **arguments}, stream.node, tree)})
         elif arguments or not operators:
@@ -256,15 +265,13 @@ class SqlReader:
         clauses = tree.meta.get("clauses", ())
         for at in (tree.args.get("group"), tree.args.get("having"), *clauses):
             if at is not None:
-                raise self.source.error(at, "windows are of a stream, and this reads the results of a query", _AS_TABLE)
+                raise self.source.error(at, "windows are of a stream, and this reads the results of a query", AS_TABLE)
         chosen: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
         known = None if chosen is None else {name.lower(): text for name, text in chosen.items()}
 
         def of_results(node: Any) -> str:
             refuse_other_rows(self.source, node)
-            for call in node.find_all(exp.Anonymous):
-                if call.name.upper() in AGGREGATES:
-                    raise self.source.error(call, f"{text_of(call)} needs windows of its own", _AS_TABLE)
+            refuse_aggregates(self.source, node)
             return over_results(self.source, node, table.alias, known)
 
         if where := tree.args.get("where"):
@@ -293,7 +300,8 @@ class SqlReader:
                 said = (
                     f"{stream.function} cuts the events of all keys together, and GROUP BY {keys[0]} would divide them"
                 )
-                raise self.source.error(grouped[0], said, f"write TABLE ... PARTITION BY {', '.join(keys)}")
+                columns = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
+                raise self.source.error(grouped[0], said, f"write TABLE ... PARTITION BY {columns}")
             known = stream.keys = keys
         elif known is not None and grouped and {*map(str.lower, keys)} != {*map(str.lower, known)}:
             said = f"GROUP BY has {', '.join(keys) or 'no key'}, and PARTITION BY has {', '.join(known)}"
@@ -364,9 +372,6 @@ class SqlReader:
             star = "; rows of windows come from a module, such as stats.collect_list(km)"
             raise self.source.error(tree.expressions[0], "no column is an aggregate", f"write COUNT(*) AS n{star}")
         return modules
-
-
-_AS_TABLE: Final = "write TUMBLE(TABLE (SELECT ...), DESCRIPTOR(window_start, window_end), INTERVAL '1' HOUR)"
 
 
 def _names(tree: Any) -> set[str]:

@@ -23,6 +23,12 @@ EVENT_ARGUMENTS: Final = {
 """Arguments of a window function that are those of `events`, by name."""
 
 
+LIFETIMES: Final = frozenset(
+    ("shift", "extend", "shorten", "set_duration", "to_points", "to_edges", "align_to", "as_events")
+)
+"""The steps of a stream after which events may last otherwise than their columns say."""
+
+
 class ReadsQueries(Protocol):
     """What reads the parts of a query: see `SqlReader`."""
 
@@ -82,6 +88,14 @@ class SqlStream:
     def time(self) -> str | None:
         """The column of the times of points; None for others."""
         return self.bases[0].get("at")
+
+    @property
+    def point_time(self) -> str | None:
+        """The column of the times of its events, if these are points at the times that the column has; else None."""
+        changed = any(name in LIFETIMES for step in self.steps for name in step)
+        if self.window is not None or changed or any(base.get("edge") for base in self.bases):
+            return None
+        return self.time
 
     def keep(self, condition: str, node: Any, source: SqlText) -> None:
         """Filter the events by a condition, which stands at a node of the text."""
@@ -187,7 +201,10 @@ _ROW_FIELDS: Final = frozenset(
     ("partitions", "shows_empty", "admits", "is_marked", "reopens", "closing_row", "closed_only")
 )
 _KEYS: Final = "several keys stand in parentheses: TABLE rides PARTITION BY (station, city)"
-_AS_STREAM: Final = "write EVENTS(TABLE rides, DESCRIPTOR(leaves)) AS r, or a window function such as TUMBLE(TABLE ...)"
+_AS_STREAM: Final = (
+    "write EVENTS(TABLE rides, DESCRIPTOR(leaves)) AS r\n"
+    "or a window function such as TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
+)
 
 
 def times_of(columns: list[Any], node: Any, source: SqlText) -> dict[str, str]:

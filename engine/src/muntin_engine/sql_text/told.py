@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from muntin.errors import QueryError
@@ -23,14 +23,19 @@ _CLAUSES: Final = {
 _JOINS: Final = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
 _CALLS: Final = {function.window: name for name, function in FUNCTIONS.items()} | {"events": "EVENTS"}
 _ARGUMENT: Final = re.compile(r"\b(?!modules=)([a-z_]+)=(?!=)('[^']*'|\[[^]]*\]|\w+\([^()]*\)|[\w.]*)")
-_REST: Final = (
+_REST: Final[tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]] = (
     (r"early\(\.\.\., REFINEMENT => '(\w+)'\)", r"EMIT EARLY ... \1"),
     (r"F\.col\('(\w+)'\)\.cast\('(\w+)'\)", r"CAST(\1 AS \2)"),
     (r"F\.(?:col\('(\w+)'\)|lit\(('\w+')\))", r"\1\2"),
     (r"\bF\.(\w+\()", r"\1"),
     (r" or timedelta\([^)]*\)", ""),
+    (r"EVENTS\(\.\.\., ORDER BY (\w+)\)", r"TABLE ... ORDER BY \1"),
+    (rf"\b({'|'.join(FUNCTIONS)})\('([^']*)'", r"\1(TABLE ..., INTERVAL '\2'"),
+    (rf"\b({'|'.join(FUNCTIONS)})\((?=[\d)])", r"\1(TABLE ..., "),
+    (r"(TABLE \.\.\., (?:INTERVAL )?'?[\w ]+'?), '([^']*)'", r"\1, INTERVAL '\2'"),
     (r"give EVENTS\(\) a delay, such as", "give the table a clause, such as"),
     (r"a change column with", "CHANGE => kind with"),
+    (r"^it accepts '(full|left|right|none)'", lambda found: f"write CLIP {found[1].upper()}"),
     (r"^as_events takes", "a stream of results takes"),
 )
 """What is left of Python in messages, and the same in SQL."""

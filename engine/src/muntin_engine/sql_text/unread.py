@@ -32,6 +32,11 @@ _REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     "recursive": ("WITH RECURSIVE reads its own rows", "write it in the table: TABLE (WITH RECURSIVE ... SELECT ...)"),
     "columns": ("columns are named in SELECT", "write SELECT ... AS name, and not AS t(name, ...)"),
 }
+AS_TABLE: Final = (
+    "write FROM TUMBLE(TABLE (SELECT ...), DESCRIPTOR(window_start, window_end), INTERVAL '1' HOUR) around the query"
+)
+"""What to write for windows over the results of a query."""
+
 _GROUPINGS: Final = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _IN_MODULES: Final = (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Order)
 
@@ -86,3 +91,14 @@ def refuse_other_rows(source: SqlText, output: Any) -> None:
         if isinstance(node, _IN_MODULES):
             said = f"modules do not read {text_of(node)}"
             raise source.error(node, said, "nulls are skipped; the order is that of events: TABLE rides ORDER BY line")
+
+
+def refuse_aggregates(source: SqlText, output: Any) -> None:
+    """Refuse aggregates over rows that have no windows: the results of a query, or the pairs of a join.
+
+    Raises:
+        SqlError: There is one.
+    """
+    for call in output.find_all(exp.Anonymous):
+        if call.name.upper() in AGGREGATES:
+            raise source.error(call, f"{text_of(call)} needs windows of its own", AS_TABLE)

@@ -17,6 +17,7 @@ from sqlglot import exp
 from muntin_engine.api.text.kinds import FUNCTIONS
 from muntin_engine.sql_text.places import SqlText
 
+_MONTHS: Final = "CALENDAR has months and years: CALENDAR(TABLE rides, DESCRIPTOR(leaves), '1 month')"
 _UNITS: Final = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
 _PLAIN_LENGTH: Final = re.compile(rf"(-?\d+(?:\.\d+)?) ({'|'.join(_UNITS)})s?")
 _LENGTH: Final = re.compile(rf"-?(?:\d+(?:\.\d+)? (?:{'|'.join(_UNITS)})s?(?: |$))+")
@@ -96,7 +97,7 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
     call = call_of(node, source)
     if call is None:
         raise source.error(
-            node, f"{text_of(node)} is no value here", "write a literal, an interval, an array or a call"
+            node, f"{text_of(node)} is no value here", "write a literal, an interval, an array or a call of literals"
         )
     name, places, named = call
     return {"kind": name, **_by_name(node, name, places, source), **named}
@@ -150,7 +151,7 @@ def _interval(node: Any, source: SqlText) -> str:
     for number, unit in zip(words[::2], words[1::2], strict=False):
         found.append(f"{number} {unit.rstrip('s')}{'s' * (number not in ('1', '-1'))}")
     if len(words) % 2 or not all(_PLAIN_LENGTH.fullmatch(part) for part in found or [""]):
-        advice = f"write INTERVAL '10' MINUTES; units are {', '.join(_UNITS)}, and CALENDAR has months and years"
+        advice = f"write INTERVAL '10' MINUTES; units are {', '.join(_UNITS)}\n{_MONTHS}"
         raise source.error(node, f"{text} is no length of time", advice)
     return " ".join(found)
 

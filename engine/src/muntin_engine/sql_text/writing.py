@@ -12,7 +12,7 @@ from muntin.errors import QueryError
 from muntin_engine.api.arguments import columns_by_name
 from muntin_engine.sql_text import modules as aggregates
 from muntin_engine.sql_text.clauses import EMITS, REFINEMENTS, STEPS
-from muntin_engine.sql_text.joins import never_null
+from muntin_engine.sql_text.joins import ALWAYS, never_null
 from muntin_engine.sql_text.selecting import WINDOW_COLUMNS
 from muntin_engine.sql_text.steps import Steps, unpacked
 from muntin_engine.sql_text.streams import EVENT_ARGUMENTS
@@ -235,12 +235,14 @@ def _join(left: _Text, arguments: Mapping[str, Any], rest: list[dict[str, Any]])
         raise _unwritten(f"a join with how={arguments['how']!r} is none of SQL's")
     names = ("l", "r")
     windows = arguments.get("same_window")
+    columns_of_both = [pair for pair in zip(left.keys, right.keys, strict=True) if pair[1] != ALWAYS]
     equals = "<=>"  # null is a key like any other
-    if right.keys and right.steps[-1:] == [{"where": {"condition": never_null(map(_column, right.keys))}}]:
+    not_null = {"where": {"condition": never_null(_column(key) for _, key in columns_of_both)}}
+    if columns_of_both and right.steps[-1:] == [not_null]:
         equals = "="
         right.steps.pop()
-    keys = zip(left.keys, right.keys, strict=True)
-    pairs = [f"{_qualified(a, 'l')} {equals} {_qualified(b, 'r')}" for a, b in keys]
+    pairs = [f"{_qualified(a, 'l')} {equals} {_qualified(b, 'r')}" for a, b in columns_of_both]
+    pairs += [_qualified(a, "l") for a, b in zip(left.keys, right.keys, strict=True) if b == ALWAYS]
     if windows is not None and (windows["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & windows.keys()):
         raise _unwritten("a join with same_window= of windows that overlap")
     if windows is not None:
@@ -257,23 +259,48 @@ def _join(left: _Text, arguments: Mapping[str, Any], rest: list[dict[str, Any]])
     for side, name in zip(("left_columns", "right_columns"), names, strict=True):
         given_columns = columns_by_name(side, arguments.get(side, ()))
         found |= {key: _qualified(text, name) for key, text in given_columns.items()}
-    chosen = [_selected(step["select"]) for step in _taken(rest, "select")]
+    after = _taken(rest, "where", "select")
+    conditions = [step["where"]["condition"] for step in after if "where" in step]
+    chosen = [_selected(step["select"]) for step in after if "select" in step]
     selected = chosen[-1] if chosen else {name: name for name in found}
-    if lost := [name for name in found if name not in selected.values() and name not in (*left.keys, "lifetime")]:
+    read = {*left.keys, "lifetime"}
+    for text in (*selected.values(), *conditions):
+        read |= {text, *(column.name for column in _columns_in(_parsed(text)))}
+    if lost := [name for name in found if name not in read]:
         raise _unwritten(f"the column {lost[0]} is asked for and not selected")
-    items = [_named(found[text], name) for name, text in selected.items()]
+    items = [_named(_of_streams(text, found), name) for name, text in selected.items()]
     sides = []
     for one, name in zip((left, right), names, strict=True):
         bare = _Text(one.table, {k: v for k, v in one.base.items() if k != "key"}, one.steps)
         sides.append(f"{bare.call(windows)} AS {name}")
     text = f"SELECT {', '.join(items)}\nFROM {sides[0]}\n{how} {sides[1]}\nON {' AND '.join(pairs)}"
+    if conditions:
+        written = [_of_streams(condition, found) for condition in conditions]
+        text += f"\nWHERE {written[0] if len(written) == 1 else ' AND '.join(f'({one})' for one in written)}"
     return text + _clauses({"emit": arguments["emit"]} if "emit" in arguments else {}), rest
+
+
+def _of_streams(text: str, columns: Mapping[str, str]) -> str:
+    """Return an expression over the results of a join with the columns of the streams in it, as SQL has them."""
+    if text in columns:
+        return columns[text]
+    made = _parsed(text)
+    for column in _columns_in(made):
+        name = ".".join(part.name for part in column.parts)
+        if name in columns:
+            column.replace(_parsed(columns[name]))
+    return str(made.sql(dialect="spark"))
+
+
+def _columns_in(tree: Any) -> list[Any]:
+    """Return the columns that an expression reads."""
+    return [tree] if isinstance(tree, exp.Column) else list(tree.find_all(exp.Column))
 
 
 def _qualified(text: str, alias: str) -> str:
     """Return an expression over one stream with its name before each column."""
     made = _parsed(text)
-    for column in [made] if isinstance(made, exp.Column) else list(made.find_all(exp.Column)):
+    for column in _columns_in(made):
         column.set("table", exp.to_identifier(alias))
     return str(made.sql(dialect="spark"))
 

@@ -48,7 +48,7 @@ class Needs:
         """
         if not isinstance(window, self.windows):
             instead = self.windows[0].suggest(self.reach, axis)
-            return f"finds nothing in {window}: it needs {self._kinds()}\n  write, for example: {instead}"
+            return f"finds nothing in {window.spell(axis)}: it needs {self._kinds()}\n  write, for example: {instead}"
         if window.holds_past >= self.reach:
             return ""
         wide = window.with_reach(axis.round_up(self.reach))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Self
 
-from muntin.axis import Axis, Duration, ticks
+from muntin.axis import Axis, Duration, TimeLength, spell_given, ticks
 from muntin.errors import WindowError
 from muntin.rows.policies import (
     ConditionPolicy,
@@ -188,6 +188,8 @@ class PartitionedRows(RowWindows):
     def spell_field(self, name: str, axis: Axis) -> str:
         """Return the value of a field as a query writes it."""
         value = getattr(self, name)
+        if isinstance(value, TimeLength):
+            return spell_given(value)
         return value.spell(axis) if isinstance(value, RowPolicy) else repr(value)
 
     @classmethod

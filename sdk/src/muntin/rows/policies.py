@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
-from muntin.axis import Axis, Duration, spell_given, spell_number, ticks
+from muntin.axis import Axis, Duration, TimeLength, spell_given, ticks
 from muntin.errors import WindowError
 
 
@@ -77,11 +77,12 @@ class ElapsedPolicy(PlainPolicy):
 
     def spell(self, axis: Axis) -> str:
         """Return it as a query writes it."""
-        return self.spell_length(axis) if axis is Axis.TIME else f"elapsed({self.spell_length(axis)})"
+        is_time = axis is Axis.TIME or isinstance(self.length, TimeLength)
+        return self.spell_length(axis) if is_time else f"elapsed({self.spell_length(axis)})"
 
     def spell_length(self, axis: Axis) -> str:
         """Return its length as a query writes it where nothing but a length can stand."""
-        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else spell_number(self.length)
+        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else spell_given(self.length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,8 @@ class DeltaPolicy(PlainPolicy):
     def spell(self, axis: Axis) -> str:
         """Return it as a query writes it."""
         start = "" if self.start is None else f", start={self.start!r}"
-        size = int(self.size) if isinstance(self.size, int) else self.size
-        return f"delta({self.attribute!r}, {size!r}{start})"
+        size = spell_given(self.size) if isinstance(self.size, int) else repr(self.size)
+        return f"delta({self.attribute!r}, {size}{start})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, ClassVar, Final
 
-from muntin.axis import EARLIEST, INFINITY
+from muntin.axis import EARLIEST, INFINITY, TimeLength, spell_given
 from muntin.windows.extent import Window
 
 
@@ -146,7 +146,7 @@ class Trigger(ABC):
     version: ClassVar[str] = "1"
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(str(v) if isinstance(v, Trigger) else repr(v) for v in self._values())})"
+        return f"{self.name}({', '.join(map(_spelled, self._values()))})"
 
     @property
     def parts(self) -> tuple[Trigger, ...]:
@@ -225,3 +225,10 @@ class Trigger(ABC):
     def next_event_time(self, state: Any, window: Window) -> int:
         """Return the max event time at which to call `step` again; `INFINITY` if it waits for none."""
         return INFINITY
+
+
+def _spelled(value: object) -> str:
+    """Return a field of a trigger as a query writes it."""
+    if isinstance(value, TimeLength):
+        return spell_given(value)
+    return str(value) if isinstance(value, Trigger) else repr(value)

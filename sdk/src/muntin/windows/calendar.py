@@ -133,12 +133,12 @@ class CalendarWindows(WindowKind):
         days = shared * _LEAST_DAYS[self.unit] - (self.unit == "day")
         return self.reach + max(0, days) * DAY * self.second
 
-    def check_lengths(self, longest: int) -> None:
+    def check_lengths(self, longest: int, written: str = "") -> None:
         """Refuse a size, a hop or a reach that is too long for the axis."""
         WindowKind.check_lengths(self, longest)
         days = max(self.size, self.hop) * (1 if self.unit == "day" else 31)
         if days * DAY * self.second > longest:
-            raise WindowError(f"{self} is too long for a window; expected at most {longest} ticks")
+            raise WindowError(f"{written or self} is too long for a window; expected at most {longest} ticks")
 
     def call(self) -> tuple[str, dict[str, Any]]:
         """Return `calendar` and its arguments."""

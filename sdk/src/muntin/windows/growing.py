@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from muntin.axis import EARLIEST, INFINITY, Axis, Duration, TimeLength, instant, spell_given, spell_number, ticks
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, TimeLength, instant, spell_given, ticks
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
 from muntin.windows.kind import WindowKind
@@ -136,7 +136,8 @@ class LandmarkWindows(WindowKind):
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `landmark`."""
-        landmark = repr(axis.spell(self.since)) if axis is Axis.TIME else spell_number(self.since)
+        is_time = axis is Axis.TIME or isinstance(self.since, TimeLength)
+        landmark = repr(Axis.TIME.spell(self.since)) if is_time else spell_given(self.since)
         return f"landmark({self.spell_field('step', axis)}{f', since={landmark}' if self.since else ''})"
 
 

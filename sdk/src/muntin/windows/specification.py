@@ -6,9 +6,9 @@ from abc import ABC
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
-from muntin.axis import INFINITY, Axis, DecimalLength, ticks
+from muntin.axis import INFINITY, Axis, DecimalLength, TimeLength, spell_given, ticks
 from muntin.errors import ModuleDefinitionError, WindowError
 from muntin.modules.methods import check_name, undefined_methods
 from muntin.versions import continues
@@ -151,8 +151,12 @@ class WindowSpecification(ABC):
         lengths = {name: convert(getattr(self, name)) for name in self.lengths}
         return replace(self, **lengths)  # type: ignore[type-var]  # every specification is a dataclass
 
-    def check_lengths(self, longest: int) -> None:
+    def check_lengths(self, longest: int, written: str = "") -> None:
         """Refuse a length that is too long for the axis.
+
+        Args:
+            longest: The longest one, in ticks.
+            written: The windows as the query has them; empty to spell their ticks.
 
         Raises:
             WindowError: One is.
@@ -160,7 +164,11 @@ class WindowSpecification(ABC):
 
         def check(length: int) -> int:
             if abs(length) > longest:
-                raise WindowError(f"{abs(length)} ticks is too long for a window; expected at most {longest}")
+                days = longest // _TICKS_OF_A_DAY
+                raise WindowError(
+                    f"{written or self} has a length that is too long for a window\n"
+                    f"  expected: at most {longest} ticks, which are {days} days where the axis is time"
+                )
             return length
 
         self.with_lengths(check)
@@ -185,6 +193,8 @@ class WindowSpecification(ABC):
         value = getattr(self, name)
         if name in self.lengths and axis is Axis.TIME:
             return repr(axis.spell_length(value))
+        if isinstance(value, TimeLength):  # as the query has it, before its axis is known
+            return spell_given(value)
         return repr(_plain(value))
 
     def call(self) -> tuple[str, dict[str, Any]]:
@@ -239,6 +249,9 @@ class WindowSpecification(ABC):
 
     def _fields(self) -> dict[str, object]:
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}  # type: ignore[arg-type]
+
+
+_TICKS_OF_A_DAY: Final = 86_400_000_000
 
 
 def _plain(value: Any) -> Any:

@@ -25,7 +25,7 @@ class GeneralEvaluator(KeyedEvaluator):
 
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query; it runs any whose windows do not follow rows in their order."""
-        return f"{plan.window} follows rows in their order" if isinstance(plan.window, RowWindows) else None
+        return f"{plan.spelled_window} follows rows in their order" if isinstance(plan.window, RowWindows) else None
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""

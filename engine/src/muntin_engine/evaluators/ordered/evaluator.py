@@ -32,7 +32,7 @@ class RowsEvaluator(KeyedEvaluator):
 
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query: its windows do not follow rows."""
-        return None if plan.rows is not None else f"{plan.window} does not follow rows in their order"
+        return None if plan.rows is not None else f"{plan.spelled_window} does not follow rows in their order"
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""

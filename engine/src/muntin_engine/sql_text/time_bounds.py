@@ -1,0 +1,219 @@
+"""Bounds on how far apart the times of two joined points are: the conditions of Flink's interval joins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+from sqlglot import exp
+
+from muntin import ticks
+from muntin.axis import spell_ticks
+from muntin_engine.sql_text.places import SqlText
+from muntin_engine.sql_text.steps import Steps
+from muntin_engine.sql_text.streams import SqlStream
+from muntin_engine.sql_text.values import column_of, stream_of, text_of, value_of
+
+_COMPARISONS: Final = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ)
+
+
+@dataclass(frozen=True)
+class _TimeSum:
+    """A sum of times and lengths, such as `r.paid - l.placed - INTERVAL '1' HOUR`.
+
+    Attributes:
+        left: How often the time of the left stream is added; negative if it is subtracted.
+        right: The same of the right stream's time.
+        microseconds: The intervals that are added.
+        number: The bare numbers that are added, where the axis is not time.
+    """
+
+    left: int = 0
+    right: int = 0
+    microseconds: int = 0
+    number: int | Decimal = 0
+
+    def plus(self, other: _TimeSum) -> _TimeSum:
+        """Return the sum of both."""
+        return _TimeSum(
+            self.left + other.left,
+            self.right + other.right,
+            self.microseconds + other.microseconds,
+            self.number + other.number,
+        )
+
+    def negated(self) -> _TimeSum:
+        """Return the same with all signs changed."""
+        return _TimeSum(-self.left, -self.right, -self.microseconds, -self.number)
+
+    @property
+    def length(self) -> tuple[int, int | Decimal]:
+        """What is added to the times: microseconds, and bare numbers."""
+        return self.microseconds, self.number
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """One bound of the difference between the right time and the left one.
+
+    Attributes:
+        length: The difference: in microseconds, and as a bare number.
+        is_strict: True if the bound itself is outside.
+        node: The condition that says it.
+    """
+
+    length: tuple[int, int | Decimal]
+    is_strict: bool
+    node: Any
+
+
+@dataclass
+class TimeBounds:
+    """What the conditions of a join say of the times of its points: `r.t BETWEEN l.t - x AND l.t + y`.
+
+    Attributes:
+        source: The text.
+        left: The left stream.
+        right: The right stream.
+        least: The lower bounds of the right time less the left one.
+        most: The upper bounds.
+    """
+
+    source: SqlText
+    left: SqlStream
+    right: SqlStream
+    least: list[_Bound] = field(default_factory=list)
+    most: list[_Bound] = field(default_factory=list)
+
+    def reads_both_times(self, node: Any) -> bool:
+        """Return True if both streams are of points, and a condition reads the times of both."""
+        columns = list(node.find_all(exp.Column))
+        has_left = any(_is_time(column, self.left) for column in columns)
+        has_right = any(_is_time(column, self.right) for column in columns)
+        return has_left and has_right
+
+    def take(self, node: Any) -> None:
+        """Take the bounds that a condition on both times says.
+
+        Raises:
+            SqlError: It compares no times and lengths.
+        """
+        comparisons = list(self._comparisons(node))
+        if not comparisons:
+            said = f"{text_of(node)} does not say how far apart the times may be"
+            raise self.source.error(node, said, self._advice())
+        for difference, is_strict in comparisons:
+            if (difference.left, difference.right) == (-1, 1):
+                self.least.append(_Bound(difference.negated().length, is_strict, node))
+            elif (difference.left, difference.right) == (1, -1):
+                self.most.append(_Bound(difference.length, is_strict, node))
+            else:
+                said = f"{text_of(node)} does not compare the time of one stream with that of the other"
+                raise self.source.error(node, said, self._advice())
+
+    def steps(self) -> Steps:
+        """Return the steps that let a right point last while left points may meet it; none without bounds.
+
+        The left stream stays as it is, so each pair is at the time of its left point, and a left point without a match
+        is missing once. A right point at `t` meets left points from `t - most` to `t - least`, both included.
+
+        Raises:
+            SqlError: One bound is missing, or nothing is between them.
+        """
+        if not self.least and not self.most:
+            return []
+        if not self.least or not self.most:
+            given = (self.least or self.most)[0].node
+            said = f"{text_of(given)} bounds the time of {self.right.alias} on one side, so rows would be kept for ever"
+            raise self.source.error(given, said, self._advice())
+        is_time = any(bound.length[0] for bound in (*self.least, *self.most))
+        is_number = any(bound.length[1] for bound in (*self.least, *self.most))
+        if is_time and is_number:
+            node = next(bound.node for bound in (*self.most, *self.least) if bound.length[1])
+            said = f"{text_of(node)} has a bare number, and another bound has an interval"
+            raise self.source.error(node, said, "write both as intervals, or both as numbers")
+        least = max(self._included(bound, is_time, 1) for bound in self.least)
+        most = min(self._included(bound, is_time, -1) for bound in self.most)
+        if least > most:
+            node = self.most[0].node
+            raise self.source.error(node, f"no time is between the bounds of {self.right.alias}", self._advice())
+        steps: Steps = []
+        if most:
+            steps.append({"shift": self.source.mark({"by": _spelled(-most, is_time)}, self.most[0].node)})
+        if most > least:
+            steps.append({"extend": self.source.mark({"by": _spelled(most - least, is_time)}, self.least[0].node)})
+        return steps
+
+    def _comparisons(self, node: Any) -> Iterator[tuple[_TimeSum, bool]]:
+        """Yield differences that are not negative, each with True if it is not zero either; none of no comparison."""
+        if isinstance(node, exp.Between):
+            yield from self._not_less(node.this, node.args["low"])
+            yield from self._not_less(node.args["high"], node.this)
+        elif isinstance(node, _COMPARISONS):
+            is_strict = isinstance(node, exp.GT | exp.LT)
+            if isinstance(node, exp.GT | exp.GTE | exp.EQ):
+                yield from self._not_less(node.this, node.expression, is_strict)
+            if isinstance(node, exp.LT | exp.LTE | exp.EQ):
+                yield from self._not_less(node.expression, node.this, is_strict)
+
+    def _not_less(self, larger: Any, smaller: Any, is_strict: bool = False) -> Iterator[tuple[_TimeSum, bool]]:
+        """Yield the difference between two sums, if both are sums of times and lengths."""
+        above = self._sum(larger)
+        below = self._sum(smaller)
+        if above is not None and below is not None:
+            yield above.plus(below.negated()), is_strict
+
+    def _sum(self, node: Any) -> _TimeSum | None:
+        """Return an expression as a sum of times and lengths; None if it is none."""
+        node = node.unnest()
+        match node:
+            case exp.Column():
+                is_left = _is_time(node, self.left)
+                is_right = _is_time(node, self.right)
+                return _TimeSum(left=int(is_left), right=int(is_right)) if is_left or is_right else None
+            case exp.Interval():
+                return _TimeSum(microseconds=ticks(value_of(node, self.source)))
+            case exp.Literal(is_string=False):
+                value = value_of(node, self.source)
+                return _TimeSum(number=value if isinstance(value, int) else Decimal(str(value)))
+            case exp.Neg():
+                negated = self._sum(node.this)
+                return None if negated is None else negated.negated()
+            case exp.Add() | exp.Sub():
+                first = self._sum(node.this)
+                second = self._sum(node.expression)
+                if first is None or second is None:
+                    return None
+                return first.plus(second if isinstance(node, exp.Add) else second.negated())
+        return None
+
+    def _included(self, bound: _Bound, is_time: bool, inwards: int) -> int | Decimal:
+        """Return the outermost difference that a bound includes: a strict one leaves itself out, which is one tick."""
+        microseconds, number = bound.length
+        length = microseconds if is_time else number
+        if not bound.is_strict:
+            return length
+        decimals = [other for other in (*self.least, *self.most) if isinstance(other.length[1], Decimal)]
+        if decimals:
+            said = "a decimal has no next one, so a bound over decimals is included"
+            raise self.source.error(bound.node, said, self._advice("2.5"))
+        return length + inwards
+
+    def _advice(self, length: str = "INTERVAL '1' HOUR") -> str:
+        left = f"{self.left.alias}.{self.left.time}"
+        right = f"{self.right.alias}.{self.right.time}"
+        return f"write {right} BETWEEN {left} - {length} AND {left} + {length}"
+
+
+def _is_time(column: Any, stream: SqlStream) -> bool:
+    """Return True for the column that has the times of a stream of points."""
+    if stream.point_time is None or stream_of(column) != stream.alias.casefold():
+        return False
+    return column_of(column, after=1).casefold() == stream.point_time.casefold()
+
+
+def _spelled(length: int | Decimal, is_time: bool) -> str | int | Decimal:
+    """Return a length as the data of a query has it."""
+    return spell_ticks(int(length)) if is_time else length
