@@ -39,6 +39,7 @@ class Module:
             column's a result may have, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
             that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
         decimal_places: The number of these digits after the decimal point, such as the 4 of an average, as in Spark.
+            Where they are not zero and the column is of whole numbers, the result is a float.
         accepted_clips: The clipping policies under which the module is correct. All, unless it says so.
         is_time_sensitive: True if the module is given events and the window, instead of payloads. A class sets it, and
             its methods take `events` for `payloads` and the window as their last argument.
