@@ -20,6 +20,7 @@ from muntin.catalog import Catalog
 from muntin.catalog_folder import trusted_keys, unpack, versions_in
 from muntin.plugin_entries import plugin_entries
 from muntin.signatures import SignatureError, sign
+from muntin.source_parsing import parse_source
 from muntin.triggers import Trigger
 from muntin.wheels import Wheel, read_wheel, spelled_hash
 from muntin.windows import WindowSpecification
@@ -186,7 +187,7 @@ def _version_of(source: Path, defined: Mapping[str, Any], offered: list[Any]) ->
 
 
 def _metadata(source: Path, text: bytes, imported: set[str], name: str, release: str) -> str:
-    tree = ast.parse(text)
+    tree = parse_source(text)
     required = _owners(_imports(source, tree, imported))
     first = " ".join((ast.get_docstring(tree) or f"Modules of {source.name}").partition("\n")[0].split())
     return "\n".join(
