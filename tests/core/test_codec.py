@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import pickle
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Set as AnySet
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 from zoneinfo import ZoneInfo
 
 import msgpack
@@ -18,7 +20,7 @@ import pytest
 
 from muntin import IncrementalAggregate
 from muntin_engine.errors import StateError
-from muntin_engine.state.codec import Codec, records_in
+from muntin_engine.state.codec import Codec, holds_many, records_in
 from muntin_engine.state.value_columns import ValueColumn
 from tests.naming import spelled
 
@@ -317,3 +319,57 @@ def test_the_records_of_an_annotation_are_found_at_any_depth() -> None:
     assert records_in(Outer) >= {Outer}
     assert records_in(int | list[str]) == set()
     assert records_in(namedtuple("Loose", "a b"))  # one without types
+
+
+class Counted(TypedDict):
+    total: float
+    rows: int
+
+
+class Listed(TypedDict):
+    values: list[float]
+
+
+@dataclass
+class Sums:
+    pair: tuple[float, float]
+    counted: Counted
+
+
+@dataclass
+class History:
+    rows: Sequence[float]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        (float, False),
+        (str | None, False),
+        (tuple[float, int], False),
+        (tuple[float, str | None, tuple[int, int]], False),
+        (Pair, True),  # its right part may be anything
+        (Point, False),
+        (Sums, False),
+        (Counted, False),
+        (tuple, True),
+        (tuple[float, ...], True),
+        (tuple[float, tuple], True),  # type: ignore[type-arg]  # that is the point
+        (Mapping[str, int], True),
+        (Sequence[float], True),
+        (MutableSequence[float] | None, True),
+        (Iterable[float], True),
+        (AnySet[int], True),
+        (Counter[str], True),
+        (deque[float], True),
+        (dict, True),
+        (list[float], True),
+        (tuple[Mapping[str, int], int], True),
+        (History, True),
+        (Listed, True),
+        (Any, True),
+    ],
+    ids=spelled,
+)
+def test_a_state_that_may_hold_any_number_of_values_is_known_by_its_type(annotation: Any, expected: bool) -> None:
+    assert holds_many(annotation) is expected

@@ -20,8 +20,11 @@ from muntin import (
     EmitPolicy,
     IncrementalAggregate,
     Module,
+    Operator,
+    OutputContract,
     Refinement,
     TimestampPolicy,
+    Window,
     count_by_start,
     hopping,
     landmark,
@@ -36,7 +39,8 @@ from muntin.testing import Computation, IncrementalAggregateLaws, LawError, Scri
 from muntin.triggers import every, every_count, when
 from muntin.windows import WindowKind
 from muntin_engine import StateError
-from muntin_engine.testing import RestartError, crash_everywhere, random_stream
+from muntin_engine.testing import RestartError, crash_everywhere, random_stream, searching
+from muntin_engine.testing.following import Mishap, follow, meant
 from tests.crashing.modules import (
     Buffer,
     Cache,
@@ -299,3 +303,44 @@ def test_the_laws_find_it_before(module: IncrementalAggregate[int, Any, Any]) ->
     laws: Any = type("TestIt", (IncrementalAggregateLaws,), {"module": module, "payloads": st.integers(1, 9)})
     with pytest.raises(LawError, match=r"cannot be stored|Span|bytearray"):
         laws().test_state_survives_its_codec()
+
+
+class CountFromTheStart(Operator[int, int]):
+    """The number of members, as a row from the start of the window: the next member changes what lies before it."""
+
+    name, version = "test.count_from_the_start", "1.0.0"
+    is_time_sensitive = True
+    contract = OutputContract.TIME_BOUND
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[Event[int]]:
+        return [Event(window.start, window.end, len(events))]
+
+
+def test_a_module_that_breaks_its_time_bound_promise_is_blamed_and_not_the_engine() -> None:
+    query = WindowedQuery(tumbling(10), [Computation(CountFromTheStart())], timestamps=TimestampPolicy.CLIP)
+    with pytest.raises(RestartError) as refused:
+        crash_everywhere(POINTS, query, emit="eager")
+    first, *rest = str(refused.value).splitlines()
+    assert first == ("test.count_from_the_start 1.0.0 promises contract = OutputContract.TIME_BOUND, and breaks it")
+    report = "\n".join(rest)
+    assert "the fault is Muntin's" not in report
+    assert "declare contract = OutputContract.WINDOW_BASED" in report
+
+
+def test_there_are_four_runs_of_each_evaluator(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[Mishap] = []
+    straight = follow
+
+    def counted(tested: Any, evaluator: str, mishap: Mishap, only_after: int | None = None) -> Any:
+        runs.append(mishap)
+        return straight(tested, evaluator, mishap, only_after)
+
+    def reference(tested: Any) -> Any:
+        runs.append(Mishap.SECOND_RUN)
+        return meant(tested)
+
+    monkeypatch.setattr(searching, "follow", counted)
+    monkeypatch.setattr(searching, "meant", reference)
+    survived = crash_everywhere(POINTS, WindowedQuery(tumbling(10), [Computation(Total())]))
+    assert len(runs) == 4 * len(survived.evaluators)
+    assert "There are four runs" in (crash_everywhere.__doc__ or "")

@@ -16,6 +16,7 @@ from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.progress import bounded_delay
 from muntin.testing import Script, WindowedQuery, evaluate
 from muntin.windows.specification import Unwindowed
+from muntin_engine import ResultOverflowError
 from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.stateless_task import run_task
@@ -23,6 +24,7 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.testing import crash_everywhere
+from muntin_engine.workers.settings import WorkerSettings
 from tests.scenarios.modules import Signs
 from tests.scenarios.query import Query
 from tests.spark_units.tasks import TICKS, rows, task_of
@@ -94,6 +96,33 @@ def test_bad_rows_are_rejected_filtered_ones_and_nulls_are_counted() -> None:
     found = {blob.stream: blob.rows for blob in run_task(task(is_filtered=True), [batch])}
     expected = {"results": 2, "rejected": 1, "accepted": 2, "filtered": 1, "skipped:test.signs": 1, "newest": 4}
     assert found == expected
+
+
+class Doubling(StreamOperator[int, None, int]):
+    """Twice the value of each row."""
+
+    name, version = "test.doubling", "1.0.0"
+
+    def on_event(self, state: None, payload: int, time: int) -> list[int]:
+        return [2 * payload]
+
+
+def test_results_that_their_column_cannot_hold_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    doubling = task(Doubling())
+    for _ in range(2):
+        found = list(run_task(doubling, [rows(start=[1, 2, 3], i0=[2**62, 4, -(2**63)])]))
+        assert [value for *_, value in results(found)] == [None, 8, None]
+        assert {blob.stream: blob.rows for blob in found}["overflows:value"] == 2
+    (warning,) = caplog.messages  # once in a worker
+    assert warning.startswith("test.doubling 1.0.0 returned a value that its column 'value', of int64, cannot hold")
+    assert f"value: {2**63}\n" in warning
+    assert "window: [1, 2)" in warning
+
+
+def test_a_result_that_its_column_cannot_hold_fails_the_task_if_it_is_told_to() -> None:
+    strict = task(Doubling(), worker=WorkerSettings(overflow_fails=True))
+    with pytest.raises(ResultOverflowError, match=f"value: {2**63}(.|\n)*spark.muntin.overflow.fail is true"):
+        list(run_task(strict, [rows(start=[1], i0=[2**62])]))
 
 
 def test_keys_that_differ_in_bits_and_sources_are_as_elsewhere() -> None:

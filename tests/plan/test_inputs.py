@@ -216,7 +216,7 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
             Number,
             [column(str)],
             r"reads integer or float \(decimal as float\), but the column x is string \| None\n"
-            r"  cast the column, for example F\.col\('x'\)\.cast\('bigint'\), or choose another module",
+            r"  cast the column, for example F\.col\('x'\)\.cast\('double'\), or choose another module",
         ),
         (LISTED[Ordered], [column(list[Trip])], r"\n  \[\]: it reads values with an order, the column has struct"),
     ],

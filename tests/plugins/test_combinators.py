@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from inspect import signature
 from itertools import permutations
 from math import nan
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from muntin import ClipPolicy, Event, Window, tumbling
+from muntin import Aggregate, ClipPolicy, Event, Window, tumbling
 from muntin.errors import ModuleDefinitionError, ParameterError, UnknownModuleError
 from muntin.schemas import describe, spell
 from muntin.testing import Computation, Script, WindowedQuery
@@ -167,23 +168,34 @@ def test_several_aggregates_make_one_record() -> None:
 
 
 def test_several_aggregates_read_the_one_type_that_some_of_them_say() -> None:
-    assert types(all_of(n="stats.count", most="stats.max", spread="stats.variance")) == (
-        "float | None",
-        "struct<n: integer, most: float | None, spread: float | None>",
+    assert types(all_of(n="stats.count", most="stats.max", mean=Mean)) == (
+        "float",
+        "struct<n: integer, most: float | None, mean: float>",
     )
     assert types(all_of(most="stats.max", least="stats.min"))[0] == "Payload | None"
     assert types(all_of(total=Total, mean=preset("stats.count")))[0] == "integer"
-    with pytest.raises(ModuleDefinitionError, match="total reads integer, spread reads float\n  to do: convert it wi"):
-        all_of(total=Total, spread="stats.variance")
+    with pytest.raises(ModuleDefinitionError, match="total reads integer, mean reads float\n  to do: convert it wi"):
+        all_of(total=Total, mean=Mean)
+
+
+class Longest(Aggregate[str, int]):
+    name, version = "demo.longest", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[str]) -> int:
+        return max(map(len, payloads), default=0)
 
 
 def test_several_aggregates_read_what_all_of_them_may_read() -> None:
     module = all_of(total="stats.sum", mean="stats.average", n="stats.count")
     variable = module.input_field().type
-    assert [spell(choice) for choice in variable.choices] == ["float", "decimal"]
-    assert types(all_of(mean="stats.average", spread="stats.variance"))[0] == "float | None"
-    with pytest.raises(ModuleDefinitionError, match="total reads integer, mean reads float or decimal\n  to do: conve"):
-        all_of(total=Total, mean="stats.average")
+    assert [spell(choice) for choice in variable.choices] == ["integer", "float", "decimal"]
+    assert types(all_of(mean="stats.average", spread="stats.variance"))[0] == "Payload | None"
+    assert types(all_of(total=Total, mean="stats.average", spread="stats.variance")) == (
+        "integer",
+        "struct<total: integer, mean: float | None, spread: float | None>",
+    )
+    with pytest.raises(ModuleDefinitionError, match=r"mean reads integer or float or decimal(.|\n)*  to do: conve"):
+        all_of(longest=Longest, mean="stats.average")
 
 
 def test_a_combinator_keeps_how_large_decimals_grow() -> None:

@@ -32,7 +32,7 @@ from muntin_adapters.combinators import (
     with_default,
 )
 from muntin_adapters.combinators.grouping_by import Grouped
-from muntin_stats.columns.average import ColumnarAverage
+from muntin_stats.columns.average import ColumnarAverage, ColumnarAverageOfIntegers
 from muntin_stats.columns.count import ColumnarCount
 from muntin_stats.columns.distinct_count import ColumnarDistinctCountOfFloats
 from muntin_stats.columns.linear_trend import ColumnarLinearTrend
@@ -41,7 +41,8 @@ from muntin_stats.columns.pairs import ColumnarCorrelation
 from muntin_stats.columns.quantile import ColumnarQuantile
 from muntin_stats.columns.standard_deviation import ColumnarStandardDeviation
 from muntin_stats.columns.sum import ColumnarSumOfIntegers
-from muntin_stats.columns.variance import ColumnarVariance
+from muntin_stats.columns.variance import ColumnarVariance, ColumnarVarianceOfIntegers
+from muntin_stats.columns.whole_pairs import ColumnarCorrelationOfIntegers
 from tests.naming import spelled
 from tests.plugins.combined_modules import Busy, Coverage, Distinct, Largest, Mean, Starts, Total, Values
 from tests.plugins.failing_modules import FAILING
@@ -101,11 +102,18 @@ def sides(payloads: Any) -> Any:
     return st.builds(stats.Left, payloads) | st.builds(stats.Right, payloads)
 
 
+WHOLE: Final = st.none() | st.sampled_from([2**63 - 1, -(2**63), 2**53 + 1, 1]) | st.integers(-9, 9)
+"""Whole numbers, some of which no float holds."""
+
+PLACES: Final = st.none() | st.decimals(-(10**20), 10**20, places=6)
+
 RANKED: Final = st.none() | st.builds(stats.Ranked, TIED, TIED)
 STATS: Final = (
     exact(stats.Average[Any](), MIXED),
-    exact(stats.Average[Any](), st.none() | st.decimals(-(10**20), 10**20, places=6)),
+    exact(stats.Average[Any](), PLACES),
+    exact(stats.Average[Any](), WHOLE),
     exact(stats.AverageDifference(), sides(MIXED)),
+    exact(stats.AverageDifference(), st.builds(stats.Left, WHOLE) | st.builds(stats.Right, PLACES)),
     case(stats.CollectList[Any](), TIED),
     exact(stats.Correlation(), points(HARD)),
     exact(stats.Covariance(), points(HARD)),
@@ -118,6 +126,8 @@ STATS: Final = (
     case(stats.Histogram([-1.0, 0.5, 2.0]), HARD),
     case(stats.Last[Any](), TIED),
     exact(stats.LinearTrend(), points(MIXED)),
+    exact(stats.LinearTrend(), points(WHOLE)),
+    exact(stats.Covariance(), st.builds(stats.Point, WHOLE, MIXED)),
     exact(stats.MatchedShare[Any](), sides(TIED)),
     case(stats.Max[Any](), MIXED),
     case(stats.MaxBy[Any, Any](), RANKED),
@@ -127,17 +137,22 @@ STATS: Final = (
     case(stats.Mode[Any](), TIED),
     case(stats.Mode[Any](), st.none() | st.sampled_from("abc")),
     exact(stats.Quantile(q=0.25), MIXED),
+    exact(stats.Quantile(q=0.25), WHOLE),
+    exact(stats.Quantile(q=0.25), PLACES),
     case(stats.StandardDeviation(ddof=0), HARD),
     exact(stats.Sum[Any](), st.none() | st.integers()),
     exact(stats.Sum[Any](), st.none() | st.sampled_from(list(map(Decimal, ("1e30", "-1e30", "0.0000000001", "1.10"))))),
     exact(stats.Sum[Any](), MIXED),
     exact(stats.TimeWeightedAverage(), MIXED),
+    exact(stats.TimeWeightedAverage(), WHOLE),
     case(stats.TopK[Any](3)),
     case(stats.TopK[Any](3, largest=False), TIED),
     case(stats.TopBy[Any, Any](2), RANKED),
     case(stats.TopBy[Any, Any](2).with_order(), RANKED),
     case(stats.TopBy[Any, Any](2, largest=False, ties="all"), RANKED),
     exact(stats.Variance(ddof=0), MIXED),
+    exact(stats.Variance(ddof=0), WHOLE),
+    exact(stats.StandardDeviation(), PLACES),
 )
 SKETCHES: Final = (
     exact(stats.ApproximateDistinctCount(lg_k=7), HARD),
@@ -181,6 +196,9 @@ COLUMNAR: Final = (
     case(ColumnarStandardDeviation(ddof=1), SPOILING),
     case(ColumnarSumOfIntegers(), st.none() | st.integers(-(2**54), 2**54)),  # a sum of hundreds is still a bigint
     case(ColumnarVariance(ddof=1), SPOILING),
+    exact(ColumnarVarianceOfIntegers(ddof=1), WHOLE),
+    exact(ColumnarAverageOfIntegers(), WHOLE),
+    exact(ColumnarCorrelationOfIntegers(), points(WHOLE)),
 )
 
 

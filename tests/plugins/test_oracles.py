@@ -89,7 +89,8 @@ def test_what_is_not_finite_decides_the_sum_while_it_is_there(values: list[float
 @settings(max_examples=200)
 @given(st.floats(0, 1e300) | st.sampled_from([5e-324, 1.7e308, 2.0]))
 def test_the_root_of_a_square_is_the_number(value: float) -> None:
-    assert nearest_root(Fraction(value) ** 2) == value
+    square = Fraction(value) ** 2
+    assert nearest_root(square.numerator, square.denominator) == value
 
 
 # deviations, pairs, ranks
@@ -125,8 +126,9 @@ def test_covariance_and_correlation_are_those_of_numpy(pairs: list[tuple[float, 
     for ddof in (0, 1):
         expected = pytest.approx(np.cov(xs, ys, ddof=ddof)[0, 1], rel=1e-9, abs=1e-9 * spread)
         assert result(Covariance(ddof=ddof), points) == expected
-        assert tree_result(form_of(Covariance(ddof=ddof), Point), points, random) == expected
-    correlation, rounded = result(Correlation(), points), tree_result(form_of(Correlation(), Point), points, random)
+        assert tree_result(form_of(Covariance(ddof=ddof), Point[float, float]), points, random) == expected
+    correlation = result(Correlation(), points)
+    rounded = tree_result(form_of(Correlation(), Point[float, float]), points, random)
     if len(set(xs)) == 1 or len(set(ys)) == 1:
         assert correlation is rounded is None
     else:
@@ -139,7 +141,7 @@ def test_covariance_and_correlation_are_those_of_numpy(pairs: list[tuple[float, 
 def test_points_on_a_line_correlate_fully_whatever_their_size(scale: float) -> None:
     points = [Point(x * scale, (7 - 3 * x) * scale) for x in range(5)]
     assert result(Correlation(), points) == pytest.approx(-1.0, abs=1e-15)
-    assert result(form_of(Correlation(), Point), points) == pytest.approx(-1.0, abs=1e-14)
+    assert result(form_of(Correlation(), Point[float, float]), points) == pytest.approx(-1.0, abs=1e-14)
 
 
 @pytest.mark.parametrize("q", [0.0, 0.1, 1 / 3, 0.5, 0.77, 0.9, 1.0])
@@ -166,16 +168,17 @@ def test_weights_that_halve_are_those_of_pandas(members: list[tuple[int, float]]
     events = [Event(start, start + 1, value) for start, value in ordered]
     times = pd.to_datetime([start for start, _ in ordered], unit="s")
     series = pd.Series([value for _, value in ordered])
-    for module, weighted in (
+    cases: list[tuple[Any, Any]] = [
         (ExponentiallyWeightedAverage(half_life=half_life), series.ewm(halflife=f"{half_life}s", times=times)),
         (ExponentiallyWeightedAverage(alpha=0.3), series.ewm(alpha=0.3)),
-    ):
+    ]
+    for module, weighted in cases:
         found = module.compute_result(events, WINDOW)
         assert found == pytest.approx(weighted.mean().iloc[-1], rel=1e-9, abs=1e-9)
 
 
 def test_what_is_older_than_floats_can_say_weighs_nothing() -> None:
-    average = ExponentiallyWeightedAverage(half_life=1)
+    average: ExponentiallyWeightedAverage[float] = ExponentiallyWeightedAverage(half_life=1)
     assert average.compute_result([Event(0, 1, nan), Event(5000, 5001, 2.0)], Window(0, 10000)) == 2.0
     assert average.compute_result([Event(0, 1, None)], WINDOW) is None
     assert average.compute_result([Event(0, 1, 1.7e308), Event(0, 1, 1.7e308)], WINDOW) == 1.7e308

@@ -43,6 +43,7 @@ LEAST, MOST = -(2**63), 2**63 - 1
 
 FLOATS = st.floats() | st.sampled_from([1e16, -1e16, 1.0, 0.1, -0.0, 5e-324, 1.7e308, -1.7e308, inf, -inf, nan])
 INTEGERS = st.integers(LEAST, MOST) | st.sampled_from([LEAST, MOST, 0, -1, 1, 2**32 - 1, -(2**32)])
+POINTS = st.builds(Point, st.none() | INTEGERS, INTEGERS)
 TIMES: dict[Any, SearchStrategy[Any]] = {
     date: st.dates(),
     datetime: st.datetimes(timezones=st.just(UTC)) | st.sampled_from([moment(0), moment(-1)]),
@@ -70,8 +71,13 @@ EXACT = [
     Case(Sum(), int, INTEGERS),
     Case(Sum(), float, FLOATS),
     Case(Average(), float, FLOATS),
+    Case(Average(), int, INTEGERS),
     Case(Median(), float, FLOATS),
+    Case(Median(), int, INTEGERS),
     *(Case(Quantile(q), float, FLOATS) for q in (0, 0.1, 0.25, 1 / 3, 0.9, 1)),
+    *(Case(Quantile(q), int, INTEGERS) for q in (0, 0.1, 0.25, 1 / 3, 0.9, 1)),
+    *(Case(cls(ddof), int, INTEGERS) for cls in (Variance, StandardDeviation) for ddof in (0, 1, 2)),
+    *(Case(cls(), Point[int, int], POINTS) for cls in (LinearTrend, Covariance, Correlation)),
     Case(DistinctCount(), float, FLOATS | st.sampled_from([1.0, nan, 0.0])),
     Case(DistinctCount(), int, INTEGERS),
     *(Case(cls(), float, FLOATS) for cls in (Min, Max)),
@@ -85,9 +91,10 @@ ALL = [
     *EXACT,
     Case(Variance(), float, FLOATS),
     Case(StandardDeviation(), float, FLOATS),
-    Case(Covariance(), Point, st.builds(Point, st.none() | FLOATS, FLOATS)),
-    Case(Correlation(), Point, st.builds(Point, st.none() | FLOATS, FLOATS)),
-    Case(LinearTrend(), Point, st.builds(Point, st.none() | FLOATS, FLOATS)),
+    Case(Covariance(), Point[float, float], st.builds(Point, st.none() | FLOATS, FLOATS)),
+    Case(Correlation(), Point[float, float], st.builds(Point, st.none() | FLOATS, FLOATS)),
+    Case(LinearTrend(), Point[float, float], st.builds(Point, st.none() | FLOATS, FLOATS)),
+    Case(LinearTrend(), Point[int, float], st.builds(Point, st.none() | INTEGERS, FLOATS)),
 ]
 
 WITHOUT = [
@@ -102,6 +109,10 @@ WITHOUT = [
     (DistinctCount(), str),
     (LinearTrend(), float),
     (Count(skip_nulls=True), Point),
+    (LinearTrend(), Point),
+    (Covariance(), Point[Decimal, float]),
+    (Variance(), Decimal),
+    (Median(), Decimal),
 ]
 """Inputs for which there is no array form."""
 

@@ -118,7 +118,7 @@ def test_a_trend_is_right_to_twelve_digits(
     pairs: list[tuple[float, float]], x: float, y: float, random: Random
 ) -> None:
     points = [Point(x + right, y + up) for right, up in pairs]
-    rounded, exact = both(LinearTrend(), Point, points, random)
+    rounded, exact = both(LinearTrend(), Point[float, float], points, random)
     if exact is not None:
         assert abs(rounded - exact) <= CLOSE * slope_scale(points)
 
@@ -126,7 +126,7 @@ def test_a_trend_is_right_to_twelve_digits(
 @REPEATABLY
 @given(st.lists(st.none() | st.builds(Point, EIGHTHS | st.none(), EIGHTHS | st.none()), max_size=6), RANDOMS)
 def test_a_trend_skips_points_with_a_null(points: list[Point | None], random: Random) -> None:
-    rounded, exact = both(LinearTrend(), Point, points, random)
+    rounded, exact = both(LinearTrend(), Point[float, float], points, random)
     assert rounded is exact is None or rounded == pytest.approx(exact, rel=1e-9, abs=1e-9)
 
 
@@ -134,7 +134,7 @@ def test_a_trend_skips_points_with_a_null(points: list[Point | None], random: Ra
 @given(st.lists(st.builds(Point, WIDE, WIDE), min_size=2, max_size=8), RANDOMS)
 def test_a_trend_through_points_of_any_size_is_right_to_ten_digits(points: list[Point], random: Random) -> None:
     xs, ys = [point.x or 0.0 for point in points], [point.y or 0.0 for point in points]
-    rounded, exact = both(LinearTrend(), Point, points, random)
+    rounded, exact = both(LinearTrend(), Point[float, float], points, random)
     spread = max(xs) - min(xs)
     assume(exact is None or (spread > 1e-290 and abs(exact) < inf))
     assert rounded is exact is None or abs(rounded - exact) <= 1e-10 * max((max(ys) - min(ys)) / spread, abs(exact))
@@ -144,7 +144,7 @@ def test_a_trend_through_points_of_any_size_is_right_to_ten_digits(points: list[
 @given(st.lists(st.builds(Point, EIGHTHS | ODD, EIGHTHS | ODD), min_size=1, max_size=4), RANDOMS)
 def test_what_is_not_finite_makes_a_trend_nan(points: list[Point], random: Random) -> None:
     assume(any(not isfinite(coordinate or 0.0) for point in points for coordinate in point))
-    rounded, exact = both(LinearTrend(), Point, points, random)
+    rounded, exact = both(LinearTrend(), Point[float, float], points, random)
     assert isnan(rounded)
     assert isnan(exact)
 
@@ -161,5 +161,5 @@ def test_what_is_not_finite_makes_a_trend_nan(points: list[Point], random: Rando
 )
 def test_a_trend_through_one_x_is_nan_rather_than_null_where_a_coordinate_is(points: list[Point]) -> None:
     assert isnan(result(LinearTrend(), points))
-    assert isnan(result(form_of(LinearTrend(), Point), points))
-    assert isnan(results_at_once(form_of(LinearTrend(), Point), [points])[0])
+    assert isnan(result(form_of(LinearTrend(), Point[float, float]), points))
+    assert isnan(results_at_once(form_of(LinearTrend(), Point[float, float]), [points])[0])

@@ -94,3 +94,8 @@ def test_rows_that_go_move_no_watermark(recording: Recording) -> None:
     ]
     assert part.changes == [row for row in whole.changes if row["key"] == "b"]
     assert part.changes
+
+
+def test_a_condition_and_an_evaluator_together_are_refused(recording: Recording) -> None:
+    with pytest.raises(RecordingError, match=r"takes a condition or an evaluator, and got both(.|\n)*give one of them"):
+        recording.shrink(lambda replayed: bool(replayed.results), differs="general")

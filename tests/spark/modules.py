@@ -94,3 +94,21 @@ class Echo(Operator[int, int]):
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:
         return [event for event in events if event.start >= window.start]
+
+
+class Googol(Aggregate[int, float]):
+    """A whole number beyond the largest float."""
+
+    name, version = "show.googol", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> float:
+        return 10**400
+
+
+class Doubles(Operator[int, int]):
+    """Twice each payload."""
+
+    name, version = "show.doubles", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> list[int]:
+        return [2 * payload for payload in payloads]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from functools import reduce
 from random import Random
 from typing import Any, Literal
@@ -216,6 +217,61 @@ def test_averages_of_decimals_are_those_of_spark_whatever_computes_them(spark: S
     assert sorted((row["k"], row["all"]["mean"], dict(row["by"])[row["k"]]) for row in collect(table)) == [
         (row[0], row[1], row[1]) for row in expected
     ]
+
+
+def test_whole_numbers_and_decimals_keep_their_digits_whatever_computes_them(spark: SparkSession) -> None:
+    df = spark.range(4).selectExpr(
+        "0 as k",
+        "id as at",
+        "1700000000000000001 + 10 * id as ns",
+        "if(id % 2 = 0, 9223372036854775807, -9223372036854775808) as ends",
+        "cast(0.1 as decimal(38, 18)) * id + 12345678901234567890 as d",
+        "1.5D * id as x",
+        "cast(id as int) as i",
+    )
+    calls = {
+        "mean": module("stats.average", "ends"),
+        "median": module("stats.median", "ends"),
+        "upper": module("stats.quantile", "ns", q=0.5),
+        "variance": module("stats.variance", "ns"),
+        "deviation": module("stats.standard_deviation", "ns", ddof=0),
+        "slope": module("stats.linear_trend", "ns", "i"),
+        "rise": module("stats.linear_trend", "ns", "x"),
+        "covariance": module("stats.covariance", "ns", "i", ddof=0),
+        "correlation": module("stats.correlation", "ns", "i"),
+        "of_decimals": module("stats.variance", "d"),
+        "per_decimal": module("stats.linear_trend", "i", "d"),
+        "counts": module("stats.histogram", "ns", limits=[1700000000000000011]),
+    }
+    expected = {
+        "mean": -0.5,
+        "median": -0.5,
+        "upper": 1.700000000000000016e18,
+        "variance": 500 / 3,
+        "deviation": 125**0.5,
+        "slope": 0.1,
+        "rise": pytest.approx(0.15, rel=1e-14),  # rounded on arrays, as points with a float are
+        "covariance": 12.5,
+        "correlation": 1.0,
+        "of_decimals": 1 / 60,
+        "per_decimal": 0.1,
+        "counts": [1, 3],
+    }
+    for table in by_each_evaluator(df, calls):
+        (row,) = table.to_pylist()
+        assert {name: row[name] for name in calls} == expected
+        assert {str(table.schema.field(name).type) for name in calls} == {"double", "list<element: int64>"}
+
+    timed = {
+        "over_time": module("stats.time_weighted_average", "ends"),
+        "newest": module("stats.exponentially_weighted_average", "ends", alpha=0.5),
+    }
+    window = events(df, key="k", at="at").window(tumbling(100))
+    (row,) = collect(window.aggregate(**timed).results())
+    ends = [2**63 - 1, -(2**63)] * 2
+    newest = Fraction(sum(value * 2**place for place, value in enumerate(ends)), 15)
+    assert row["over_time"] == -0.02  # each holds a hundredth of the window
+    assert row["newest"] == float(newest)
 
 
 def by_each_evaluator(df: DataFrame, calls: dict[str, Any]) -> list[pa.Table]:

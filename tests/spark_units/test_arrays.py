@@ -84,7 +84,9 @@ class DictSpan(TypedDict):
     ],
 )
 def test_a_value_of_the_declared_type_goes_in(annotation: Any, of: pa.DataType, value: Any, expected: Any) -> None:
-    array = to_arrow([value, None], describe(annotation, "m"), of)
+    unheld: list[object] = []
+    array = to_arrow([value, None], describe(annotation, "m"), of, unheld)
+    assert unheld == []
     assert array.type == of
     array.validate(full=True)
     assert array.to_pylist() == [expected, None]
@@ -163,7 +165,11 @@ def test_a_mapping_of_another_class_is_a_map() -> None:
 def test_a_value_beyond_what_its_column_holds_is_null_and_stops_no_query(
     annotation: Any, of: pa.DataType, value: Any, expected: Any
 ) -> None:
-    assert to_arrow([value], describe(annotation, "m"), of).to_pylist() == [expected]
+    unheld: list[object] = []
+    assert to_arrow([value], describe(annotation, "m"), of, unheld).to_pylist() == [expected]
+    is_held = value == expected or expected == Decimal("999.99")
+    part = value[1] if isinstance(value, list) else value
+    assert list(map(repr, unheld)) == ([] if is_held else [repr(part)])
 
 
 @pytest.mark.parametrize(

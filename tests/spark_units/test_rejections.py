@@ -199,9 +199,9 @@ def test_a_worker_counts_what_its_buckets_put_out(
 ) -> None:
     kept: Accumulator[Counts] = Accumulator(ids, {}, CountsParam())
     teller = Teller(kept, 3)
-    teller.tell(12, list(run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=STARTS, **ends)))), {})
-    teller.tell(6, [], {"total": 2})
-    assert kept.value == {(3, 12): (*expected, {}), (3, 6): (0, {}, {"total": 2})}
+    teller.tell(12, list(run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=STARTS, **ends)))), {}, {})
+    teller.tell(6, [], {"total": 2}, {})
+    assert kept.value == {(3, 12): BucketCounts(*expected), (3, 6): BucketCounts(0, {}, {"total": 2})}
 
 
 def test_a_worker_keeps_counts_and_the_driver_hands_them_on(ids: int, caplog: pytest.LogCaptureFixture) -> None:

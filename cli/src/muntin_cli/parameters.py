@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 from muntin import Module
 from muntin.errors import ParameterError
+from muntin.source_parsing import literal_of
 from muntin.triggers import Trigger
 from muntin.windows import WindowSpecification
 from muntin_cli.errors import UsageError
@@ -164,7 +164,7 @@ def _examples(annotation: object) -> Iterable[object]:
 
 def _value(text: str) -> object:
     try:
-        return ast.literal_eval(text)
+        return literal_of(text)
     except (ValueError, SyntaxError):
         return text
 

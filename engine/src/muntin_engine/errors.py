@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import indent
 
 from muntin import Module
-from muntin.errors import MuntinError
+from muntin.errors import MuntinError, QueryError
 
 
 class SetupError(MuntinError, RuntimeError):
@@ -86,6 +86,10 @@ class SessionEndedError(SetupError):
             "  expected: one that was not stopped, whose JVM runs; one that was killed may have run out of memory\n"
             "  start a session, build the query again in it, and go on with the same checkpoint: nothing is lost"
         )
+
+
+class ResultOverflowError(QueryError, OverflowError):
+    """A module returned a value that its column cannot hold, and `spark.muntin.overflow.fail` is true."""
 
 
 class StateError(MuntinError, ValueError):

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from muntin import EmitPolicy
+from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import evaluator_of
@@ -35,6 +36,7 @@ class Unit(StrEnum):
     BYTES = "bytes"
     CALLS = "calls"
     TICKS = "ticks"
+    VALUES = "values"
     MICROSECONDS = "microseconds"
 
 
@@ -72,6 +74,7 @@ _STAGE: Final = "{}_us"
 _WATERMARK: Final = "watermark_"
 _MODULE: Final = "module_us:"
 _SKIPPED: Final = "skipped:"
+_OVERFLOWS: Final = "overflows:"
 _LONG_CALLS: Final = "long_calls:"
 _LONGEST_CALL: Final = "longest_call_us:"
 
@@ -167,6 +170,21 @@ def skipped_by(metric: str) -> str | None:
     return metric.removeprefix(_SKIPPED) if metric.startswith(_SKIPPED) else None
 
 
+def overflow_metric(column: str) -> str:
+    """Return the name of the metric of how many values a result column could not hold.
+
+    Example:
+        >>> overflow_metric("total"), overflowing_column("overflows:total"), overflowing_column("accepted")
+        ('overflows:total', 'total', None)
+    """
+    return _OVERFLOWS + column
+
+
+def overflowing_column(metric: str) -> str | None:
+    """Return the result column that could not hold the values that a metric counts; None if it is another metric."""
+    return metric.removeprefix(_OVERFLOWS) if metric.startswith(_OVERFLOWS) else None
+
+
 def long_calls_metric(label: str) -> str:
     """Return the name of the metric of how many calls of a module ran for longer than the watchdog allows.
 
@@ -253,8 +271,24 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     labels = plan.module_labels
     choosy = [label for label, module in zip(labels, plan.modules, strict=True) if module.is_choosy]
     skipped = [Metric(skipped_metric(label), Unit.ROWS) for label in choosy]
+    columns = dict.fromkeys(field.name for field in (*plan.outputs, *plan.evicted) if _may_overflow(field))
+    overflows = [Metric(overflow_metric(column), Unit.VALUES) for column in columns if plan.join is None]
     of_modules = [*skipped, *(metric for label in labels for metric in _times_of_module(label) if is_timed)]
-    return [*(metric for metric in METRICS if metric.name not in absent), *of_modules]
+    return [*(metric for metric in METRICS if metric.name not in absent), *overflows, *of_modules]
+
+
+def _may_overflow(field: Field) -> bool:
+    """Return True if a module can return a value of a type that no column of it holds."""
+    data_type = field.type
+    if isinstance(data_type, Scalar):
+        return data_type.kind in _UNBOUNDED
+    if isinstance(data_type, ListOf):
+        return _may_overflow(data_type.element)
+    if isinstance(data_type, MapOf):
+        return _may_overflow(data_type.value)
+    if isinstance(data_type, Struct):
+        return any(map(_may_overflow, data_type.fields))
+    return True
 
 
 def waits_for_open_ends(plan: Plan) -> bool:
@@ -275,6 +309,11 @@ def _times_of_module(label: str) -> Sequence[Metric]:
         Metric(longest_call_metric(label), Unit.MICROSECONDS, Total.LARGEST),
     )
 
+
+_UNBOUNDED: Final = frozenset(
+    {ScalarKind.INTEGER, ScalarKind.FLOAT, ScalarKind.DECIMAL, ScalarKind.INTERVAL, ScalarKind.INSTANT}
+)
+"""The kinds of which a module can return values that no column holds."""
 
 _APART: Final = " # "
 """The separator of the parts of a name that a query was not given."""

@@ -89,6 +89,7 @@ class UnknownModuleError(QueryError, LookupError):
         unreadable: Sequence[str] = (),
         *,
         is_sure: bool = False,
+        advice: str = "",
     ) -> None:
         self.name = name
         self.suggestion = suggestion
@@ -97,7 +98,9 @@ class UnknownModuleError(QueryError, LookupError):
         own = [offered for offered in installed if offered.startswith(f"{name}.")]
         if suggestion:
             lines.append(f"  did you mean {suggestion}?")
-        elif "." not in name and not own:
+        if advice:
+            lines.append(f"  {advice}")
+        elif not suggestion and "." not in name and not own:
             lines.append("  a name begins with its plugin, as in 'stats.average'")
         if own:
             lines.append(f"  {name!r} is a plugin, with the {kind}s {', '.join(own)}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Mapping
 from typing import Any, Final
 
 from muntin.catalog import installed
-from muntin.errors import MuntinError, ParameterError, WindowError
+from muntin.errors import MuntinError, ParameterError, UnknownModuleError, WindowError
 from muntin.rows.last_rows import LastRows
 from muntin.rows.row_batches import RowBatches, RowsBetween
 from muntin.rows.row_windows import RowWindows
@@ -34,6 +35,34 @@ OWN_ROWS: Final[Mapping[str, type[RowWindows]]] = {cls.name: cls for cls in (Las
 """Muntin's own row windows by name."""
 
 _OWN: Final[Mapping[str, type[WindowSpecification]]] = {**OWN_KINDS, **OWN_ROWS, Unwindowed.name: Unwindowed}
+
+EXAMPLES: Final[Mapping[str, str]] = {
+    "hopping": "window('hopping', size='10 minutes', hop='1 minute')",
+    "snapshot": "window('snapshot')",
+    "count": "window('count', count=10)",
+    "session": "window('session', gap='30 minutes')",
+    "calendar": "window('calendar', size=1, hop=1, unit='day', zone='Europe/Berlin'), or 'month'",
+    "cumulate": "window('cumulate', size='1 day', step='1 hour')",
+    "landmark": "window('landmark', step='1 hour')",
+    "global": "window('global')",
+    "trailing": "window('trailing', length='10 minutes')",
+    "last": "window('last', evicts=10)",
+    "batch": "window('batch', evicts=10)",
+    "between": "window('between', opens=\"kind = 'login'\", closes=\"kind = 'logout'\")",
+    "unwindowed": "window('unwindowed')",
+}
+"""An example of each of Muntin's own kinds, by name."""
+
+_OTHER_WORDS: Final[Mapping[str, str]] = {
+    "tumbling": "tumbling windows are hopping ones whose hop is their size: "
+    "window('hopping', size='10 minutes', hop='10 minutes')",
+    "sliding": f"windows that slide by a hop are {EXAMPLES['hopping']}, and those that end at each event "
+    f"{EXAMPLES['trailing']}",
+    "rows": f"windows of rows are {EXAMPLES['last']}, {EXAMPLES['batch']} and 'between'",
+    "daily": f"days are {EXAMPLES['calendar']}",
+    "global_windows": f"they are {EXAMPLES['global']}",
+}
+"""What to write for words that other systems, or Muntin's own functions, have for windows."""
 
 
 def window(name: str, **parameters: Any) -> WindowSpecification:
@@ -64,12 +93,42 @@ def window(name: str, **parameters: Any) -> WindowSpecification:
     except (TypeError, ValueError) as error:
         if isinstance(error, MuntinError):
             raise
-        raise ParameterError(name, parameters, str(error), str(signature)) from error
+        reason = _misbound(signature, parameters) or str(error)
+        if name in EXAMPLES:
+            reason += f"\n  write for example {EXAMPLES[name]}"
+        raise ParameterError(name, parameters, reason, _spell_parameters(signature)) from error
+
+
+def _misbound(signature: inspect.Signature, parameters: Mapping[str, object]) -> str:
+    """Return which parameters are missing and which are unknown, in words; empty if none is."""
+    required = [part.name for part in signature.parameters.values() if part.default is inspect.Parameter.empty]
+    missing = [name for name in required if name not in parameters]
+    unknown = [name for name in parameters if name not in signature.parameters]
+    reasons = []
+    if missing:
+        reasons.append(f"it lacks {' and '.join(missing)}")
+    if unknown:
+        reasons.append(f"it has no {' and no '.join(unknown)}")
+    return ", and ".join(reasons)
+
+
+def _spell_parameters(signature: inspect.Signature) -> str:
+    """Return the parameters of a kind with their defaults, without the types, which text may stand for."""
+    plain = [part.replace(annotation=inspect.Parameter.empty) for part in signature.parameters.values()]
+    return str(inspect.Signature(plain))
 
 
 def kind_named(name: str) -> type[WindowSpecification]:
     """Return the class of windows by the name of their kind; raises as `window` does."""
-    return _OWN[name] if name in _OWN else installed().window_kind(name)
+    if name in _OWN:
+        return _OWN[name]
+    if "." not in name:  # only plugins' kinds have a dot, so it is none of theirs
+        close = difflib.get_close_matches(name, _OWN, n=1)
+        suggestion = f"{close[0]!r}" if close and name not in _OTHER_WORDS else None
+        advice = _OTHER_WORDS.get(name, "Muntin's own kinds are one word; that of a plugin has two: 'shop.visits'")
+        advice += f"\n  window kinds: {', '.join(sorted(_OWN))}, and those of plugins"
+        raise UnknownModuleError("window kind", name, suggestion, sorted(_OWN), advice=advice, is_sure=True)
+    return installed().window_kind(name)
 
 
 def check_windows(windows: WindowSpecification) -> None:

@@ -44,8 +44,8 @@ class Scalar:
     values: tuple[Any, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
 
     def grown(self, growth: Growth) -> Scalar:
-        """Return the type of results computed from such values; the same, where a type has no size."""
-        return self
+        """Return the type of results computed from such values: a float, where a whole number gets decimal places."""
+        return Scalar(ScalarKind.FLOAT) if self.kind is ScalarKind.INTEGER and growth.places else self
 
 
 class Growth(NamedTuple):

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import partial
 from itertools import accumulate
-from math import inf
+from math import inf, isinf
 from numbers import Integral, Real
 from operator import attrgetter, itemgetter
 from typing import Any, Final, SupportsInt
@@ -24,6 +24,7 @@ from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.core.changes import Key
 from muntin_engine.core.skipping import is_tuple
+from muntin_engine.exchange.overflows import Overflow
 from muntin_engine.exchange.task_payload import TaskPayload
 
 _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
@@ -55,7 +56,9 @@ class MisfitError(ValueError):
         super().__init__(f"{named} {safe_repr(value)} of type {type(value).__name__}, declared {spell(field)}{reason}")
 
 
-def to_arrow(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> pa.Array:
+def to_arrow(
+    values: Sequence[object], field: Field, arrow_type: pa.DataType, unheld: list[object] | None = None
+) -> pa.Array:
     """Return values as an array; None is null whatever was declared.
 
     An instant at infinity is null: it never comes. A decimal is rounded to the scale of the column, half
@@ -68,17 +71,18 @@ def to_arrow(values: Sequence[object], field: Field, arrow_type: pa.DataType) ->
         values: Of the declared type.
         field: What was declared.
         arrow_type: The Arrow type of that.
+        unheld: The list to which values are added that the column cannot hold, and parts of values; None for nowhere.
 
     Raises:
         MisfitError: A value, or a part of it, is not of the declared type.
     """
     data_type = field.type
     if isinstance(data_type, Struct):
-        return _structs(values, field, data_type, arrow_type)
+        return _structs(values, field, data_type, arrow_type, unheld)
     if isinstance(data_type, ListOf):
-        return _lists(values, field, data_type, arrow_type)
+        return _lists(values, field, data_type, arrow_type, unheld)
     if isinstance(data_type, MapOf):
-        return _maps(values, field, data_type, arrow_type)
+        return _maps(values, field, data_type, arrow_type, unheld)
     assert isinstance(data_type, Scalar)
     wrong = {cls for cls in set(map(type, values)) if not _is_accepted(cls, data_type.kind)}
     if wrong:
@@ -97,7 +101,18 @@ def to_arrow(values: Sequence[object], field: Field, arrow_type: pa.DataType) ->
             held.append(None if value is None else within(value, arrow_type))
     except BaseException as error:  # what `__float__` and the like of a number of the module's own do
         raise _raised(values[len(held)], field, error) from safe_cause(error)
+    if unheld is not None:
+        pairs = zip(values, held, strict=True)
+        unheld.extend(value for value, number in pairs if _is_lost(value, number, data_type.kind))
     return _array(held, field, arrow_type)
+
+
+def _is_lost(value: Any, held: object, kind: ScalarKind) -> bool:
+    """Return True if a column holds something else for a value than the value, rounded."""
+    if held is None:
+        never_comes = kind is ScalarKind.INSTANT and value is not None and value >= INFINITY
+        return value is not None and not never_comes
+    return isinstance(held, float) and isinf(held) and held != value
 
 
 def first_misfit(values: Iterable[object], field: Field, arrow_type: pa.DataType) -> int | None:
@@ -108,6 +123,16 @@ def first_misfit(values: Iterable[object], field: Field, arrow_type: pa.DataType
         except MisfitError:
             return place
     return None
+
+
+def _first_unheld(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> int:
+    """Return the place of the first value that a column cannot hold, of which there is one."""
+    for place, value in enumerate(values):
+        unheld: list[object] = []
+        to_arrow([value], field, arrow_type, unheld)
+        if unheld:
+            return place
+    raise AssertionError("no value is too large for its column")
 
 
 def part_of(value: object, struct: Struct, place: int) -> object:
@@ -135,22 +160,29 @@ def _unreadable(value: object, struct: Struct, place: int, error: BaseException)
     return _raised(value, Field("", struct), error)
 
 
-def _structs(values: Sequence[object], field: Field, struct: Struct, arrow_type: pa.DataType) -> pa.Array:
+def _structs(
+    values: Sequence[object], field: Field, struct: Struct, arrow_type: pa.DataType, unheld: list[object] | None
+) -> pa.Array:
     is_missing = [value is None for value in values]
     columns = []
     for place, part in enumerate(struct.fields):
         parts = [None if value is None else part_of(value, struct, place) for value in values]
-        columns.append(to_arrow(parts, _named(part, field, struct), arrow_type.field(place).type))
+        columns.append(to_arrow(parts, _named(part, field, struct), arrow_type.field(place).type, unheld))
     return pa.StructArray.from_arrays(columns, fields=list(arrow_type), mask=pa.array(is_missing, pa.bool_()))
 
 
-def _lists(values: Sequence[object], field: Field, data_type: ListOf, arrow_type: pa.DataType) -> pa.Array:
+def _lists(
+    values: Sequence[object], field: Field, data_type: ListOf, arrow_type: pa.DataType, unheld: list[object] | None
+) -> pa.Array:
     rows = [_list(value, field) for value in values]
-    elements = to_arrow([part for row in rows for part in row or ()], data_type.element, arrow_type.value_type)
+    parts = [part for row in rows for part in row or ()]
+    elements = to_arrow(parts, data_type.element, arrow_type.value_type, unheld)
     return pa.ListArray.from_arrays(_offsets(rows), elements, type=arrow_type, mask=_is_missing(rows))
 
 
-def _maps(values: Sequence[object], field: Field, data_type: MapOf, arrow_type: pa.DataType) -> pa.Array:
+def _maps(
+    values: Sequence[object], field: Field, data_type: MapOf, arrow_type: pa.DataType, unheld: list[object] | None
+) -> pa.Array:
     rows = [_pairs(value, field) for value in values]
     pairs = [pair for row in rows for pair in row or ()]
     if any(name is None for name, _ in pairs):
@@ -159,7 +191,7 @@ def _maps(values: Sequence[object], field: Field, data_type: MapOf, arrow_type: 
     if keys.null_count:
         lost = pairs[keys.is_null().to_pylist().index(True)][0]
         raise MisfitError(lost, data_type.key, f": a column of {arrow_type.key_type} cannot hold it as a key")
-    items = to_arrow([part for _, part in pairs], data_type.value, arrow_type.item_type)
+    items = to_arrow([part for _, part in pairs], data_type.value, arrow_type.item_type, unheld)
     return pa.MapArray.from_arrays(_offsets(rows), keys, items, type=arrow_type, mask=_is_missing(rows))
 
 
@@ -300,15 +332,36 @@ class Source:
         return undeclared_result(self.label, found, where)
 
     def column(self, values: Sequence[object], output: Field, arrow_type: pa.DataType) -> pa.Array:
-        """Return results as a column.
+        """Return results as a column; those that it cannot hold are counted by the query.
 
         Raises:
             ModuleContractError: A value is not of the type that the module declares.
+            ResultOverflowError: The column cannot hold a value, and the session wants to stop then.
         """
+        unheld: list[object] = []
         try:
-            return to_arrow(values, output, arrow_type)
+            column = to_arrow(values, output, arrow_type, unheld)
         except MisfitError as error:
             raise self.contract_error(str(error), first_misfit(values, output, arrow_type)) from error
+        if unheld:
+            self._add_overflow(values, output, arrow_type, unheld)
+        return column
+
+    def _add_overflow(
+        self, values: Sequence[object], output: Field, arrow_type: pa.DataType, unheld: Sequence[object]
+    ) -> None:
+        """Count values that a column cannot hold, with the place of the first one."""
+        key, window = self.at(_first_unheld(values, output, arrow_type))
+        overflow = Overflow(
+            module=self.label,
+            column=output.name,
+            arrow_type=str(arrow_type),
+            value=safe_repr(unheld[0]),
+            key=safe_repr(key),
+            window=self.task.query.axis.spell_interval(window.start, window.end),
+            is_infinite=pa.types.is_floating(arrow_type),
+        )
+        self.task.overflows.add(overflow, len(unheld))
 
     def part(self, rows: Sequence[object], row: Field, place: int, output: Field, arrow_type: pa.DataType) -> pa.Array:
         """Return a column of an operator's rows: a field of these if they are records, else the rows themselves.

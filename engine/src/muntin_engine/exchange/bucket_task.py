@@ -21,7 +21,7 @@ from muntin_engine.exchange.intake import Intake, take_in
 from muntin_engine.exchange.shuffle import Arrived, to_blob
 from muntin_engine.exchange.side_output import SideOutputRow, side_output_row, side_output_table
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.metrics import is_level, skipped_metric, watermark_metric
+from muntin_engine.metrics import is_level, overflow_metric, skipped_metric, watermark_metric
 from muntin_engine.plan import Input
 from muntin_engine.plan.choice import Arrivals
 from muntin_engine.progress import InputsProgress, Observation
@@ -99,6 +99,7 @@ def run_bucket(
 
 def _evaluate(task: TaskPayload, bucket: int, checked: CheckedCells, arrived: Arrived) -> Iterator[OutputBlob]:
     durations = Durations(task)
+    task.overflows.clear()
     with without_collector():
         with durations.stages["intake"]:
             intake = take_in(task, *arrived.rows)
@@ -125,6 +126,7 @@ def _evaluate(task: TaskPayload, bucket: int, checked: CheckedCells, arrived: Ar
     if not task.is_static:  # static inputs report no metrics
         metrics = {"bytes_written": checked.written, **durations.metrics(arrived.durations)}
         metrics |= _metrics(task, found, arrived)
+        metrics |= {overflow_metric(column): number for column, number in task.overflows.report().items()}
         yield from (OutputBlob(name, value) for name, value in metrics.items() if value or is_level(name))
 
 

@@ -26,7 +26,7 @@ from muntin_engine.exchange.intake import without_problems
 from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.exchange.side_output import side_output_table
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.metrics import skipped_metric
+from muntin_engine.metrics import overflow_metric, skipped_metric
 from muntin_engine.progress import Observation
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def run_task(
     evaluator, given, durations = BY_NAME[task.plan.choice.evaluator], task.input, Durations(task)
     accepted, seen, observed = 0, Progress(), list[Observation]()
     skipped = [0] * (len(task.choosy_labels) + 2)
+    task.overflows.clear()
     for batch in batches:
         if recorded is not None:
             recorded.take(batch)
@@ -77,4 +78,6 @@ def run_task(
     metrics = {skipped_metric(label): count for label, count in skipped_rows(task, [skipped]).items()}
     metrics |= {ACCEPTED: accepted, "filtered": skipped[-2], "newest": seen.newest, **durations.metrics(())}
     metrics |= count_sources(task, task.buckets[0], [observed])
+    if not task.is_static:
+        metrics |= {overflow_metric(column): number for column, number in task.overflows.report().items()}
     yield from (OutputBlob(name, value) for name, value in metrics.items())

@@ -18,6 +18,7 @@ from muntin_engine.core.skipping import forbids_null
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import TickGrid, grid_of
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
+from muntin_engine.exchange.overflows import Overflows
 from muntin_engine.plan import MOST_BUCKETS, Input, Plan
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.module_plan import StreamInput
@@ -188,6 +189,11 @@ class TaskPayload(MakesOnce):
     def meters(self) -> list[Meter]:
         """The meter of each module's calls."""
         return [Meter(clock if self.is_timed else None) for _ in self.plan.modules]
+
+    @cached_property
+    def overflows(self) -> Overflows:
+        """The results that their columns could not hold."""
+        return Overflows(fails=self.worker.overflow_fails)
 
     @cached_property
     def query(self) -> EvaluatorQuery:

@@ -107,6 +107,10 @@ def _counts(history: History) -> Iterator[BoardLine]:
         if total:
             last, picture = history.last.skipped.get(module), _picture(history, _part("skipped", module))
             yield BoardLine(f"skipped by {module}", spell_count(last), spell_count(total), picture)
+    for column, total in history.overflows.items():
+        if total:
+            last, picture = history.last.overflows.get(column), _picture(history, _part("overflows", column))
+            yield BoardLine(f"too large for {column}", spell_count(last), spell_count(total), picture)
 
 
 def _progress(history: History) -> Iterator[BoardLine]:

@@ -31,6 +31,7 @@ class History:
         long_calls: Over all batches that were seen, how many calls of each module ran for too long.
         longest_calls: The seconds that the longest of them took.
         skipped: Over all batches that were seen, how many new events each module was not given.
+        overflows: The same of the values that each result column could not hold.
     """
 
     def __init__(self, query: str) -> None:
@@ -42,6 +43,7 @@ class History:
         self.long_calls: Counter[str] = Counter()
         self.longest_calls: dict[str, float] = {}
         self.skipped: Counter[str] = Counter()
+        self.overflows: Counter[str] = Counter()
 
     def add(self, metrics: BatchMetrics) -> None:
         """Add a batch, and forget those of more than an hour before it."""
@@ -55,6 +57,7 @@ class History:
         for module, seconds in metrics.longest_calls.items():
             self.longest_calls[module] = max(seconds, self.longest_calls.get(module, 0.0))
         self.skipped.update(metrics.skipped)
+        self.overflows.update(metrics.overflows)
 
     @property
     def last(self) -> BatchMetrics:

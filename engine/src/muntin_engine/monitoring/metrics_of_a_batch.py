@@ -20,6 +20,7 @@ from muntin_engine.metrics import (
     longest_call_of,
     module_of,
     of_sources,
+    overflowing_column,
     shown_names,
     skipped_by,
     stage_metric,
@@ -85,6 +86,7 @@ class BatchMetrics:
         long_calls: The number of a module's calls that ran for longer than the watchdog allows, for those that had any.
         longest_calls: For how many seconds the longest of these was seen running.
         skipped: By module, how many new events it was not given, because it does not read a null in them.
+        overflows: By result column, how many values it could not hold, which are null or infinite there.
         sources: The metrics of each source, or of each of several inputs.
         waits_for_ends: True if windows may stay open as long as an event in them has no end.
         unread: The side outputs, `late` and `rejected`, that nothing takes.
@@ -124,6 +126,7 @@ class BatchMetrics:
     long_calls: Mapping[str, int] = field(default_factory=dict)
     longest_calls: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    overflows: Mapping[str, int] = field(default_factory=dict)
     sources: Mapping[str, SourceMetrics] = field(default_factory=dict)
     waits_for_ends: bool = False
     unread: frozenset[str] = frozenset()
@@ -233,6 +236,7 @@ def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any])
         is_time=metrics[TIME_AXIS] == 1,
         stages=_spent({stage: metrics.get(stage_metric(stage)) for stage in STAGES}),
         skipped={module: value or 0 for metric, value in metrics.items() if (module := skipped_by(metric))},
+        overflows={column: value for metric, value in slow.items() if (column := overflowing_column(metric))},
         modules=_spent({module: value for metric, value in metrics.items() if (module := module_of(metric))}),
         long_calls={module: value for label, value in slow.items() if (module := long_calls_of(label))},
         longest_calls=_spent({module: value for label, value in slow.items() if (module := longest_call_of(label))}),

@@ -369,7 +369,8 @@ def _spell_cast(wanted: Field, given: Field) -> str:
     if ScalarKind.STRING not in (here[0], there[0]) and not (here[0] in plain and there[0] in plain):
         return ""
     column = f"F.col({given.name!r})" if given.name.isidentifier() else "with "
-    return f", for example {column}.cast({_CASTS[there[0]]!r})"
+    kind = ScalarKind.FLOAT if ScalarKind.FLOAT in there else there[0]  # a double loses least of what text may say
+    return f", for example {column}.cast({_CASTS[kind]!r})"
 
 
 def _kinds(field: Field) -> list[ScalarKind]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+from muntin.safe_text import safe_repr
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.errors import RecordingError
 from muntin_engine.exchange.recorded_rows import NTH, PASSED_ON, STOPPED
@@ -214,10 +215,10 @@ class Recording:
         Args:
             holds: What holds of a replay, such as `lambda replayed: any(row["km"] > 100 for row in replayed.results)`.
                 None: the replay raises an exception, of the class that the whole recording raises.
-            differs: Instead of both: the results differ from those of this evaluator.
+            differs: Instead of a condition: the results differ from those of this evaluator.
 
         Raises:
-            RecordingError: It does not hold of the whole recording.
+            RecordingError: It does not hold of the whole recording; or both `holds` and `differs` are given.
 
         Cost: up to 1,000 replays, most of them of few rows.
 
@@ -225,6 +226,11 @@ class Recording:
             >>> small = recording.shrink(lambda replayed: len(replayed.late_rows) > 0)  # doctest: +SKIP
             >>> small.save("recordings/a-late-row")  # doctest: +SKIP
         """
+        if holds is not None and differs is not None:
+            raise RecordingError(
+                f"shrink() takes a condition or an evaluator, and got both: {safe_repr(holds)}, differs={differs!r}\n"
+                "  give one of them; to have both hold, compare in the condition, which is given each replay"
+            )
         shows, last = self._shows(holds, differs), self.unfinished
         raises = holds is None and differs is None
         whole = (*self.batches, last) if raises and last is not None else self.batches

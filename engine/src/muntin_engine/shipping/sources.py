@@ -10,6 +10,8 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any, TypeAlias
 
+from muntin.source_parsing import parse_source, while_parsing
+
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -31,7 +33,8 @@ def class_source(cls: type) -> str | None:
         if around and around[-1].name == cls.__name__:
             return _spelled(around[-1])
     try:
-        return _spelled(ast.parse(textwrap.dedent(inspect.getsource(cls))))
+        text = while_parsing(lambda: inspect.getsource(cls))
+        return _spelled(parse_source(textwrap.dedent(text)))
     except (OSError, TypeError, SyntaxError):
         return None
 
@@ -64,8 +67,13 @@ def _tree_around(function: FunctionType) -> ast.Module | None:
     return _parsed("".join(lines))
 
 
-@lru_cache(64)
 def _parsed(text: str) -> ast.Module | None:
+    """Return the tree of a file or cell, which is parsed once, whatever the number of threads that ask for it."""
+    return while_parsing(lambda: _tree_of(text))
+
+
+@lru_cache(64)
+def _tree_of(text: str) -> ast.Module | None:
     try:
         return ast.parse(text)
     except SyntaxError:  # a cell with commands of the notebook's own
@@ -84,7 +92,10 @@ def _first_line(node: _Definition) -> int:
 
 
 def _spelled(node: ast.AST | None) -> str | None:
-    return None if node is None else ast.unparse(_Undocumented().visit(ast.parse(ast.unparse(node))))
+    if node is None:
+        return None
+    copy = parse_source(ast.unparse(node))  # the node itself is shared, and what is visited is changed
+    return ast.unparse(_Undocumented().visit(copy))
 
 
 class _Undocumented(ast.NodeTransformer):

@@ -1,4 +1,4 @@
-"""Warnings of the rows of a static input that were rejected or skipped, when a query over it has been computed.
+"""Warnings of a query over a static input when it has been computed: rows rejected or skipped, values too large.
 
 A stream counts such rows in the progress of each micro-batch. A static input has no progress, and its query is
 computed whenever some action of Spark's needs it. Spark's accumulators bring what workers count to the driver as each
@@ -24,6 +24,7 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
 from muntin_engine.exchange.bucket_task import ACCEPTED, REJECTED, OutputBlob
+from muntin_engine.exchange.overflows import ColumnOverflows, warning_of
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.plan.skipped_nulls import SkippedNulls
 from muntin_engine.spark.session.classic import SparkContext
@@ -35,6 +36,9 @@ LOG: Final = logging.getLogger("muntin.rejected")
 LOG_OF_SKIPPED: Final = logging.getLogger("muntin.skipped")
 """The logger of the warnings of rows that modules skipped."""
 
+LOG_OF_OVERFLOWS: Final = logging.getLogger("muntin.overflows")
+"""The logger of the warnings of results that their columns cannot hold."""
+
 
 class BucketCounts(NamedTuple):
     """The rows that a bucket counts.
@@ -43,11 +47,13 @@ class BucketCounts(NamedTuple):
         accepted: How many took effect.
         rejected: How many were rejected, by their reasons.
         skipped: How many each module skipped, by its label; the rows of all buckets are counted in the first.
+        overflows: The values that a result column cannot hold, by column.
     """
 
     accepted: int
     rejected: Mapping[str, int]
     skipped: Mapping[str, int] = MappingProxyType({})
+    overflows: Mapping[str, ColumnOverflows] = MappingProxyType({})
 
 
 Counts: TypeAlias = dict[tuple[int, int], BucketCounts]
@@ -63,20 +69,20 @@ class _ComputedQuery:
     buckets: int | None
     skipping: Mapping[str, SkippedNulls] = field(default_factory=dict)
     counts: dict[int, BucketCounts] = field(default_factory=dict)
-    said: tuple[str, str] = ("", "")
+    said: tuple[str, str, str] = ("", "", "")
 
     @property
     def is_complete(self) -> bool:
         return len(self.counts) == self.buckets
 
-    def messages(self) -> tuple[str, str]:
-        """Return the warnings of rejected and of skipped rows; empty if there were none."""
+    def messages(self) -> tuple[str, str, str]:
+        """Return the warnings of rejected and of skipped rows, and of overflows; empty if there were none."""
         reasons, skipped = Counter[str](), Counter[str]()
         for counted in self.counts.values():
             reasons.update(counted.rejected)
             skipped.update(counted.skipped)
         rows = reasons.total() + sum(counted.accepted for counted in self.counts.values())
-        return self._of_rejected(reasons, rows), self._of_skipped(skipped, rows)
+        return self._of_rejected(reasons, rows), self._of_skipped(skipped, rows), self._of_overflows()
 
     def _of_rejected(self, reasons: Counter[str], rows: int) -> str:
         rejected = reasons.total()
@@ -101,6 +107,19 @@ class _ComputedQuery:
             f"{nulls.condition}\n  {nulls.remedies}"
             for label, nulls in self.skipping.items()
             if skipped[label]
+        )
+
+    def _of_overflows(self) -> str:
+        numbers = Counter[str]()
+        first: dict[str, ColumnOverflows] = {}
+        for _, counted in sorted(self.counts.items()):
+            for column, overflows in counted.overflows.items():
+                numbers[column] += overflows.number
+                first.setdefault(column, overflows)
+        return "\n".join(
+            f"{self.name}: {numbers[column]:,} values of the results are too large for their column {column!r}\n"
+            f"  the first: {warning_of(overflows.first)}"
+            for column, overflows in sorted(first.items())
         )
 
 
@@ -172,7 +191,8 @@ class Rejections:
 
     def _say(self, query: _ComputedQuery) -> None:
         messages = query.messages()
-        for log, message, said in zip((LOG, LOG_OF_SKIPPED), messages, query.said, strict=True):
+        logs = (LOG, LOG_OF_SKIPPED, LOG_OF_OVERFLOWS)
+        for log, message, said in zip(logs, messages, query.said, strict=True):
             if message and message != said:
                 log.warning("%s", message)
         query.said = messages
@@ -212,15 +232,22 @@ class Teller:
     accumulator: Accumulator[Counts]
     query: int
 
-    def tell(self, bucket: int, output: Iterable[OutputBlob], skipped: Mapping[str, int]) -> None:
-        """Count the rows that a bucket emits, and those that modules skipped."""
+    def tell(
+        self,
+        bucket: int,
+        output: Iterable[OutputBlob],
+        skipped: Mapping[str, int],
+        overflows: Mapping[str, ColumnOverflows],
+    ) -> None:
+        """Count the rows that a bucket emits, those that modules skipped, and values that no column holds."""
         accepted, reasons = 0, Counter[str]()
         for blob in output:
             if blob.stream == ACCEPTED:
                 accepted += blob.rows
             elif blob.stream == REJECTED and blob.data is not None:
                 reasons.update(from_blob(blob.data).column("reason").to_pylist())
-        self.accumulator.add({(self.query, bucket): BucketCounts(accepted, dict(reasons), dict(skipped))})
+        counts = BucketCounts(accepted, dict(reasons), dict(skipped), dict(overflows))
+        self.accumulator.add({(self.query, bucket): counts})
 
 
 def teller_of(

@@ -100,7 +100,9 @@ class StatelessTask:
                 for blob in told
                 if blob.stream == skipped_metric(label)
             }
-            self._teller.tell(context.partitionId(), told, skipped)
+            self._teller.tell(context.partitionId(), told, skipped, task.overflows.take())
+        else:
+            task.overflows.report()  # a static input on Spark Connect: the worker's log is all there is
 
 
 class PassingReader(EventReader):
@@ -149,7 +151,9 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
         with module_error_first():
             output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
         if teller is not None:
-            teller.tell(bucket, output, skipped_rows(opened, arrived.skipped))
+            teller.tell(bucket, output, skipped_rows(opened, arrived.skipped), opened.overflows.take())
+        else:
+            opened.overflows.report()  # on Spark Connect the worker's log is all there is
         return _table_of(bucket, opened.place, output)
 
     return evaluate

@@ -94,10 +94,10 @@ class ColumnScalar(Scalar):
     spark: spark_types.DataType
     is_wide: bool = False
 
-    def grown(self, growth: Growth) -> ColumnScalar:
+    def grown(self, growth: Growth) -> Scalar:
         """Return the type of results: a decimal with more digits, as far as there are any, as Spark bounds its own."""
         if not isinstance(self.spark, spark_types.DecimalType):
-            return self
+            return Scalar.grown(self, growth)
         digits = min(_MOST_DIGITS, self.spark.precision + growth.digits)
         places = min(_MOST_DIGITS, self.spark.scale + growth.places)
         return ColumnScalar(self.kind, spark_types.DecimalType(digits, places), is_wide=True)

@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final, get_args, get_origin, get_type_hints, is_typeddict
 
 import msgpack
 
@@ -186,14 +186,26 @@ def records_in(annotation: object) -> set[type]:
 
 
 def holds_many(annotation: object) -> bool:
-    """Return True if a value of a type may hold any number of others: a list, a set or a dict in it, or a type unknown.
+    """Return True if a value of a type may hold any number of others: a collection in it, or a type unknown.
+
+    Tuples whose parts are named, dataclasses, named tuples and typed dicts hold as many as they say.
 
     Example:
-        >>> holds_many(tuple[float, int]), holds_many(dict[str, int] | None)
-        (False, True)
+        >>> holds_many(tuple[float, int]), holds_many(Mapping[str, int] | None), holds_many(tuple)
+        (False, True, True)
     """
-    found = classes_in(annotation)
-    return not found or any(cls is object or issubclass(cls, (list, dict, set, frozenset, deque)) for cls in found)
+    classes = classes_in(annotation)
+    return not classes or any(map(_is_collection, classes))
+
+
+def _is_collection(cls: type) -> bool:
+    """Return True for classes whose instances hold any number of values, and for those of which nothing is known."""
+    if cls is object:
+        return True
+    is_record = dataclasses.is_dataclass(cls) or hasattr(cls, "_fields") or is_typeddict(cls)
+    if cls is tuple or is_record or issubclass(cls, str | bytes):
+        return False  # `classes_in` looks at the parts of a tuple and of a record
+    return issubclass(cls, Iterable)
 
 
 def classes_in(annotation: object) -> set[type]:
@@ -203,12 +215,12 @@ def classes_in(annotation: object) -> set[type]:
     while pending:
         part = pending.pop()
         cls = get_origin(part) or part
-        if cls is Any or part is Ellipsis or isinstance(part, str):
-            cls = object
+        if cls is Any or part is Ellipsis or part is tuple or isinstance(part, str):
+            cls = object  # a tuple that does not say its parts may have any number of them
         pending += get_args(part)
         if isinstance(cls, type) and cls not in found:
             found.add(cls)
-            if dataclasses.is_dataclass(cls) or hasattr(cls, "_fields"):
+            if dataclasses.is_dataclass(cls) or hasattr(cls, "_fields") or is_typeddict(cls):
                 pending += _hints(cls)
     return found
 

@@ -35,10 +35,14 @@ def crash_everywhere(
 ) -> Survived:
     """Run a script through the engine's evaluators, without Spark, and see whether restarts show in the output.
 
-    Each step of the script is a micro-batch of its own. Each evaluator that can run the query runs it three times: once
-    straight; once with a restart after each step, where all that is left is what was stored; and once with a crash in
-    each step, where what was stored is lost and the same process runs the step again. After each step the output
-    that stands must be the same, and what the reference evaluator says; of early results, the final ones.
+    Each step of the script is a micro-batch of its own. There are four runs for each evaluator that can run the query:
+    one straight; one with a restart after each step, where all that is left is what was stored; one with a crash in
+    each step, where what was stored is lost and the same process runs the step again; and one by the reference
+    evaluator. After each step the live output of all must be the same; of early results, the final ones. Where it
+    differs, the query runs straight once more, to tell chance from what the mishap does.
+
+    A module that declares `contract = OutputContract.TIME_BOUND` is tried without that promise as well, where its
+    output differs from the reference's: if it then does not, the report says that the module breaks the promise.
 
     A restarted process has modules as they were when the query was made: what they kept on themselves is gone. What
     they keep in their class or in global variables is not, as it is one Python.

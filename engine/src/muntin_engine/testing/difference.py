@@ -40,6 +40,11 @@ _LABELS: Final = {
     Mishap.CRASH: ("without", "run again"),
 }
 _RAISED: Final = "make it work for the stream above"
+_NOT_TIME_BOUND: Final = (
+    "let no change of the input alter output before its sync time, which is the start of what comes or goes, or the\n"
+    "    earlier of two ends: the engine shortens earlier output there and does not ask for it again. If the module\n"
+    "    cannot, declare contract = OutputContract.WINDOW_BASED; muntin.testing has the law for it"
+)
 _NOT_PLAIN: Final = (
     "build states and results from plain data: numbers, text, bytes, dates, times, and lists, tuples, sets, dicts,\n"
     "    dataclasses and named tuples of these; name the records in the types that the class declares"
@@ -58,6 +63,7 @@ class OutputDifference:
         wanted: The output that is live then without the mishap, and not with it; without one, the reference's.
         got: The output that is live instead.
         error: What was raised, if anything.
+        breaks_contract: True if the output differs only because a module promises to be time-bound and is not.
         only_after: The one step after which it need happen; None if it must happen several times.
     """
 
@@ -69,12 +75,15 @@ class OutputDifference:
     got: Sequence[LiveResult] = ()
     error: Exception | None = None
     only_after: int | None = None
+    breaks_contract: bool = False
 
     @property
     def remedy(self) -> str:
         """The advice for the module's writer."""
         if isinstance(self.error, StateError):
             return _NOT_PLAIN
+        if self.breaks_contract:
+            return _NOT_TIME_BOUND
         return _RAISED if self.error is not None and self.mishap is Mishap.NOTHING else _REMEDIES[self.mishap]
 
     @property

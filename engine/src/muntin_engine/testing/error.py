@@ -29,7 +29,12 @@ class RestartError(ModuleError, AssertionError):
         self.mishap: Mishap = found.mishap
         self.step = found.place + 1
         self.stream = found.drawing
-        claim = "cannot be evaluated" if found.error and found.mishap is Mishap.NOTHING else _CLAIMS[found.mishap]
+        if found.breaks_contract:
+            claim = "promises contract = OutputContract.TIME_BOUND, and breaks it"
+        elif found.error and found.mishap is Mishap.NOTHING:
+            claim = "cannot be evaluated"
+        else:
+            claim = _CLAIMS[found.mishap]
         labels = ", ".join(f"{each.module.name} {each.module.version}" for each in found.tested.query.computations)
         told = [found.facts, "smallest stream:", _indented(self.stream), f"to do: {found.remedy}"]
         super().__init__("\n".join([f"{labels} {claim}", *map(_indented, told)]))

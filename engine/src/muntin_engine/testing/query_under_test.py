@@ -9,10 +9,10 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Final
 
-from muntin import Axis, EarlyEmission, EmitPolicy, Module
+from muntin import Axis, EarlyEmission, EmitPolicy, Module, OutputContract
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.columnar.payloads import observed
-from muntin.errors import ModuleContractError, PolicyError, QueryError, StreamError
+from muntin.errors import ModuleContractError, MuntinError, PolicyError, QueryError, StreamError
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, KeyPunctuation, Script, WindowedQuery
@@ -177,6 +177,24 @@ class QueryUnderTest:
                 forget_keys_after=self.query.forget_keys_after,
             )
         )
+
+    def without_time_bound_contracts(self) -> QueryUnderTest | None:
+        """Return the query with modules that promise only not to start before their window.
+
+        None if no module promises to be time-bound, or if the engine does not run the query without that.
+        """
+        computations = list(self.query.computations)
+        for place, computation in enumerate(computations):
+            if computation.module.contract is OutputContract.TIME_BOUND:
+                module: Any = deepcopy(computation.module)
+                module.contract = OutputContract.WINDOW_BASED
+                computations[place] = replace(computation, module=module)
+        if computations == list(self.query.computations):
+            return None
+        try:
+            return replace(self, query=replace(self.query, computations=computations))
+        except MuntinError:
+            return None
 
     def values(self, payload: Any) -> tuple[Any, ...]:
         """Return the input of each module from a payload; None where the module does not accept it."""

@@ -57,7 +57,18 @@ class Search:
         if seen is None:
             return None
         is_chance = mishap is not Mishap.SECOND_RUN and self.difference(evaluator, Mishap.SECOND_RUN)
-        return is_chance or OutputDifference(self._tested, evaluator, mishap, *seen, only_after=only_after)
+        breaks_contract = not is_chance and mishap is Mishap.NOTHING and self._breaks_contract(evaluator)
+        return is_chance or OutputDifference(
+            self._tested, evaluator, mishap, *seen, only_after=only_after, breaks_contract=breaks_contract
+        )
+
+    def _breaks_contract(self, evaluator: str) -> bool:
+        """Return True if the output is the reference's as soon as no module promises to be time-bound."""
+        less = self._tested.without_time_bound_contracts()
+        if less is None:
+            return False
+        straight = _record(less, evaluator, Mishap.NOTHING)
+        return straight.error is None and _seen_against_reference(less, straight, self._tolerance) is None
 
     def alone(self, found: OutputDifference) -> OutputDifference:
         """Return the difference that a single mishap makes; the one that was found, if a single one is not enough."""

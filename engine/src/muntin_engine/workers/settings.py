@@ -20,6 +20,7 @@ class WorkerSettings:
         folder: The folder of the workers' traces; none if it is empty.
         most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
         most_patterns: The most patterns of keys that are complete beyond the watermark.
+        overflow_fails: True if a result that its column cannot hold fails the micro-batch; otherwise it is null.
     """
 
     kept_bytes: int = MOST_BYTES
@@ -28,3 +29,4 @@ class WorkerSettings:
     folder: str = ""
     most_wake_ups: int = MOST_WAKE_UPS
     most_patterns: int = MOST_PATTERNS
+    overflow_fails: bool = False

@@ -1,26 +1,36 @@
-"""Aggregators in the shape of Spark's typed ones as modules."""
+"""Aggregators in the shape of Spark's as modules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import reduce
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from typing_extensions import Unpack
 
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.methods import hints_of, signature_of
+from muntin.schemas import Struct, describe
 from muntin_adapters.adapted_aggregate import adapt
 from muntin_adapters.foreign import Foreign
 from muntin_adapters.made import maker
 from muntin_adapters.options import AdapterOptions, check_options
+from muntin_adapters.spark_schema import annotation_of, tuple_of
 
 
 @maker
 def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
-    """Return the module class of an aggregator in the shape of Spark's typed `Aggregator`, which Scala and Java have.
+    """Return the module class of an aggregator in the shape of Spark's `Aggregator`.
 
     It has `zero`, a method or a value, `reduce(buffer, value)`, `merge(buffer, other)` and `finish(buffer)`. `merge`
     becomes `combine`.
+
+    There are two shapes, told apart by their structure. A typed one, as in Scala and Java, reads values as they are and
+    says its types in annotations. That of PySpark from 4.4 on has `bufferSchema` and `outputType`: its buffer is a
+    tuple of the schema's fields, its result has that type, and `reduce` gets the arguments of a call as a tuple, also
+    where there is one. It does not say the types of its arguments, so it takes one column of any type, unless `input`
+    or an annotation of `value` says more, such as `tuple[float, int]` for two columns.
 
     Args:
         aggregator: The class, whose constructor's parameters a query may give, or an instance.
@@ -46,6 +56,8 @@ def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[
     foreign = Foreign(aggregator, options["name"], "zero and the methods of Spark's Aggregator", ("Aggregator",))
     foreign.require("reduce", "merge", "finish")
     foreign.require_value("zero")
+    if _has_schemas(foreign):
+        return _with_schemas(foreign, options)
     return adapt(
         foreign,
         lambda *arguments, **parameters: _Aggregator(foreign.make(*arguments, **parameters)),
@@ -56,16 +68,97 @@ def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[
     )
 
 
+def _has_schemas(foreign: Foreign) -> bool:
+    """Return True for the shape of PySpark's own class, which says its types as schemas."""
+    return hasattr(foreign.code, "bufferSchema") and hasattr(foreign.code, "outputType")
+
+
+def _with_schemas(foreign: Foreign, options: AdapterOptions) -> type[Any]:
+    """Return the module class of an aggregator that has a buffer schema and an output type."""
+    instance = _instance_of(foreign, options)
+    result = options.get("result")
+    state = options.get("state")
+    if instance is not None:
+        try:
+            result = annotation_of(instance.outputType) | None if result is None else result
+            state = tuple_of(instance.bufferSchema) if state is None else state
+        except ModuleDefinitionError as error:
+            raise ModuleDefinitionError(f"{foreign.module}: {error}, or say it with result= and state=") from error
+    payload = foreign.payload_type(_arguments_type(foreign, options), "reduce", "buffer")
+    to_tuple = _to_tuple(payload)
+    known: AdapterOptions = {**options, "state": Any if state is None else state}
+    if "serialize" in options:
+        known = options
+    return adapt(
+        foreign,
+        lambda *arguments, **parameters: _Aggregator(foreign.make(*arguments, **parameters), to_tuple),
+        payload,
+        foreign.result_type(result, "finish"),
+        {"combine": True},
+        known,
+    )
+
+
+def _instance_of(foreign: Foreign, options: AdapterOptions) -> Any:
+    """Return an aggregator whose schemas can be read; None for a class that needs parameters to be made.
+
+    Raises:
+        ModuleDefinitionError: There is none, and `result` does not say what its output type is.
+    """
+    required = [part for part in foreign.signature.parameters.values() if part.default is part.empty]
+    if not required:
+        return foreign.make()
+    if "result" in options:
+        return None
+    names = ", ".join(part.name for part in required)
+    raise ModuleDefinitionError(
+        f"{foreign.module}: {foreign.cls.__qualname__} has an output type when it is made, which takes {names}\n"
+        "  expected: an instance instead of the class; or result=float, for example, and input= as well"
+    )
+
+
+def _arguments_type(foreign: Foreign, options: AdapterOptions) -> Any:
+    """Return the type of the arguments of a call: a tuple, or the type of one; `Any` where nothing says it."""
+    if "input" in options:
+        return options["input"]
+    method: Any = vars(foreign.cls).get("reduce") or getattr(foreign.code, "reduce", None)
+    *_, value = signature_of(method).parameters
+    annotation = hints_of(method).get(value)
+    is_open = annotation is tuple or (get_origin(annotation) is tuple and Ellipsis in get_args(annotation))
+    return Any if annotation is None or is_open else annotation
+
+
+def _to_tuple(payload: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Return the function from a payload to the arguments of a call."""
+    data_type = describe(payload).type
+    if not isinstance(data_type, Struct):
+        return _alone
+    if get_origin(payload) is tuple or hasattr(payload, "_fields"):
+        return tuple
+    names = [part.name for part in data_type.fields]
+    return lambda record: tuple(getattr(record, name) for name in names)
+
+
+def _alone(value: Any) -> tuple[Any, ...]:
+    return (value,)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
 class _Aggregator:
-    def __init__(self, aggregator: Any) -> None:
+    def __init__(self, aggregator: Any, to_value: Callable[[Any], Any] = _same) -> None:
+        """Take an aggregator, and the function from a payload to the value that its `reduce` takes."""
         self._aggregator = aggregator
+        self._to_value = to_value
 
     def create(self) -> Any:
         zero = self._aggregator.zero
         return zero() if callable(zero) else deepcopy(zero)
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
-        return reduce(self._aggregator.reduce, payloads, accumulator)
+        return reduce(self._aggregator.reduce, map(self._to_value, payloads), accumulator)
 
     def combine(self, accumulator: Any, other: Any) -> Any:
         return self._aggregator.merge(accumulator, other)

@@ -5,28 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from muntin_stats.amount import Amount
+from muntin_stats.exact import nearest
 from muntin_stats.group import Fieldwise, GroupAggregate
+from muntin_stats.number import M, N, Number
 from muntin_stats.sides import Left, Right
-from muntin_stats.total import Total
 
 
 @dataclass(slots=True)
 class Totals(Fieldwise):
     """The exact sums of both streams, with the number of their values."""
 
-    left: Total
-    right: Total
+    left: Amount
+    right: Amount
 
 
-class AverageDifference(GroupAggregate[Left[float] | Right[float], Totals, float | None]):
+class AverageDifference(GroupAggregate[Left[N] | Right[M], Totals, float | None]):
     """Subtract the average of the right stream from that of the left one, such as those of two sensors.
 
-    Types: `Left(value)` and `Right(value)`, floats, to float. A query gives a column of each of two streams.
+    Types: `Left(value)` and `Right(value)`, each a float, int or Decimal, to float. A query gives a column of each of
+        two streams.
     Nulls: skipped; the result is null where a stream has no other value in the window.
     NaN: the difference is NaN where an average is, and where both are the same infinity; taking them out again undoes
         that.
 
-    Laws: both sums are kept exactly and each quotient is rounded once, so removing, combining and deducting are exact.
+    Laws: both sums are kept exactly, so removing, combining and deducting are exact. Of floats each quotient is rounded
+        once, and then their difference; with ints or Decimals only the difference is.
 
     Cost: twice that of `Average`.
 
@@ -39,17 +43,23 @@ class AverageDifference(GroupAggregate[Left[float] | Right[float], Totals, float
 
     name, version = "stats.average_difference", "0.1.0"
 
-    def lift(self, payloads: Sequence[Left[float] | Right[float]]) -> Totals:
+    def lift(self, payloads: Sequence[Left[N] | Right[M]]) -> Totals:
         """Return the sums of these alone."""
-        present = [payload for payload in payloads if payload.value is not None]
-        left, right = (
-            Total.of([side.value for side in present if isinstance(side, kind) and side.value is not None])
-            for kind in (Left, Right)
-        )
-        return Totals(left, right)
+        left: list[Number] = []
+        right: list[Number] = []
+        for payload in payloads:
+            if payload.value is not None:
+                numbers = left if isinstance(payload, Left) else right
+                numbers.append(payload.value)
+        return Totals(Amount.of(left), Amount.of(right))
 
     def compute_result(self, state: Totals) -> float | None:
         """Return the difference; null where a stream is silent."""
-        if not (state.left.count and state.right.count):
+        left, right = state.left, state.right
+        if not (left.numbers and right.numbers):
             return None
-        return state.left.over(state.left.count) - state.right.over(state.right.count)
+        are_floats = not (left.count or right.count)
+        if are_floats or left.floats.odd is not None or right.floats.odd is not None:
+            return left.over(left.numbers) - right.over(right.numbers)
+        difference = left.exact / left.numbers - right.exact / right.numbers
+        return nearest(difference.numerator, difference.denominator)

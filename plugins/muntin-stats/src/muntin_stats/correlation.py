@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from math import nan
+from typing import Any
 
 from muntin import ColumnarAggregate
-from muntin.schemas import Field, Struct
+from muntin.schemas import Field
 from muntin_stats.exact import nearest_root
+from muntin_stats.kinds import are_whole_points
+from muntin_stats.number import M, N
 from muntin_stats.pairs import PairAggregate, Products
-from muntin_stats.point import Point
 
 
-class Correlation(PairAggregate):
+class Correlation(PairAggregate[N, M]):
     """Measure how close the points of a window lie to a line: Pearson's coefficient, from -1 to 1, as Spark's `corr`.
 
-    Types: `Point(x, y)` to float. A query binds two columns.
+    Types: `Point(x, y)` to float. A query binds two columns, of floats, ints or Decimals.
     Nulls: a point with a null coordinate is skipped; the result is null where fewer than two distinct x, or y, are
         left.
     NaN: the correlation is NaN, as it is with an infinity; taking them out again undoes that.
@@ -42,13 +44,16 @@ class Correlation(PairAggregate):
         spreads = state.spread_of_x * state.spread_of_y if state.count else 0
         if not spreads:
             return None
-        size = nearest_root(state.joint_spread**2 / spreads)
+        square = state.joint_spread**2 / spreads
+        size = nearest_root(square.numerator, square.denominator)
         return size if state.joint_spread >= 0 else -size
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Point | None, float | None] | None:
-        """Return the form on arrays: count, means, and three lengths."""
-        if not isinstance(reads.type, Struct):
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
+        """Return the form on arrays: with floats, count, means and three lengths; of ints alone, exact sums."""
+        is_whole = are_whole_points(reads)
+        if is_whole is None:
             return None
         from muntin_stats.columns.pairs import ColumnarCorrelation
+        from muntin_stats.columns.whole_pairs import ColumnarCorrelationOfIntegers
 
-        return ColumnarCorrelation()
+        return ColumnarCorrelationOfIntegers() if is_whole else ColumnarCorrelation()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from math import nan
+from typing import Any
 
 from muntin import ColumnarAggregate
-from muntin.schemas import Field, Struct
+from muntin.schemas import Field
 from muntin_stats.exact import nearest
+from muntin_stats.kinds import are_whole_points
+from muntin_stats.number import M, N
 from muntin_stats.pairs import PairAggregate, Products
 from muntin_stats.parameters import whole_number
-from muntin_stats.point import Point
 
 
-class Covariance(PairAggregate):
+class Covariance(PairAggregate[N, M]):
     """Measure how two numbers of the members of a window move together.
 
     The sum of the products of both distances from their averages, divided by the count less `ddof`.
@@ -20,7 +22,7 @@ class Covariance(PairAggregate):
     Args:
         ddof: What is taken off the count: 1 for Spark's `covar_samp`, 0 for `covar_pop`.
 
-    Types: `Point(x, y)` to float. A query binds two columns.
+    Types: `Point(x, y)` to float. A query binds two columns, of floats, ints or Decimals.
     Nulls: a point with a null coordinate is skipped; the result is null where no more than `ddof` points are left.
     NaN: the covariance is NaN, as it is with an infinity; taking them out again undoes that.
 
@@ -52,10 +54,12 @@ class Covariance(PairAggregate):
         covariance = state.joint_spread / divisor
         return nearest(covariance.numerator, covariance.denominator)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Point | None, float | None] | None:
-        """Return the form on arrays: count, means, and three lengths."""
-        if not isinstance(reads.type, Struct):
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
+        """Return the form on arrays: with floats, count, means and three lengths; of ints alone, exact sums."""
+        is_whole = are_whole_points(reads)
+        if is_whole is None:
             return None
         from muntin_stats.columns.pairs import ColumnarCovariance
+        from muntin_stats.columns.whole_pairs import ColumnarCovarianceOfIntegers
 
-        return ColumnarCovariance(self.ddof)
+        return ColumnarCovarianceOfIntegers(self.ddof) if is_whole else ColumnarCovariance(self.ddof)

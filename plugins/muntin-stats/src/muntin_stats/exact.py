@@ -2,7 +2,8 @@
 
 A sum is held as an *expansion*: a few floats, largest first, whose exact sum is the exact sum of all that was added.
 Each is the rest of the ones before it, rounded to a float, so equal sums have equal expansions whatever the order.
-Where values are multiplied, they are first written as integers over one power of two, which any floats can be.
+Where values are multiplied, they are first written as integers over one denominator: a power of two for floats, one
+for whole numbers, a power of ten for decimals.
 
 Source: J. R. Shewchuk, Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates, Discrete &
 Computational Geometry 18 (1997), section 2, for expansions; `math.fsum` rounds their sums.
@@ -11,11 +12,14 @@ Computational Geometry 18 (1997), section 2, for expansions; `math.fsum` rounds 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from math import frexp, fsum, inf, isqrt, ldexp
+from math import frexp, fsum, inf, isfinite, isqrt, lcm, ldexp
 from sys import float_info
-from typing import Final
+from typing import Any, Final
 
+from muntin_stats.number import Number
+
+_FLOATS: Final = frozenset({float})
+_INTEGERS: Final = frozenset({int})
 _MANTISSA: Final = float_info.mant_dig
 _ROOT_BITS: Final = 64
 """The number of bits of a root that are computed; more than a float has, so that one more decides how it is rounded."""
@@ -70,7 +74,9 @@ def whole(values: Sequence[float]) -> tuple[list[int], int]:
         >>> whole([0.5, 3.0, 0.0])
         ([4503599627370496, 27021597764222976, 0], 53)
     """
-    smallest = min(filter(None, map(abs, values)), default=1.0)
+    smallest = min(map(abs, values), default=1.0)
+    if not smallest:
+        smallest = min(filter(None, map(abs, values)), default=1.0)
     scale = max(0, _MANTISSA - frexp(smallest)[1])
     try:
         factor = ldexp(1.0, scale)
@@ -83,6 +89,44 @@ def _whole_wide(values: Sequence[float]) -> tuple[list[int], int]:
     ratios = [float(value).as_integer_ratio() for value in values]
     largest = max(bottom for _, bottom in ratios)
     return [top * (largest // bottom) for top, bottom in ratios], largest.bit_length() - 1
+
+
+def is_finite(value: Number) -> bool:
+    """True unless a value is NaN or infinite; whole numbers and decimals of any size are neither.
+
+    Example:
+        >>> is_finite(1.0), is_finite(inf), is_finite(10**400)
+        (True, False, True)
+    """
+    return not isinstance(value, float) or isfinite(value)
+
+
+def over_one_denominator(values: Sequence[Any]) -> tuple[list[int], int]:
+    """Return values as integers over a common denominator: each value is `integer / denominator`, exactly.
+
+    Args:
+        values: Finite; floats, whole numbers and decimals, in any order.
+
+    Raises:
+        OverflowError: A value is infinite.
+        ValueError: A value is NaN.
+
+    Example:
+        >>> from decimal import Decimal
+        >>> over_one_denominator([2**63 - 1, 1]), over_one_denominator([Decimal("0.25"), 1])
+        (([9223372036854775807, 1], 1), ([1, 4], 4))
+    """
+    if not values:
+        return [], 1
+    types = set(map(type, values))
+    if types == _FLOATS:
+        integers, scale = whole(values)
+        return integers, 1 << scale
+    if types == _INTEGERS:
+        return list(values), 1
+    ratios = [value.as_integer_ratio() for value in values]
+    denominator = lcm(*(bottom for _, bottom in ratios))
+    return [top * (denominator // bottom) for top, bottom in ratios], denominator
 
 
 def nearest(numerator: int, denominator: int) -> float:
@@ -98,16 +142,28 @@ def nearest(numerator: int, denominator: int) -> float:
         return inf if (numerator > 0) == (denominator > 0) else -inf
 
 
-def nearest_root(square: Fraction) -> float:
-    """Return the float nearest to the square root of a fraction that is not negative; infinite where none is near.
+def nearest_root(numerator: int, denominator: int) -> float:
+    """Return the float nearest to the square root of a ratio that is not negative; infinite where none is near.
+
+    Args:
+        numerator: Zero or more.
+        denominator: One or more.
 
     Example:
-        >>> nearest_root(Fraction(2)), nearest_root(Fraction(10**616)), nearest_root(Fraction(0))
+        >>> nearest_root(2, 1), nearest_root(10**616, 1), nearest_root(0, 1)
         (1.4142135623730951, 1e+308, 0.0)
     """
-    size = square.denominator.bit_length() - square.numerator.bit_length()
+    size = denominator.bit_length() - numerator.bit_length()
     shift = (size + 2 * _ROOT_BITS) // 2
-    ratio = square * Fraction(4) ** shift
-    root = isqrt(ratio.numerator // ratio.denominator)
-    rest = int(root * root != ratio)  # that there is more is all that rounding needs to know
-    return nearest(2 * root + rest, 1 << shift + 1) if shift >= 0 else nearest((2 * root + rest) << -shift - 1, 1)
+    if shift >= 0:
+        numerator <<= 2 * shift
+    else:
+        denominator <<= -2 * shift
+    square, remainder = divmod(numerator, denominator)
+    root = isqrt(square)
+    # One more bit says that the root is larger than what was computed, which is all that rounding needs to know.
+    is_larger = remainder > 0 or root * root != square
+    doubled = 2 * root + is_larger
+    if shift >= 0:
+        return nearest(doubled, 1 << shift + 1)
+    return nearest(doubled << -shift - 1, 1)

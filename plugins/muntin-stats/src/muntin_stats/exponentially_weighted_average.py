@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import exp2
 
 from muntin import Aggregate, Event, Window
 from muntin.axis import Duration, ticks
 from muntin_stats.exact import nearest, whole
+from muntin_stats.number import N, Number
 from muntin_stats.parameters import positive_share
 from muntin_stats.total import Total
 
 
-class ExponentiallyWeightedAverage(Aggregate[float | None, float | None]):
+class ExponentiallyWeightedAverage(Aggregate[N | None, float | None]):
     """Average the members of a window in the order of their times, the newest of which weighs most.
 
     With `half_life`, a member that starts one half-life before the newest one weighs half as much as it, one that
@@ -27,12 +29,12 @@ class ExponentiallyWeightedAverage(Aggregate[float | None, float | None]):
         half_life: A duration, in ticks or as text such as `"10 minutes"`.
         alpha: The weight of the newest member against all before it, above 0 and up to 1. One of both is given.
 
-    Types: float to float.
+    Types: float, int or Decimal to float.
     Nulls: skipped, as if there were no such member; the result is null where there is nothing else.
     NaN: the average is NaN. Infinities of both signs also give NaN.
 
-    Laws: it reads the order, and nothing but the members: weighted payloads are rounded one by one, the quotient of
-        their sums once.
+    Laws: it reads the order, and nothing but the members: weighted floats are rounded one by one, the quotient of
+        their sums once. Of ints and Decimals nothing but the quotient is rounded, and the weights.
 
     Cost: all members of a window, sorted, for each result.
 
@@ -56,9 +58,11 @@ class ExponentiallyWeightedAverage(Aggregate[float | None, float | None]):
             raise ValueError(f"half_life must be positive, got {half_life!r}")
         self.alpha = None if alpha is None else positive_share("alpha", alpha)
 
-    def compute_result(self, events: Sequence[Event[float | None]], window: Window) -> float | None:
+    def compute_result(self, events: Sequence[Event[N | None]], window: Window) -> float | None:
         """Return the average."""
-        members = [(event.start, event.payload) for event in events if event.payload is not None]
+        members: list[tuple[int, Number]] = [
+            (event.start, event.payload) for event in events if event.payload is not None
+        ]
         if not members:
             return None
         if self.half_life is not None:
@@ -67,9 +71,30 @@ class ExponentiallyWeightedAverage(Aggregate[float | None, float | None]):
         else:
             assert self.alpha is not None
             weights = [(1.0 - self.alpha) ** before for before in range(len(members) - 1, -1, -1)]
-        weighted = [(value * weight, weight) for (_, value), weight in zip(members, weights, strict=True) if weight]
-        total = Total.of([value for value, _ in weighted])
-        if total.nans or total.highs or total.lows:
-            return total.rounded
-        (values, scale), (shares, share_scale) = whole(total.finite), whole([weight for _, weight in weighted])
+        numbers: list[Number] = []
+        shares: list[float] = []
+        for (_, number), weight in zip(members, weights, strict=True):
+            if weight:  # what weighs nothing counts for nothing, infinities too
+                numbers.append(number)
+                shares.append(weight)
+        return _weighted_average(numbers, shares)
+
+
+def _weighted_average(numbers: Sequence[Number], weights: Sequence[float]) -> float:
+    """Return the sum of weighted numbers by that of the weights, none of which is zero."""
+    shares, share_scale = whole(weights)
+    floats: list[float] = []
+    others = Fraction(0)
+    for number, weight in zip(numbers, weights, strict=True):
+        if isinstance(number, float):
+            floats.append(number * weight)
+        else:
+            others += Fraction(number) * Fraction(weight)
+    total = Total.of(floats)
+    if total.odd is not None:
+        return total.odd
+    if not others:
+        values, scale = whole(total.finite)
         return nearest(sum(values) << share_scale, sum(shares) << scale)
+    exact = (total.exact + others) * (1 << share_scale)
+    return nearest(exact.numerator, exact.denominator * sum(shares))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from operator import add, sub
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from functools import cache
+from operator import add, attrgetter, sub
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from muntin import IncrementalAggregate
 
@@ -55,13 +56,21 @@ class GroupAggregate(IncrementalAggregate[In, State, Out], Generic[In, State, Ou
 
 
 class Fieldwise:
-    """A mixin for dataclasses of numbers that add and subtract field by field."""
+    """A mixin for dataclasses of two or more numbers, which add and subtract field by field."""
 
     __slots__ = ()
     __match_args__: ClassVar[tuple[str, ...]]
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(add(getattr(self, name), getattr(other, name)) for name in self.__match_args__))
+        read = _reader(self.__match_args__)
+        return type(self)(*map(add, read(self), read(other)))
 
     def __sub__(self, other: Self) -> Self:
-        return type(self)(*(sub(getattr(self, name), getattr(other, name)) for name in self.__match_args__))
+        read = _reader(self.__match_args__)
+        return type(self)(*map(sub, read(self), read(other)))
+
+
+@cache
+def _reader(fields: tuple[str, ...]) -> attrgetter[tuple[Any, ...]]:
+    """Return the function that reads these fields of an instance."""
+    return attrgetter(*fields)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from operator import add, sub
 
 from muntin import IncrementalAggregate
+from muntin_stats.number import N, Number
 from muntin_stats.order import is_nan, present
 from muntin_stats.parameters import ascending
 
 
-class Histogram(IncrementalAggregate[float | None, list[int], list[int]]):
+class Histogram(IncrementalAggregate[N | None, list[int], list[int]]):
     """Count the members of a window that lie between limits.
 
     The first count is of what lies below the first limit, the next of what lies from the first limit up to but not
@@ -21,7 +22,7 @@ class Histogram(IncrementalAggregate[float | None, list[int], list[int]]):
     Args:
         limits: Finite numbers, at least one, each larger than the one before.
 
-    Types: float to a list of int.
+    Types: float, int or Decimal to a list of int. A number is compared with a limit exactly, whatever their types.
     Nulls: skipped; all counts are zero where there is nothing else.
     NaN: larger than any number, so in the last count.
 
@@ -45,11 +46,11 @@ class Histogram(IncrementalAggregate[float | None, list[int], list[int]]):
         """Return zeros."""
         return [0] * (len(self.limits) + 1)
 
-    def add_events(self, state: list[int], payloads: Sequence[float | None]) -> list[int]:
+    def add_events(self, state: list[int], payloads: Sequence[N | None]) -> list[int]:
         """Count payloads in."""
         return self._counted(state, payloads, 1)
 
-    def remove_events(self, state: list[int], payloads: Sequence[float | None]) -> list[int]:
+    def remove_events(self, state: list[int], payloads: Sequence[N | None]) -> list[int]:
         """Count payloads out."""
         return self._counted(state, payloads, -1)
 
@@ -65,7 +66,8 @@ class Histogram(IncrementalAggregate[float | None, list[int], list[int]]):
         """Return the counts."""
         return list(state)
 
-    def _counted(self, state: list[int], payloads: Sequence[float | None], step: int) -> list[int]:
-        for value in present(payloads):
+    def _counted(self, state: list[int], payloads: Sequence[N | None], step: int) -> list[int]:
+        numbers: Sequence[Number] = present(payloads)
+        for value in numbers:
             state[-1 if is_nan(value) else bisect_right(self.limits, value)] += step
         return state

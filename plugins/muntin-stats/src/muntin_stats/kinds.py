@@ -5,20 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from muntin.schemas import Field, Scalar, ScalarKind
+from muntin.schemas import Field, Scalar, ScalarKind, Struct
 
 F = TypeVar("F")
 
 
-def reads_floats(reads: Field) -> bool:
-    """True if an input is a column of floats.
+def kind_of(reads: Field) -> ScalarKind | None:
+    """Return the kind of value that an input reads; None for lists, records and what is not bound.
 
     Example:
         >>> from muntin.schemas import describe
-        >>> reads_floats(describe(float | None)), reads_floats(describe(list[float]))
+        >>> kind_of(describe(float | None)), kind_of(describe(list[float]))
+        (<ScalarKind.FLOAT: 'float'>, None)
+    """
+    return reads.type.kind if isinstance(reads.type, Scalar) else None
+
+
+def are_whole_points(reads: Field) -> bool | None:
+    """True if an input is of points of whole numbers alone, False if floats are among them; None for all others.
+
+    Example:
+        >>> from muntin.schemas import describe
+        >>> from muntin_stats.point import Point
+        >>> are_whole_points(describe(Point[int, int])), are_whole_points(describe(Point[int, float]))
         (True, False)
     """
-    return reads.type == Scalar(ScalarKind.FLOAT)
+    if not isinstance(reads.type, Struct):
+        return None
+    kinds = set(map(kind_of, reads.type.fields))
+    if not kinds <= {ScalarKind.FLOAT, ScalarKind.INTEGER}:
+        return None
+    return kinds == {ScalarKind.INTEGER}
 
 
 def form_for(reads: Field, forms: Mapping[ScalarKind, type[F]]) -> F | None:
@@ -29,5 +46,5 @@ def form_for(reads: Field, forms: Mapping[ScalarKind, type[F]]) -> F | None:
         >>> form_for(describe(int | None), {ScalarKind.INTEGER: int}), form_for(describe(str), {})
         (0, None)
     """
-    kind = reads.type.kind if isinstance(reads.type, Scalar) else None
+    kind = kind_of(reads)
     return forms[kind]() if kind is not None and kind in forms else None

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from muntin import ColumnarAggregate
-from muntin.schemas import Field
-from muntin_stats.kinds import reads_floats
+from muntin.schemas import Field, ScalarKind
+from muntin_stats.kinds import kind_of
+from muntin_stats.number import N
 from muntin_stats.quantile import Quantile
 
 
-class Median(Quantile):
+class Median(Quantile[N]):
     """Return the middle member of a window, or the mean of the two in the middle.
 
     The quantile of one half; see `Quantile` for nulls, NaN, laws and cost.
 
-    Types: float to float.
+    Types: float, int or Decimal to float.
 
     Example:
         >>> median = Median()
@@ -26,10 +29,11 @@ class Median(Quantile):
     def __init__(self) -> None:
         super().__init__(0.5)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
-        """Return the form on arrays: all values in order."""
-        if not reads_floats(reads):
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
+        """Return the form on arrays, for floats and ints: all values in order."""
+        kind = kind_of(reads)
+        if kind not in (ScalarKind.FLOAT, ScalarKind.INTEGER):
             return None
-        from muntin_stats.columns.quantile import ColumnarMedian
+        from muntin_stats.columns.quantile import ColumnarMedian, ColumnarMedianOfIntegers
 
-        return ColumnarMedian()
+        return ColumnarMedian() if kind is ScalarKind.FLOAT else ColumnarMedianOfIntegers()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
 from operator import mul
+from typing import NamedTuple
 
-from muntin_stats.exact import whole
+from muntin_stats.exact import is_finite, over_one_denominator
 from muntin_stats.group import Fieldwise, GroupAggregate
+from muntin_stats.number import M, N, Number
 from muntin_stats.point import Point
 
 
@@ -51,21 +52,54 @@ class Products(Fieldwise):
         return self.xy - self.x * self.y / self.count
 
 
-class PairAggregate(GroupAggregate[Point | None, Products, float | None]):
+class Coordinates(NamedTuple):
+    """The coordinates of points as integers, each over one denominator, its unit.
+
+    Attributes:
+        size: The number of points.
+        odd: The number of those with a coordinate that is NaN or infinite, which are left out of what follows.
+        xs: The numerators of the others' x.
+        x_unit: Their denominator.
+        ys: The numerators of the others' y.
+        y_unit: Their denominator.
+    """
+
+    size: int
+    odd: int
+    xs: list[int]
+    x_unit: int
+    ys: list[int]
+    y_unit: int
+
+
+def coordinates(payloads: Sequence[Point[N, M] | None]) -> Coordinates:
+    """Return the coordinates of the points that have no null."""
+    points = [(p.x, p.y) for p in payloads if p is not None and p.x is not None and p.y is not None]
+    try:
+        return Coordinates(len(points), 0, *_over_units(points))
+    except (OverflowError, ValueError):  # an infinity or NaN
+        finite = [(x, y) for x, y in points if is_finite(x) and is_finite(y)]
+        return Coordinates(len(points), len(points) - len(finite), *_over_units(finite))
+
+
+def _over_units(points: Sequence[tuple[Number, Number]]) -> tuple[list[int], int, list[int], int]:
+    xs, x_unit = over_one_denominator([x for x, _ in points])
+    ys, y_unit = over_one_denominator([y for _, y in points])
+    return xs, x_unit, ys, y_unit
+
+
+class PairAggregate(GroupAggregate[Point[N, M] | None, Products, float | None]):
     """An aggregate of points that keeps their products; a subclass only computes its result. Nulls are skipped."""
 
-    def lift(self, payloads: Sequence[Point | None]) -> Products:
+    def lift(self, payloads: Sequence[Point[N, M] | None]) -> Products:
         """Return the products of these alone."""
-        points = [(p.x, p.y) for p in payloads if p is not None and p.x is not None and p.y is not None]
-        finite = [(x, y) for x, y in points if isfinite(x) and isfinite(y)]
-        xs, x_scale = whole([x for x, _ in finite])
-        ys, y_scale = whole([y for _, y in finite])
+        points = coordinates(payloads)
         return Products(
-            len(points),
-            len(points) - len(finite),
-            Fraction(sum(xs), 1 << x_scale),
-            Fraction(sum(ys), 1 << y_scale),
-            Fraction(sum(map(mul, xs, xs)), 1 << 2 * x_scale),
-            Fraction(sum(map(mul, ys, ys)), 1 << 2 * y_scale),
-            Fraction(sum(map(mul, xs, ys)), 1 << x_scale + y_scale),
+            points.size,
+            points.odd,
+            Fraction(sum(points.xs), points.x_unit),
+            Fraction(sum(points.ys), points.y_unit),
+            Fraction(sum(map(mul, points.xs, points.xs)), points.x_unit * points.x_unit),
+            Fraction(sum(map(mul, points.ys, points.ys)), points.y_unit * points.y_unit),
+            Fraction(sum(map(mul, points.xs, points.ys)), points.x_unit * points.y_unit),
         )

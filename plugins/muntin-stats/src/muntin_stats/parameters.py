@@ -66,6 +66,8 @@ def positive_share(name: str, value: object) -> float:
 def ascending(name: str, values: object) -> list[float]:
     """Return a parameter that is a list of finite numbers, at least one, each larger than the one before.
 
+    They are floats, but for whole numbers that no float holds.
+
     Raises:
         ValueError: It is not.
     """
@@ -76,4 +78,4 @@ def ascending(name: str, values: object) -> list[float]:
         raise fault
     if not all(low < high for low, high in pairwise(values)):
         raise fault
-    return list(map(float, values))
+    return [float(value) if float(value) == value else value for value in values]

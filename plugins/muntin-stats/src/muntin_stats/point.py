@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple
+
+from muntin_stats.number import M, N
 
 
-class Point(NamedTuple):
+class Point(NamedTuple, Generic[N, M]):
     """A point of the plane; one with a null coordinate is no point."""
 
-    x: float | None
-    y: float | None
+    x: N | None
+    y: M | None

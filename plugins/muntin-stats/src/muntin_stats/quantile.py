@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from muntin import ColumnarAggregate, IncrementalAggregate
-from muntin.schemas import Field
-from muntin_stats.kinds import reads_floats
+from muntin.schemas import Field, ScalarKind
+from muntin_stats.kinds import kind_of
+from muntin_stats.number import N
 from muntin_stats.order import present
 from muntin_stats.parameters import share
 from muntin_stats.ranking import Ranking
 
 
-class Quantile(IncrementalAggregate[float | None, Ranking, float | None]):
+class Quantile(IncrementalAggregate[N | None, Ranking, float | None]):
     """Return the value that a share `q` of a window's members does not exceed.
 
     With n members in order, ranked from 0, the one at `q * (n - 1)`; between two ranks, linearly between their
@@ -21,7 +23,8 @@ class Quantile(IncrementalAggregate[float | None, Ranking, float | None]):
     Args:
         q: The share, from 0 (the smallest) to 1 (the largest).
 
-    Types: float to float.
+    Types: float, int or Decimal to float. Between Decimals, and between ints of more than 53 bits, the result is
+        computed exactly and rounded once.
     Nulls: skipped; the result is null where there is nothing else.
     NaN: larger than any number; a result that would lie between a number and NaN is NaN.
 
@@ -48,12 +51,12 @@ class Quantile(IncrementalAggregate[float | None, Ranking, float | None]):
         """Return an empty ranking."""
         return Ranking()
 
-    def add_events(self, state: Ranking, payloads: Sequence[float | None]) -> Ranking:
+    def add_events(self, state: Ranking, payloads: Sequence[N | None]) -> Ranking:
         """Put payloads in order."""
         state.add(present(payloads))
         return state
 
-    def remove_events(self, state: Ranking, payloads: Sequence[float | None]) -> Ranking:
+    def remove_events(self, state: Ranking, payloads: Sequence[N | None]) -> Ranking:
         """Take payloads out."""
         state.remove(present(payloads))
         return state
@@ -70,12 +73,13 @@ class Quantile(IncrementalAggregate[float | None, Ranking, float | None]):
 
     def compute_result(self, state: Ranking) -> float | None:
         """Return the quantile."""
-        return float(state.quantile(self.q)) + 0.0 if len(state) else None
+        return state.quantile(self.q) + 0.0 if len(state) else None  # zero has no sign
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
-        """Return the form on arrays: all values in order."""
-        if not reads_floats(reads):
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
+        """Return the form on arrays, for floats and ints: all values in order."""
+        kind = kind_of(reads)
+        if kind not in (ScalarKind.FLOAT, ScalarKind.INTEGER):
             return None
-        from muntin_stats.columns.quantile import ColumnarQuantile
+        from muntin_stats.columns.quantile import ColumnarQuantile, ColumnarQuantileOfIntegers
 
-        return ColumnarQuantile(self.q)
+        return ColumnarQuantile(self.q) if kind is ScalarKind.FLOAT else ColumnarQuantileOfIntegers(self.q)

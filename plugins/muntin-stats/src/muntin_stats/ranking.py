@@ -6,12 +6,19 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import floor, isinf, nan
+from typing import Final
 
+from muntin_stats.exact import nearest
+from muntin_stats.number import Number
 from muntin_stats.order import ordinary
 
 _FEW = 16
 """Up to one in so many is taken out one by one; above that, all in one pass."""
+
+LARGEST_WHOLE: Final = 2**53
+"""Whole numbers up to this size are floats, each of them."""
 
 
 @dataclass(slots=True)
@@ -23,20 +30,20 @@ class Ranking:
         nans: How many NaN.
     """
 
-    numbers: list[float] = field(default_factory=list)
+    numbers: list[Number] = field(default_factory=list)
     nans: int = 0
 
     def __len__(self) -> int:
         return len(self.numbers) + self.nans
 
-    def add(self, values: Sequence[float]) -> None:
+    def add(self, values: Sequence[Number]) -> None:
         """Put values in. Cost: a merge; what is in order already is not sorted again."""
         numbers = ordinary(values)
         self.nans += len(values) - len(numbers)
         self.numbers += numbers
         self.numbers.sort()
 
-    def remove(self, values: Sequence[float]) -> None:
+    def remove(self, values: Sequence[Number]) -> None:
         """Take values out. Cost: a search for each of a few, one pass for many."""
         numbers = ordinary(values)
         self.nans -= len(values) - len(numbers)
@@ -45,27 +52,52 @@ class Ranking:
         else:
             self._remove_all(numbers)
 
-    def _remove_each(self, numbers: Sequence[float]) -> None:
+    def _remove_each(self, numbers: Sequence[Number]) -> None:
         for number in numbers:
             del self.numbers[bisect_left(self.numbers, number)]
 
-    def _remove_all(self, numbers: Sequence[float]) -> None:
+    def _remove_all(self, numbers: Sequence[Number]) -> None:
         left = Counter(self.numbers)
         left.subtract(numbers)
         self.numbers = list(left.elements())
 
     def quantile(self, q: float) -> float:
-        """Return the quantile `q`, interpolated linearly between the closest ranks."""
+        """Return the quantile `q`, interpolated linearly between the closest ranks; the ranking is not empty."""
         position = q * (len(self) - 1)
         rank = floor(position)
         low = self._at(rank)
-        return low if rank == position else _between(low, self._at(rank + 1), position - rank)
+        return float(low) if rank == position else between(low, self._at(rank + 1), position - rank)
 
-    def _at(self, rank: int) -> float:
+    def _at(self, rank: int) -> Number:
         return self.numbers[rank] if rank < len(self.numbers) else nan
 
 
-def _between(low: float, high: float, fraction: float) -> float:
+def between(low: Number, high: Number, fraction: float) -> float:
+    """Interpolate linearly between two numbers, as a float.
+
+    Floats are interpolated as floats, and so are whole numbers that floats hold: a column gives the same results
+    whether it is of whole numbers or of floats. All others are interpolated exactly, and rounded once.
+
+    Example:
+        >>> between(10, 20, 0.25), between(-(2**63), 2**63 - 1, 0.5)
+        (12.5, -0.5)
+    """
+    if type(low) is float and type(high) is float:
+        return _between_floats(low, high, fraction)
+    if _is_held_by_floats(low) and _is_held_by_floats(high):
+        return _between_floats(float(low), float(high), fraction)
+    distance = Fraction(high) - Fraction(low)
+    exact = Fraction(low) + distance * Fraction(fraction)
+    return nearest(exact.numerator, exact.denominator)
+
+
+def _is_held_by_floats(number: Number) -> bool:
+    if isinstance(number, int):
+        return abs(number) <= LARGEST_WHOLE
+    return isinstance(number, float)
+
+
+def _between_floats(low: float, high: float, fraction: float) -> float:
     if low == high:
         return low
     if isinf(high - low):

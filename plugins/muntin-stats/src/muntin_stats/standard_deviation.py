@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from math import nan
+from typing import Any
 
 from muntin import ColumnarAggregate
-from muntin.schemas import Field
+from muntin.schemas import Field, ScalarKind
 from muntin_stats.exact import nearest_root
-from muntin_stats.kinds import reads_floats
+from muntin_stats.kinds import kind_of
+from muntin_stats.number import N
 from muntin_stats.variance import Moments, Variance
 
 
-class StandardDeviation(Variance):
+class StandardDeviation(Variance[N]):
     """Measure how far the members of a window lie from their average, in their own unit: the root of the variance.
 
     Args:
         ddof: What is taken off the count: 1 estimates the deviation of what was sampled, as Spark's `stddev_samp`; 0
             is that of the members themselves, as `stddev_pop`.
 
-    Types: float to float.
+    Types: float, int or Decimal to float.
     Nulls: skipped; the result is null where no more than `ddof` other payloads are left.
     NaN: the deviation is NaN, as it is with an infinity; taking them out again undoes that.
 
@@ -43,12 +45,18 @@ class StandardDeviation(Variance):
             return None
         if state.odd:
             return nan
-        return nearest_root((state.squares - state.total**2 / state.count) / divisor)
+        variance = (state.squares - state.total**2 / state.count) / divisor
+        return nearest_root(variance.numerator, variance.denominator)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
-        """Return the form on arrays: count, mean and the length of the vector of distances from it."""
-        if not reads_floats(reads):
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
+        """Return the form on arrays: of floats, count, mean and the length of the distances from it; of ints, sums."""
+        kind = kind_of(reads)
+        if kind not in (ScalarKind.FLOAT, ScalarKind.INTEGER):
             return None
-        from muntin_stats.columns.standard_deviation import ColumnarStandardDeviation
+        from muntin_stats.columns.standard_deviation import (
+            ColumnarStandardDeviation,
+            ColumnarStandardDeviationOfIntegers,
+        )
 
-        return ColumnarStandardDeviation(self.ddof)
+        is_float = kind is ScalarKind.FLOAT
+        return ColumnarStandardDeviation(self.ddof) if is_float else ColumnarStandardDeviationOfIntegers(self.ddof)

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from itertools import compress
 from operator import mul
+from typing import Any
 
 from muntin import ClipPolicy, ColumnarAggregate, Event, IncrementalAggregate, Window
-from muntin.schemas import Field
-from muntin_stats.exact import nearest, whole
+from muntin.schemas import Field, ScalarKind
+from muntin_stats.exact import is_finite, nearest, over_one_denominator
 from muntin_stats.group import Fieldwise
-from muntin_stats.kinds import reads_floats
+from muntin_stats.kinds import kind_of
+from muntin_stats.number import N, Number
 from muntin_stats.total import odd_sum, oddities
 
 
@@ -33,7 +35,7 @@ class Weighted(Fieldwise):
     lows: int
 
 
-class TimeWeightedAverage(IncrementalAggregate[float | None, Weighted, float | None]):
+class TimeWeightedAverage(IncrementalAggregate[N | None, Weighted, float | None]):
     """Average a value over a window's time, each payload weighted by how long it holds.
 
     The sum of payload times lifetime, divided by the length of the window. Overlapping events add up: where two
@@ -42,7 +44,7 @@ class TimeWeightedAverage(IncrementalAggregate[float | None, Weighted, float | N
     Only under `clip="full"` is this an average over the window, so no other policy is accepted. A member that lies
     wholly outside (there are such in count windows, and with a `reach`) is left out.
 
-    Types: float to float, in the unit of the payload.
+    Types: float, int or Decimal to float, in the unit of the payload.
     Nulls: skipped, so their time counts as zero; the result is null where there is nothing else.
     NaN: the average is NaN. Infinities of both signs also give NaN; taking them out again undoes that.
 
@@ -69,11 +71,11 @@ class TimeWeightedAverage(IncrementalAggregate[float | None, Weighted, float | N
         """Return zero."""
         return _weighted((), window)
 
-    def add_events(self, state: Weighted, events: Sequence[Event[float | None]], window: Window) -> Weighted:
+    def add_events(self, state: Weighted, events: Sequence[Event[N | None]], window: Window) -> Weighted:
         """Add payloads times lifetimes."""
         return state + _weighted(events, window)
 
-    def remove_events(self, state: Weighted, events: Sequence[Event[float | None]], window: Window) -> Weighted:
+    def remove_events(self, state: Weighted, events: Sequence[Event[N | None]], window: Window) -> Weighted:
         """Subtract payloads times lifetimes."""
         return state - _weighted(events, window)
 
@@ -84,19 +86,31 @@ class TimeWeightedAverage(IncrementalAggregate[float | None, Weighted, float | N
         odd = odd_sum(state.nans, state.highs, state.lows)
         return nearest(state.finite.numerator, state.finite.denominator * window.duration) if odd is None else odd
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
-        """Return the form on arrays, for windows that all events span: a sum of floats."""
-        if not reads_floats(reads):
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
+        """Return the form on arrays, for windows that all events span: a sum of floats or ints."""
+        kind = kind_of(reads)
+        if kind not in (ScalarKind.FLOAT, ScalarKind.INTEGER):
             return None
-        from muntin_stats.columns.sum import ColumnarSumOfFloats
+        from muntin_stats.columns.sum import ColumnarFloatSumOfIntegers, ColumnarSumOfFloats
 
-        return ColumnarSumOfFloats()
+        return ColumnarSumOfFloats() if kind is ScalarKind.FLOAT else ColumnarFloatSumOfIntegers()
 
 
-def _weighted(events: Sequence[Event[float | None]], window: Window) -> Weighted:
+def _weighted(events: Sequence[Event[N | None]], window: Window) -> Weighted:
     start, end = window.start, window.end
-    inside = [(e.payload, e.end - e.start) for e in events if e.payload is not None and e.start < end and e.end > start]
-    finite = [(payload, length) for payload, length in inside if isfinite(payload)]
-    integers, scale = whole([payload for payload, _ in finite])
-    total = sum(map(mul, integers, (length for _, length in finite)))
-    return Weighted(len(inside), Fraction(total, 1 << scale), *oddities([payload for payload, _ in inside]))
+    values: list[Number] = []
+    lengths: list[int] = []
+    for event in events:
+        if event.payload is not None and event.start < end and event.end > start:
+            values.append(event.payload)
+            lengths.append(event.end - event.start)
+    nans, highs, lows = oddities(values)
+    if nans or highs or lows:
+        are_finite = list(map(is_finite, values))
+        numbers = list(compress(values, are_finite))
+        lengths = list(compress(lengths, are_finite))
+    else:
+        numbers = values
+    integers, denominator = over_one_denominator(numbers)
+    total = sum(map(mul, integers, lengths))
+    return Weighted(len(values), Fraction(total, denominator), nans, highs, lows)

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import fsum, inf, isfinite, nan
 from operator import neg
 from typing import Self
 
 from muntin_stats.exact import expand, nearest, whole
+from muntin_stats.number import Number
 
 
 @dataclass(slots=True)
@@ -58,24 +60,35 @@ class Total:
         )
 
     @property
+    def odd(self) -> float | None:
+        """The sum where a value is NaN or infinite; None where all are finite."""
+        return odd_sum(self.nans, self.highs, self.lows)
+
+    @property
+    def exact(self) -> Fraction:
+        """The sum of the finite values, without rounding."""
+        integers, scale = whole(self.finite)
+        return Fraction(sum(integers), 1 << scale)
+
+    @property
     def rounded(self) -> float:
         """The sum, rounded once; NaN if a value was, or if infinities of both signs were."""
         return self.over(1)
 
     def over(self, divisor: int) -> float:
         """Return the sum divided by a positive whole number, rounded once."""
-        odd = odd_sum(self.nans, self.highs, self.lows)
+        odd = self.odd
         return _quotient(self.finite, divisor) if odd is None else odd
 
 
-def oddities(values: Sequence[float]) -> tuple[int, int, int]:
+def oddities(values: Sequence[Number]) -> tuple[int, int, int]:
     """Count the values that are NaN, positive infinity, and negative infinity.
 
     Example:
         >>> oddities([1.0, inf, nan, inf])
         (1, 2, 0)
     """
-    odd = [value for value in values if not isfinite(value)]
+    odd = [value for value in values if isinstance(value, float) and not isfinite(value)]
     highs, lows = odd.count(inf), odd.count(-inf)
     return len(odd) - highs - lows, highs, lows
 

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite, nan
+from math import nan
 from operator import mul
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from muntin import ColumnarAggregate
-from muntin.schemas import Field
-from muntin_stats.exact import nearest, whole
+from muntin.schemas import Field, ScalarKind
+from muntin_stats.exact import is_finite, nearest, over_one_denominator
 from muntin_stats.group import Fieldwise, GroupAggregate
-from muntin_stats.kinds import reads_floats
+from muntin_stats.kinds import kind_of
+from muntin_stats.number import N
 from muntin_stats.order import present
 from muntin_stats.parameters import whole_number
 
@@ -33,7 +34,7 @@ class Moments(Fieldwise):
     squares: Fraction
 
 
-class Variance(GroupAggregate[float | None, Moments, float | None]):
+class Variance(GroupAggregate[N | None, Moments, float | None]):
     """Measure how far the members of a window lie from their average.
 
     The sum of the squared distances from the average, divided by the count less `ddof`.
@@ -42,13 +43,13 @@ class Variance(GroupAggregate[float | None, Moments, float | None]):
         ddof: What is taken off the count: 1 estimates the variance of what was sampled, as Spark's `var_samp`; 0
             is the variance of the members themselves, as `var_pop`.
 
-    Types: float to float.
+    Types: float, int or Decimal to float.
     Nulls: skipped; the result is null where no more than `ddof` other payloads are left.
     NaN: the variance is NaN, as it is with an infinity; taking them out again undoes that.
 
     Laws: sums of values and of squares are kept exactly, as fractions, and the quotient is rounded once. So removing,
-        combining and deducting are exact, and values far from zero lose nothing, which is what Welford's and Chan's
-        updates are for; those cannot be undone exactly.
+        combining and deducting are exact, and values far from zero, such as times in nanoseconds, lose nothing. That is
+        what Welford's and Chan's updates are for; those cannot be undone exactly.
 
     Cost: two fractions of some 30 bytes per window. Most of a call's cost does not depend on the number of payloads,
         and is several times that of `Average`.
@@ -66,14 +67,19 @@ class Variance(GroupAggregate[float | None, Moments, float | None]):
     def __init__(self, ddof: int = 1) -> None:
         self.ddof = whole_number("ddof", ddof, least=0)
 
-    def lift(self, payloads: Sequence[float | None]) -> Moments:
+    def lift(self, payloads: Sequence[N | None]) -> Moments:
         """Return the moments of these alone."""
         values = present(payloads)
-        finite = [value for value in values if isfinite(value)]
-        integers, scale = whole(finite)
-        total = Fraction(sum(integers), 1 << scale)
-        squares = Fraction(sum(map(mul, integers, integers)), 1 << 2 * scale)
-        return Moments(len(values), len(values) - len(finite), total, squares)
+        odd = 0
+        try:
+            integers, denominator = over_one_denominator(values)
+        except (OverflowError, ValueError):  # an infinity or NaN
+            numbers = list(filter(is_finite, values))
+            odd = len(values) - len(numbers)
+            integers, denominator = over_one_denominator(numbers)
+        total = Fraction(sum(integers), denominator)
+        squares = Fraction(sum(map(mul, integers, integers)), denominator * denominator)
+        return Moments(len(values), odd, total, squares)
 
     def compute_result(self, state: Moments) -> float | None:
         """Return the variance."""
@@ -85,10 +91,11 @@ class Variance(GroupAggregate[float | None, Moments, float | None]):
         variance = (state.squares - state.total**2 / state.count) / divisor
         return nearest(variance.numerator, variance.denominator)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
-        """Return the form on arrays: count, mean and sum of squares, by Chan's update."""
-        if not reads_floats(reads):
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
+        """Return the form on arrays: of floats, count, mean and squares, by Chan's update; of ints, exact sums."""
+        kind = kind_of(reads)
+        if kind not in (ScalarKind.FLOAT, ScalarKind.INTEGER):
             return None
-        from muntin_stats.columns.variance import ColumnarVariance
+        from muntin_stats.columns.variance import ColumnarVariance, ColumnarVarianceOfIntegers
 
-        return ColumnarVariance(self.ddof)
+        return ColumnarVariance(self.ddof) if kind is ScalarKind.FLOAT else ColumnarVarianceOfIntegers(self.ddof)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from muntin.errors import ModuleDefinitionError
+from muntin.modules.attributes import check_attributes
 from muntin.modules.declared_types import describe_input, type_arguments
 from muntin.modules.methods import check_aliases, check_methods, check_name, signature_of, undefined_methods
 from muntin.modules.needs import Needs
@@ -39,6 +40,7 @@ class Module:
             column's a result may have, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
             that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
         decimal_places: The number of these digits after the decimal point, such as the 4 of an average, as in Spark.
+            Where they are not zero and the column is of whole numbers, the result is a float.
         accepted_clips: The clipping policies under which the module is correct. All, unless it says so.
         is_time_sensitive: True if the module is given events and the window, instead of payloads. A class sets it, and
             its methods take `events` for `payloads` and the window as their last argument.
@@ -150,8 +152,9 @@ class Module:
         """Raise unless the class can be used in a query.
 
         Raises:
-            ModuleDefinitionError: The name or version is missing or malformed, a type cannot be derived, or a method
-                does not take what it is called with.
+            ModuleDefinitionError: The name or version is missing or malformed, a type cannot be derived, a method
+                does not take what it is called with, or an attribute that nothing reads nearly has the name of one
+                that is read.
         """
         name = check_name(getattr(cls, "name", None), cls.__qualname__)
         version = getattr(cls, "version", None)
@@ -167,6 +170,7 @@ class Module:
         if cls.__abstractmethods__:  # type: ignore[attr-defined]  # set by ABCMeta on every base class below
             raise undefined_methods(cls, name, cls.__abstractmethods__)  # type: ignore[attr-defined]
         check_methods(cls)
+        check_attributes(cls, name)
         _check_inputs(cls)
         cls.result_field()
 

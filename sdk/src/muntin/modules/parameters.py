@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
 import hashlib
 import inspect
@@ -18,6 +17,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from muntin.errors import ParameterError
 from muntin.modules.methods import signature_of
+from muntin.source_parsing import literal_of
 
 _TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
     bool: (bool,),
@@ -95,7 +95,7 @@ def _fits(value: object, annotation: object) -> bool:
 def _remedy(name: str, value: object, annotation: object) -> str:
     """Return the advice to write a literal, where a text holds one of the wanted type; empty otherwise."""
     try:
-        meant = ast.literal_eval(value) if isinstance(value, str) else None
+        meant = literal_of(value) if isinstance(value, str) else None
     except (ValueError, SyntaxError):
         return ""
     return f"; write {name}={meant!r}" if meant is not None and _fits(meant, annotation) else ""

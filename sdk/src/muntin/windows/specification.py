@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Self
 
 from muntin.axis import INFINITY, Axis, DecimalLength, TimeLength, spell_given, ticks
 from muntin.errors import ModuleDefinitionError, WindowError
+from muntin.modules.attributes import check_attributes
 from muntin.modules.methods import check_name, undefined_methods
 from muntin.versions import continues
 from muntin.windows.regular import GrowingSteps, RegularWindows
@@ -307,6 +308,7 @@ def check_kind(cls: type[WindowSpecification]) -> None:
         if not isinstance(value, str) or not value:
             fault = f"has no {attribute}" if value in (None, "") else f"has {attribute} {value!r}, which is not text"
             raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: {attribute} = {example!r}")
+    check_attributes(cls, name)
     known: dict[str, Any] = getattr(cls, "__dataclass_fields__", {})
     unknown = sorted(set(cls.lengths) - set(known))
     if unknown:

@@ -13,6 +13,7 @@ import muntin
 import muntin.progress
 from muntin.named_windows import OWN_KINDS, OWN_ROWS
 from muntin.rows import Partitions
+from muntin.source_parsing import parse_source
 from muntin_engine.api.events import events
 from muntin_engine.api.query import EventStream, Query, WindowedStream
 from muntin_engine.api.steps import SIGNATURES
@@ -175,7 +176,7 @@ def _call(name: str) -> dict[str, Any]:
 
 
 def _of_parameter(one: inspect.Parameter) -> dict[str, Any]:
-    schema = _of_type(ast.parse(str(one.annotation), mode="eval").body)
+    schema = _of_type(parse_source(str(one.annotation), "eval").body)
     if one.kind is one.VAR_KEYWORD:
         return {"type": "object", "additionalProperties": schema}
     return {"type": "array", "items": schema} if one.kind is one.VAR_POSITIONAL else schema
@@ -201,7 +202,7 @@ def _of_arguments(name: str, made: Callable[..., Any]) -> dict[str, Any]:
     cls: Any = made if isinstance(made, type) else {**OWN_KINDS, **OWN_ROWS}.get(name)
     if cls is not None:
         for part in (part for part in fields(cls) if part.init):
-            schema = _of_type(ast.parse(str(part.type).replace("int", "Duration"), mode="eval").body)  # in ticks
+            schema = _of_type(parse_source(str(part.type).replace("int", "Duration"), "eval").body)  # in ticks
             if schema not in (known := parts.setdefault(part.name, [])):
                 known.append(schema)
         own = (part for part in fields(cls) if part.init)

@@ -125,8 +125,9 @@ def _column(results: Array, output: Field, arrow_type: pa.DataType, source: Sour
         raise source.contract_error(f"{output.name!r} is an array of {data.dtype}, declared {spell(output)}")
     if kind is ScalarKind.INSTANT:
         is_null = is_null | (data >= INFINITY)
-    if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT:
-        is_null = is_null | (data > _LARGEST)  # as `to_arrow` has it: what the column cannot hold is null
+    if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT and (data > _LARGEST).any():
+        values = [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]
+        return source.column(values, output, arrow_type)  # which counts what the column cannot hold
     column = pa.array(data, mask=is_null if is_null.any() else None)
     return as_times(column, arrow_type) if kind is ScalarKind.INSTANT else column.cast(arrow_type)
 

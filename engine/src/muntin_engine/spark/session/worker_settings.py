@@ -28,6 +28,9 @@ WAKE_UPS: Final = "spark.muntin.wakeups.limit"
 PATTERNS: Final = "spark.muntin.patterns.limit"
 """The setting for how many patterns of keys may be complete beyond the watermark."""
 
+OVERFLOW: Final = "spark.muntin.overflow.fail"
+"""The setting that is `true` where a result that its column cannot hold fails the micro-batch."""
+
 _SECONDS: Final = 60.0
 
 
@@ -41,11 +44,19 @@ def settings_of(spark: AnySession) -> WorkerSettings:
     return WorkerSettings(
         int(_number(spark, KEPT, MOST_BYTES)),
         _number(spark, WATCHDOG, _SECONDS),
-        read_setting(spark, FAIL, "false").lower() == "true",
+        _flag(spark, FAIL),
         traces_folder(),
         int(_number(spark, WAKE_UPS, MOST_WAKE_UPS)),
         int(_number(spark, PATTERNS, MOST_PATTERNS)),
+        _flag(spark, OVERFLOW),
     )
+
+
+def _flag(spark: AnySession, setting: str) -> bool:
+    value = read_setting(spark, setting, "false")
+    if value.lower() not in ("true", "false"):
+        raise SetupError(f"{setting} is {value!r}\n  expected: true or false")
+    return value.lower() == "true"
 
 
 def _number(spark: AnySession, setting: str, default: float) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from muntin import ColumnarAggregate, Component
-from muntin_stats.columns.arrays import Floats
+from muntin_stats.columns.arrays import Floats, Integers
+from muntin_stats.columns.integers import quotients
+from muntin_stats.columns.sum import ColumnarIntegerSums
 
 
 class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
@@ -34,3 +36,27 @@ class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the averages."""
         return components["mean"]
+
+
+class ColumnarAverageOfIntegers(ColumnarIntegerSums[float | None]):
+    """`Average` of ints on arrays: their exact sum, and how many there are.
+
+    Laws: the very floats that `Average` gives, whatever the order and the merges.
+
+    Cost: 24 bytes per key and slice.
+
+    Example:
+        >>> average = ColumnarAverageOfIntegers()
+        >>> average.compute_result(average.add_events(average.create_state(), [2**63 - 1, None, -(2**63)]))
+        -0.5
+    """
+
+    name, version = "stats.average", "0.1.0"
+
+    def components(self) -> Mapping[str, Component]:
+        """Return the halves of the sum, and a count."""
+        return {**super().components(), "count": Component.count()}
+
+    def compute_results(self, components: Mapping[str, Integers]) -> Floats:
+        """Return the averages."""
+        return quotients(self.totals(components), components["count"])

@@ -7,9 +7,27 @@ precise as if the window's payloads lay around zero. The payloads of other windo
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
-from muntin_stats.columns.arrays import Floats
+from muntin_stats.columns.arrays import Array, Floats
+
+_LOW: Final = 2**10 - 1
+"""The bits that no float has room for beside the upper 53 of a number of 63 bits and a sign."""
+
+
+def anchored(numbers: Array) -> tuple[Floats, Floats]:
+    """Return numbers as anchors and offsets: of whole numbers, which a float may not hold, the upper and lower bits.
+
+    Example:
+        >>> anchors, offsets = anchored(np.array([2**62 + 1]))
+        >>> anchors.tolist(), offsets.tolist()
+        ([4.611686018427388e+18], [1.0])
+    """
+    if numbers.dtype.kind == "i":
+        return (numbers & ~_LOW).astype(float), (numbers & _LOW).astype(float)
+    return numbers.astype(float, copy=False), np.broadcast_to(0.0, len(numbers))
 
 
 def distance(first: Floats, second: Floats) -> Floats:

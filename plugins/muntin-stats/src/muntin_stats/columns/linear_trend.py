@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
-from muntin_stats.columns.arrays import Floats
-from muntin_stats.columns.centres import distance, merged_centres, shares
+from muntin_stats.columns.arrays import Array, Floats
+from muntin_stats.columns.centres import anchored, distance, merged_centres, shares
+from muntin_stats.number import M, N
 from muntin_stats.point import Point
 
 
-class ColumnarLinearTrend(ColumnarAggregate[Point | None, float | None]):
+class ColumnarLinearTrend(ColumnarAggregate[Point[N, M] | None, float | None]):
     """`LinearTrend` on arrays: the count, both means, and two lengths, merged pair by pair.
 
     The *reach* is the length of the vector of the distances of x from their mean; the *rise* is the length of what the
@@ -42,7 +43,7 @@ class ColumnarLinearTrend(ColumnarAggregate[Point | None, float | None]):
         """Return one component: the points' count, anchor and offset of x and those of y, reach and rise."""
         return {"line": Component.merged(merged_lines, 0.0, shape=(7,))}
 
-    def lift(self, payloads: Mapping[str, Floats]) -> Mapping[str, Floats]:
+    def lift(self, payloads: Mapping[str, Array]) -> Mapping[str, Floats]:
         """Return each point as a line; the rise of what is not finite is NaN."""
         return {"line": lifted_lines(payloads)}
 
@@ -53,13 +54,17 @@ class ColumnarLinearTrend(ColumnarAggregate[Point | None, float | None]):
         return np.ma.MaskedArray(rise / np.where(is_point, 1.0, reach), is_point)
 
 
-def lifted_lines(payloads: Mapping[str, Floats]) -> Floats:
+def lifted_lines(payloads: Mapping[str, Array]) -> Floats:
     """Return points, each as what is kept of it alone, along the last axis."""
-    x, y = payloads["x"], payloads["y"]
+    x, x_offset = anchored(payloads["x"])
+    y, y_offset = anchored(payloads["y"])
     is_finite = np.isfinite(x) & np.isfinite(y)
-    x, y, odd = np.where(is_finite, x, 0.0), np.where(is_finite, y, 0.0), np.where(is_finite, 0.0, np.nan)
-    one, zero = np.ones(len(x)), np.zeros(len(x))
-    return np.stack([one, x, zero, y, zero, zero, odd], axis=-1)
+    x = np.where(is_finite, x, 0.0)
+    y = np.where(is_finite, y, 0.0)
+    odd = np.where(is_finite, 0.0, np.nan)
+    count = np.ones(len(x))
+    reach = np.broadcast_to(0.0, len(x))
+    return np.stack([count, x, x_offset, y, y_offset, reach, odd], axis=-1)
 
 
 def merged_lines(first: Floats, second: Floats) -> Floats:

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
-from muntin_stats.columns.arrays import Floats
+from muntin_stats.columns.arrays import Array, Floats
 from muntin_stats.columns.centres import distance, shares
 from muntin_stats.columns.linear_trend import lifted_lines, merged_lines
 from muntin_stats.columns.standard_deviation import merged_lengths
+from muntin_stats.number import M, N
 from muntin_stats.point import Point
 
 
-class ColumnarPairs(ColumnarAggregate[Point | None, float | None]):
+class ColumnarPairs(ColumnarAggregate[Point[N, M] | None, float | None]):
     """The common base of covariance and correlation: it keeps a line, as `ColumnarLinearTrend`, and the spread of y.
 
     The spread is the length of the vector of the distances of y from their mean.
@@ -29,13 +30,13 @@ class ColumnarPairs(ColumnarAggregate[Point | None, float | None]):
         """Return count, anchor and offset of x and those of y, reach, rise, and the length of y."""
         return {"pairs": Component.merged(merged_pairs, 0.0, shape=(8,))}
 
-    def lift(self, payloads: Mapping[str, Floats]) -> Mapping[str, Floats]:
+    def lift(self, payloads: Mapping[str, Array]) -> Mapping[str, Floats]:
         """Return each point as a line of no length."""
         lines = lifted_lines(payloads)
         return {"pairs": np.concatenate([lines, lines[:, 6:]], axis=-1)}
 
 
-class ColumnarCovariance(ColumnarPairs):
+class ColumnarCovariance(ColumnarPairs[N, M]):
     """`Covariance` on arrays: reach times rise, by the count.
 
     Example:
@@ -56,7 +57,7 @@ class ColumnarCovariance(ColumnarPairs):
         return np.ma.MaskedArray(pairs[:, 5] * (pairs[:, 6] / np.where(divisor > 0, divisor, 1.0)), divisor <= 0)
 
 
-class ColumnarCorrelation(ColumnarPairs):
+class ColumnarCorrelation(ColumnarPairs[N, M]):
     """`Correlation` on arrays: rise by the length of y.
 
     Example:

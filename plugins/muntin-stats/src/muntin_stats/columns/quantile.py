@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
 from muntin.columnar import Ragged
-from muntin_stats.columns.arrays import Floats
+from muntin_stats.columns.arrays import Array, Floats
+from muntin_stats.ranking import LARGEST_WHOLE, between
 
 
-class ColumnarQuantile(ColumnarAggregate[float | None, float | None]):
+class ColumnarQuantile(ColumnarAggregate[Any, float | None]):
     """`Quantile` on arrays: all values, which the engine puts in order, and the same formula.
 
     Laws: the very floats that `Quantile` gives, whatever the order.
@@ -25,15 +27,16 @@ class ColumnarQuantile(ColumnarAggregate[float | None, float | None]):
     """
 
     name, version = "stats.quantile", "0.1.0"
+    dtype: ClassVar[str] = "float64"
 
     def __init__(self, q: float) -> None:
         self.q = q
 
     def components(self) -> Mapping[str, Component]:
         """Return all values."""
-        return {"values": Component.values()}
+        return {"values": Component.values(self.dtype)}
 
-    def lift(self, payloads: Floats) -> Mapping[str, Floats]:
+    def lift(self, payloads: Array) -> Mapping[str, Array]:
         """Return each payload."""
         return {"values": payloads}
 
@@ -57,11 +60,32 @@ class ColumnarMedian(ColumnarQuantile):
         super().__init__(0.5)
 
 
+class ColumnarQuantileOfIntegers(ColumnarQuantile):
+    """`Quantile` of ints on arrays; the very floats that it gives.
+
+    Example:
+        >>> upper = ColumnarQuantileOfIntegers(q=0.5)
+        >>> upper.compute_result(upper.add_events(upper.create_state(), [2**63 - 1, None, -(2**63)]))
+        -0.5
+    """
+
+    dtype = "int64"
+
+
+class ColumnarMedianOfIntegers(ColumnarQuantileOfIntegers):
+    """`Median` of ints on arrays; see `ColumnarQuantileOfIntegers`."""
+
+    name, version = "stats.median", "0.1.0"
+
+    def __init__(self) -> None:
+        super().__init__(0.5)
+
+
 def quantiles(ragged: Ragged, q: float) -> Floats:
     """Return the quantile of each group, none of which is empty.
 
     Args:
-        ragged: Floats.
+        ragged: Floats or whole numbers.
         q: The share, from 0 to 1.
 
     Example:
@@ -72,7 +96,18 @@ def quantiles(ragged: Ragged, q: float) -> Floats:
     ranks = np.floor(positions).astype(np.int64)
     low = ragged.values[ragged.offsets[:-1] + ranks]
     high = ragged.values[ragged.offsets[:-1] + np.minimum(ranks + 1, ragged.counts - 1)]
-    return np.where(ranks == positions, low, _between(low, high, positions - ranks)) + 0.0  # zero has no sign
+    fractions = positions - ranks
+    inside = _between(low.astype(float, copy=False), high.astype(float, copy=False), fractions)
+    results = np.where(ranks == positions, low, inside) + 0.0  # zero has no sign
+    if low.dtype.kind == "i":
+        for place in np.flatnonzero(_is_wide(low) | _is_wide(high)).tolist():
+            results[place] = between(int(low[place]), int(high[place]), float(fractions[place]))
+    return results
+
+
+def _is_wide(numbers: Array) -> Array:
+    """Return which whole numbers a float may not hold."""
+    return (numbers > LARGEST_WHOLE) | (numbers < -LARGEST_WHOLE)
 
 
 def _between(low: Floats, high: Floats, fraction: Floats) -> Floats:

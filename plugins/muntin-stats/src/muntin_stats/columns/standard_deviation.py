@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
-from muntin_stats.columns.arrays import Floats
+from muntin_stats.columns.arrays import Floats, Integers
 from muntin_stats.columns.centres import distance, merged_centres, shares
+from muntin_stats.columns.variance import ColumnarIntegerMoments
+from muntin_stats.exact import nearest_root
 
 
 class ColumnarStandardDeviation(ColumnarAggregate[float | None, float | None]):
@@ -49,6 +51,27 @@ class ColumnarStandardDeviation(ColumnarAggregate[float | None, float | None]):
         spread = components["spread"]
         divisor = spread[:, 0] - self.ddof
         return np.ma.MaskedArray(spread[:, 3] / np.sqrt(np.where(divisor > 0, divisor, 1.0)), divisor <= 0)
+
+
+class ColumnarStandardDeviationOfIntegers(ColumnarIntegerMoments):
+    """`StandardDeviation` of ints on arrays; the very floats that it gives.
+
+    Example:
+        >>> deviation, now = ColumnarStandardDeviationOfIntegers(ddof=1), 1_700_000_000_000_000_001
+        >>> deviation.compute_result(deviation.add_events(deviation.create_state(), [now, now + 2, now + 4]))
+        2.0
+    """
+
+    name, version = "stats.standard_deviation", "0.1.0"
+
+    def compute_results(self, components: Mapping[str, Integers]) -> Floats:
+        """Return the deviations; null where there are no more payloads than `ddof`."""
+        numerators, denominators = self.ratios(components)
+        is_null = components["count"] <= self.ddof
+        deviations = np.zeros(len(is_null))
+        for place in np.flatnonzero(~is_null).tolist():
+            deviations[place] = nearest_root(int(numerators[place]), int(denominators[place]))
+        return np.ma.MaskedArray(deviations, is_null)
 
 
 def merged_spreads(first: Floats, second: Floats) -> Floats:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
-from muntin_stats.columns.arrays import Floats
+from muntin_stats.columns.arrays import Array, Floats, Integers
 from muntin_stats.columns.centres import distance, merged_centres, shares
+from muntin_stats.columns.integers import joint_spread, parts_of, product_parts, quotients, totals_of
 
 
 class ColumnarVariance(ColumnarAggregate[float | None, float | None]):
@@ -52,6 +53,55 @@ class ColumnarVariance(ColumnarAggregate[float | None, float | None]):
         moments = components["moments"]
         divisor = moments[:, 0] - self.ddof
         return np.ma.MaskedArray(moments[:, 3] / np.where(divisor > 0, divisor, 1.0), divisor <= 0)
+
+
+class ColumnarIntegerMoments(ColumnarAggregate[int | None, float | None]):
+    """The common base of what is computed of ints and their squares: exact sums of both.
+
+    Laws: exact for up to 700 million payloads in a window, whatever the order and the merges, and each sum has an
+        inverse.
+
+    Cost: 56 bytes per key and slice.
+    """
+
+    def __init__(self, ddof: int) -> None:
+        self.ddof = ddof
+
+    def components(self) -> Mapping[str, Component]:
+        """Return the count, the sum, and the sum of squares."""
+        return {
+            "count": Component.count(),
+            "total": Component.sum("int64", (2,)),
+            "squares": Component.sum("int64", (4,)),
+        }
+
+    def lift(self, payloads: Integers) -> Mapping[str, Integers]:
+        """Return the parts of each payload and of its square."""
+        return {"total": parts_of(payloads), "squares": product_parts(payloads, payloads)}
+
+    def ratios(self, components: Mapping[str, Integers]) -> tuple[Array, Integers]:
+        """Return the numerators and the denominators of the variances; where there is none, these are not positive."""
+        counts = components["count"]
+        totals = totals_of(components["total"])
+        spreads = joint_spread(counts, totals_of(components["squares"]), totals, totals)
+        return spreads, counts * (counts - self.ddof)
+
+
+class ColumnarVarianceOfIntegers(ColumnarIntegerMoments):
+    """`Variance` of ints on arrays; the very floats that it gives.
+
+    Example:
+        >>> variance, now = ColumnarVarianceOfIntegers(ddof=1), 1_700_000_000_000_000_001
+        >>> variance.compute_result(variance.add_events(variance.create_state(), [now, now + 2, now + 4]))
+        4.0
+    """
+
+    name, version = "stats.variance", "0.1.0"
+
+    def compute_results(self, components: Mapping[str, Integers]) -> Floats:
+        """Return the variances; null where there are no more payloads than `ddof`."""
+        numerators, denominators = self.ratios(components)
+        return np.ma.MaskedArray(quotients(numerators, denominators), components["count"] <= self.ddof)
 
 
 def merged_moments(first: Floats, second: Floats) -> Floats:

@@ -1,0 +1,133 @@
+"""Exact sums of whole numbers and of their products: as sums of 32 bits each, which 64 bits hold for many payloads.
+
+A number of 64 bits is its *parts*: 32 bits each, the lowest first, of which the last has the sign. A product has four.
+Parts are summed one by one, without carries, by windows that slide as well, since integer addition has an inverse.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from muntin_stats.columns.arrays import Array, Floats, Integers
+from muntin_stats.exact import nearest
+
+_BITS: Final = 32
+_LOW: Final = 2**_BITS - 1
+_LARGEST_WHOLE: Final = 2**53
+"""Whole numbers up to this size are floats, each of them, and so their quotients are rounded once."""
+
+
+def parts_of(numbers: Integers) -> Integers:
+    """Return the two parts of each number, along the last axis.
+
+    Example:
+        >>> parts_of(np.array([2**32 + 5, -1])).tolist()
+        [[5, 1], [4294967295, -1]]
+    """
+    return np.stack([numbers & _LOW, numbers >> _BITS], axis=-1)
+
+
+def product_parts(first: Integers, second: Integers) -> Integers:
+    """Return the four parts of each product, along the last axis; all have the product's sign.
+
+    Each part is below 3 * 2**32, so sums of them are exact for up to 700 million payloads.
+
+    Example:
+        >>> product_parts(np.array([2**32 + 5, -3]), np.array([2**32, 7])).tolist()
+        [[0, 5, 1, 0], [-21, 0, 0, 0]]
+    """
+    low, high = _halves(first)
+    other_low, other_high = _halves(second)
+    lows = low * other_low
+    crosswise = low * other_high
+    other_crosswise = high * other_low
+    highs = high * other_high
+    parts = [
+        lows & _LOW,
+        (lows >> _BITS) + (crosswise & _LOW) + (other_crosswise & _LOW),
+        (crosswise >> _BITS) + (other_crosswise >> _BITS) + (highs & _LOW),
+        highs >> _BITS,
+    ]
+    signs = np.where((first < 0) == (second < 0), 1, -1)
+    return np.stack(parts, axis=-1).astype(np.int64) * signs[:, np.newaxis]
+
+
+def _halves(numbers: Integers) -> tuple[Any, Any]:
+    """Return the lower and the upper half of the size of each number, without its sign."""
+    sizes = np.abs(numbers).view(np.uint64)  # the least number has no positive one, and its bits are those of its size
+    return sizes & _LOW, sizes >> _BITS
+
+
+def totals_of(parts: Integers) -> Array:
+    """Return the numbers whose parts lie along the last axis: as int64 if all of them fit, or else as Python ints.
+
+    Example:
+        >>> totals_of(np.array([[5, 1], [4294967295, -1]])).tolist()
+        [4294967301, -1]
+        >>> totals_of(np.array([[0, 2**32]])).tolist()
+        [18446744073709551616]
+    """
+    carried = parts.copy()
+    last = parts.shape[-1] - 1
+    for place in range(last):
+        carried[:, place + 1] += carried[:, place] >> _BITS
+        carried[:, place] &= _LOW
+    # A number fits 64 bits if what lies above is nothing but its sign.
+    low, high = carried[:, 0], carried[:, 1]
+    if last == 1:
+        fits = high == (high << _BITS) >> _BITS
+    else:
+        sign = -(high >> (_BITS - 1))
+        fits = (carried[:, last] == sign) & (carried[:, 2:last] == (sign & _LOW)[:, np.newaxis]).all(axis=1)
+    if fits.all():
+        return low | (high << _BITS)
+    total: Array = carried[:, last].astype(object)
+    for place in range(last - 1, -1, -1):
+        total = total * (_LOW + 1) + carried[:, place].astype(object)
+    return total
+
+
+def joint_spread(counts: Integers, products: Array, first: Array, second: Array) -> Array:
+    """Return, for each window, the exact sum of the products of both distances from the averages, times the count.
+
+    Args:
+        counts: The number of payloads.
+        products: The sum of the products.
+        first: The sum of the first numbers.
+        second: The sum of the second ones; those of a variance are the first again.
+
+    Returns:
+        int64 if all fit, or else Python ints.
+    """
+    largest = max(_size(counts) * _size(products), _size(first) * _size(second))
+    if largest >= 2**62:
+        counts, products, first, second = (array.astype(object) for array in (counts, products, first, second))
+    spread: Array = counts * products - first * second
+    return spread
+
+
+def _size(numbers: Array) -> int:
+    """Return the size of the largest number, with any sign."""
+    return max(abs(int(numbers.min())), abs(int(numbers.max()))) if len(numbers) else 0
+
+
+def quotients(numerators: Array, denominators: Array) -> Floats:
+    """Return ratios of whole numbers, each rounded once; 0.0 where the denominator is not positive.
+
+    Example:
+        >>> quotients(np.array([2**62 + 1, 1, 5]), np.array([2**62, 3, 0])).tolist()
+        [1.0, 0.3333333333333333, 0.0]
+    """
+    is_positive = denominators > 0
+    divisors = np.where(is_positive, denominators, 1)
+    are_exact = is_positive
+    for numbers in (numerators, divisors):
+        are_exact = are_exact & (numbers <= _LARGEST_WHOLE) & (numbers >= -_LARGEST_WHOLE)
+    are_exact = are_exact.astype(bool)
+    ratios = np.zeros(len(numerators))
+    ratios[are_exact] = numerators[are_exact].astype(np.float64) / divisors[are_exact].astype(np.float64)
+    for place in np.flatnonzero(is_positive.astype(bool) & ~are_exact).tolist():
+        ratios[place] = nearest(int(numerators[place]), int(divisors[place]))
+    return ratios

@@ -1,0 +1,83 @@
+"""Refuse class attributes that nearly are ones that are read, such as `output_contract` for `contract`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from muntin.errors import ModuleDefinitionError
+
+_REQUIRED: Final = frozenset({"name", "version", "title"})
+"""Attributes that are asked for where they are missing; `names` or `api_version` beside them are the writer's own."""
+
+_OPTIONAL: Final[Mapping[str, object]] = {"state_bytes": 0, "empty_result": None}
+"""Attributes that are read where a class has them, and that no base class has."""
+
+_CLOSE: Final = 0.8
+"""How alike two names are, at least, of which one may be a slip for the other."""
+
+
+def check_attributes(cls: type, label: str) -> None:
+    """Refuse a class attribute that nothing reads, if it was plainly meant for one that is read.
+
+    That is one of a similar name with a value of the same type, and any whose value is a policy of Muntin's: these are
+    only read under their own names.
+
+    Args:
+        cls: A class of a module or of windows.
+        label: Its name.
+
+    Raises:
+        ModuleDefinitionError: There is such an attribute.
+    """
+    known = _read_attributes(cls)
+    for parent in cls.__mro__:
+        if _is_of_muntin(parent):
+            continue
+        for attribute, value in vars(parent).items():
+            if attribute.startswith("_") or attribute in known or attribute in _REQUIRED or _is_code(value):
+                continue
+            meant = _meant(attribute, value, known)
+            if meant is not None:
+                raise ModuleDefinitionError(
+                    f"{label} sets {attribute} = {value!r}, which nothing reads; did you mean {meant}?\n"
+                    f"  write {meant} = ..., or rename it if it is an attribute of your own, for example "
+                    f"my_{attribute}"
+                )
+
+
+def _read_attributes(cls: type) -> dict[str, object]:
+    """Return the attributes that a class may set, with their defaults."""
+    attributes = dict(_OPTIONAL)
+    for parent in cls.__mro__:
+        if not _is_of_muntin(parent):
+            continue
+        for attribute, default in vars(parent).items():
+            is_read = not attribute.startswith("_") and not callable(default)
+            if is_read and attribute not in _REQUIRED:
+                attributes.setdefault(attribute, default)
+    return attributes
+
+
+def _meant(attribute: str, value: object, known: Mapping[str, object]) -> str | None:
+    """Return the attribute that was meant; None if it is one of the writer's own."""
+    for other, default in known.items():
+        is_policy = type(default).__module__.partition(".")[0] == "muntin" and not _is_code(default)
+        if is_policy and type(value) is type(default):
+            return other
+    close = difflib.get_close_matches(attribute, known, n=1, cutoff=_CLOSE)
+    if not close:
+        return None
+    default = known[close[0]]
+    is_alike = default is None or _is_code(default) or isinstance(value, type(default))
+    return close[0] if is_alike else None
+
+
+def _is_of_muntin(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in ("muntin", "builtins")
+
+
+def _is_code(value: Any) -> bool:
+    """Return True for methods, properties and the like, which are looked up on an instance."""
+    return callable(value) or hasattr(type(value), "__get__")

@@ -1,0 +1,64 @@
+"""Python source as syntax trees, from any thread.
+
+CPython counts how deep a tree is, while it makes one, in a counter that all threads of an interpreter share. Threads
+that parse at the same time may disturb each other's count, and one of them then gets a `SystemError` for source that
+has no fault. So one thread of ours parses at a time; and since code of others parses as well, it tries again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, Final, Literal, TypeVar
+
+T = TypeVar("T")
+
+_LOCK: Final = RLock()
+_TRIES: Final = 20
+_MISMATCH: Final = "recursion depth mismatch"
+"""In the message of the error that another thread brings about."""
+
+
+def parse_source(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> Any:
+    """Parse source: an `ast.Module`, or an `ast.Expression` in the mode `eval`.
+
+    Raises:
+        SyntaxError: It is no Python.
+        ValueError: It holds a null character.
+
+    Example:
+        >>> ast.unparse(parse_source("1+1", "eval"))
+        '1 + 1'
+    """
+    return while_parsing(lambda: ast.parse(text, mode=mode))
+
+
+def literal_of(text: str) -> Any:
+    """Return the value of a literal; as `ast.literal_eval`.
+
+    Raises:
+        SyntaxError: It is no Python.
+        ValueError: It is no literal.
+
+    Example:
+        >>> literal_of(" (1, 'a') ")
+        (1, 'a')
+    """
+    return ast.literal_eval(parse_source(text.lstrip(" \t"), "eval"))
+
+
+def while_parsing(call: Callable[[], T]) -> T:
+    """Call a function that parses source, in turn with other threads, and again where one of them disturbed it.
+
+    Args:
+        call: A function without effects, such as one that calls `inspect.getsource` on a class.
+    """
+    with _LOCK:
+        for _ in range(_TRIES - 1):
+            try:
+                return call()
+            except SystemError as error:
+                if _MISMATCH not in str(error):
+                    raise
+        return call()

@@ -1,0 +1,223 @@
+"""Statistics of whole numbers beyond 2**53 and of decimals: exact, by integers, in every form.
+
+The oracle is `statistics` of the standard library on fractions, and definitions written out on fractions.
+"""
+
+from __future__ import annotations
+
+import statistics
+from decimal import Decimal
+from fractions import Fraction
+from math import isqrt
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin import ClipPolicy, Event, Window
+from muntin_stats import (
+    Average,
+    AverageDifference,
+    Correlation,
+    Covariance,
+    ExponentiallyWeightedAverage,
+    Histogram,
+    Left,
+    LinearTrend,
+    Median,
+    Point,
+    Quantile,
+    Right,
+    StandardDeviation,
+    Sum,
+    TimeWeightedAverage,
+    Variance,
+)
+from tests.plugins.forms import form_of, result, results_at_once, tree_result
+
+REPEATABLY = settings(max_examples=40)
+
+LEAST = -(2**63)
+MOST = 2**63 - 1
+NOW = 1_700_000_000_000_000_001
+"""Nanoseconds since 1970: floats near it are 256 apart."""
+
+TIMES = [NOW, NOW + 10, NOW + 20, NOW + 30]
+INTEGERS = st.integers(LEAST, MOST) | st.sampled_from([LEAST, MOST, *TIMES, 0, 1, -1, 3]) | st.integers(-1000, 1000)
+PLACES = st.decimals(-(10**12), 10**12, places=6) | st.sampled_from([Decimal(LEAST), Decimal(MOST), Decimal("0.1")])
+
+
+def root(square: Fraction) -> float:
+    """Return the square root, by a root of integers with far more digits than a float has."""
+    scale = 1 << 400
+    return float(Fraction(isqrt(square.numerator * scale * scale // square.denominator), scale))
+
+
+def slope(points: list[tuple[Any, Any]]) -> float:
+    """Return the slope of the line of least squares, on fractions."""
+    xs = [Fraction(x) for x, _ in points]
+    ys = [Fraction(y) for _, y in points]
+    x_mean = sum(xs) / len(xs)
+    y_mean = sum(ys) / len(ys)
+    rise = sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys, strict=True))
+    return float(rise / sum((x - x_mean) ** 2 for x in xs))
+
+
+AT_THE_ENDS = [
+    (Average(), [MOST, LEAST], -0.5),
+    (Average(), [MOST, MOST - 1, LEAST, LEAST + 1], -0.5),
+    (Median(), [MOST, LEAST], -0.5),
+    (Median(), [NOW - 1, -NOW], -0.5),
+    (Quantile(0.5), [2**53 + 1, -(2**53)], 0.5),
+    (Quantile(0.25), [LEAST, -1, MOST], -(2.0**62)),
+    (Variance(), TIMES, 500 / 3),
+    (Variance(ddof=0), TIMES, 125.0),
+    (Variance(ddof=0), [MOST, MOST - 1], 0.25),
+    (StandardDeviation(ddof=0), [NOW, NOW + 2], 1.0),
+    (StandardDeviation(), TIMES, root(Fraction(500, 3))),
+]
+"""Modules, whole numbers, and the right result, worked out by hand."""
+
+
+@pytest.mark.parametrize(("module", "values", "expected"), AT_THE_ENDS)
+def test_whole_numbers_keep_all_their_digits(module: Any, values: list[int], expected: float) -> None:
+    assert result(module, values) == expected
+    assert result(module, [Decimal(value) for value in values]) == pytest.approx(expected, rel=1e-15)
+    form = form_of(module, int)
+    assert result(form, values) == expected
+    assert results_at_once(form, [values, [7, 9]])[0] == expected
+    for seed in range(5):
+        assert tree_result(module, values, Random(seed)) == expected
+        assert tree_result(form, values, Random(seed)) == expected
+
+
+def test_whole_numbers_that_leave_a_window_leave_nothing_behind() -> None:
+    modules: list[Any] = [Average(), Variance(), StandardDeviation(), Median()]
+    for module in modules:
+        state = module.add_events(module.create_state(), [LEAST, MOST, *TIMES])
+        state = module.remove_events(state, [LEAST, MOST])
+        assert module.compute_result(state) == result(module, TIMES)
+
+
+@REPEATABLY
+@given(st.lists(INTEGERS, min_size=2, max_size=12), st.randoms(use_true_random=False))
+def test_whole_numbers_are_rounded_once(values: list[int], random: Random) -> None:
+    fractions = [Fraction(value) for value in values]
+    variance = statistics.variance(fractions)
+    expected = {
+        Average(): float(statistics.mean(fractions)),
+        Variance(): float(variance),
+        StandardDeviation(): root(variance),
+    }
+    for module, value in expected.items():
+        assert result(module, values) == value
+        assert tree_result(form_of(module, int), values, random) == value
+
+
+@REPEATABLY
+@given(st.lists(PLACES, min_size=2, max_size=8))
+def test_decimals_are_rounded_once(values: list[Decimal]) -> None:
+    fractions = [Fraction(value) for value in values]
+    assert result(Variance(), values) == float(statistics.variance(fractions))
+    assert result(StandardDeviation(), values) == root(statistics.variance(fractions))
+    assert result(Median(), values) == float(statistics.median(fractions))
+
+
+@REPEATABLY
+@given(st.lists(INTEGERS, min_size=1, max_size=12), st.sampled_from([0, 0.1, 0.25, 0.5, 0.9, 1]))
+def test_a_quantile_of_whole_numbers_lies_where_it_must(values: list[int], q: float) -> None:
+    found = result(Quantile(q), values)
+    assert result(form_of(Quantile(q), int), values) == found
+    position = q * (len(values) - 1)
+    rank = int(position)
+    low = sorted(values)[rank]
+    high = sorted(values)[min(rank + 1, len(values) - 1)]
+    expected = low + (high - low) * Fraction(position - rank)
+    assert found == pytest.approx(float(expected), rel=1e-15)
+    if max(abs(low), abs(high)) > 2**53:
+        assert found == float(expected)
+
+
+@REPEATABLY
+@given(st.lists(st.tuples(INTEGERS, INTEGERS), min_size=2, max_size=10, unique_by=lambda pair: pair[0]))
+def test_a_trend_of_whole_numbers_is_rounded_once(pairs: list[tuple[int, int]]) -> None:
+    points = [Point(x, y) for x, y in pairs]
+    assert result(LinearTrend(), points) == slope(pairs)
+    assert result(form_of(LinearTrend(), Point[int, int]), points) == slope(pairs)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_trend_over_nanoseconds_is_right(seed: int) -> None:
+    whole = [Point(x, 3 * (x - NOW) + 7) for x in TIMES]
+    halves = [Point(x, 1.5 * (x - NOW) + 0.25) for x in TIMES]
+    places = [Point(x, Decimal("0.1") * (x - NOW)) for x in TIMES]
+    assert result(LinearTrend(), whole) == 3.0
+    assert result(LinearTrend(), halves) == 1.5
+    assert result(LinearTrend(), places) == 0.1
+    assert tree_result(form_of(LinearTrend(), Point[int, int]), whole, Random(seed)) == 3.0
+    mixed = tree_result(form_of(LinearTrend(), Point[int, float]), halves, Random(seed))
+    assert mixed == pytest.approx(1.5, rel=1e-14)
+    assert form_of(LinearTrend(), Point[int, float]) is not None
+    assert LinearTrend().columnar_form(LinearTrend.input_field()) is None
+
+
+def test_pairs_of_whole_numbers_are_right() -> None:
+    points = [Point(x, -2 * (x - NOW) + MOST - 100) for x in TIMES]
+    for module, expected in ((Covariance(), -2 * 500 / 3), (Correlation(), -1.0)):
+        assert result(module, points) == expected
+        assert result(form_of(module, Point[int, int]), points) == expected
+        for seed in range(5):
+            assert tree_result(form_of(module, Point[int, int]), points, Random(seed)) == expected
+        mixed = [Point(point.x, -2.0 * (point.x - NOW)) for point in points if point.x is not None]
+        assert result(module, mixed) == expected
+        assert tree_result(form_of(module, Point[int, float]), mixed, Random(1)) == pytest.approx(expected, rel=1e-14)
+
+
+@REPEATABLY
+@given(st.lists(st.tuples(INTEGERS, INTEGERS), max_size=10), st.randoms(use_true_random=False))
+def test_pairs_of_whole_numbers_are_on_arrays_what_they_are_one_by_one(
+    pairs: list[tuple[int, int]], random: Random
+) -> None:
+    points = [Point(x, y) for x, y in pairs]
+    for module in (LinearTrend(), Covariance(), Covariance(ddof=0), Correlation()):
+        assert tree_result(form_of(module, Point[int, int]), points, random) == result(module, points)
+
+
+def test_an_average_over_time_of_whole_numbers_is_exact() -> None:
+    window = Window(0, 10)
+    average = TimeWeightedAverage()
+    events = [Event(0, 5, MOST), Event(5, 10, LEAST)]
+    state = average.add_events(average.create_state(window), events, window)
+    assert average.compute_result(state, window) == -0.5
+    assert average.accepted_clips == {ClipPolicy.FULL}
+    assert result(form_of(average, int), [MOST, LEAST]) == -1.0  # over a snapshot it is the sum
+
+
+def test_the_newest_weighs_most_among_whole_numbers_too() -> None:
+    events = [Event(0, 1, LEAST), Event(5, 6, MOST)]
+    expected = Fraction(2 * MOST + LEAST, 3)
+    assert ExponentiallyWeightedAverage(half_life=5).compute_result(events, Window(0, 10)) == float(expected)
+    events = [Event(0, 1, -MOST), Event(5, 6, MOST - 1), Event(6, 7, 2)]
+    expected = (Fraction(-MOST, 4) + Fraction(MOST - 1, 2) + 2) / Fraction(7, 4)
+    assert ExponentiallyWeightedAverage(alpha=0.5).compute_result(events, Window(0, 10)) == float(expected)
+
+
+def test_the_difference_of_two_averages_of_whole_numbers_is_exact() -> None:
+    difference = AverageDifference()
+    assert result(difference, [Left(MOST), Right(MOST - 1)]) == 1.0
+    assert result(difference, [Left(Decimal("0.3")), Right(Decimal("0.1"))]) == 0.2
+    assert result(difference, [Left(2**53 + 1), Right(float(2**53))]) == 1.0
+
+
+def test_a_histogram_compares_whole_numbers_with_its_limits() -> None:
+    histogram = Histogram([2**53 + 1])
+    assert result(histogram, [2**53, 2**53 + 1, 2**53 + 2]) == [1, 2]
+
+
+def test_whole_numbers_among_floats_are_summed_exactly() -> None:
+    assert result(Sum(), [2**53 + 1, -(2.0**53)]) == 1.0
+    assert result(Average(), [2**53 + 1, -(2.0**53)]) == 0.5
+    assert result(Sum(), [10**400, 1.0]) == float("inf")
+    assert result(Sum(), [10**400, -(10**400), 1.0]) == 1.0

@@ -1,0 +1,153 @@
+"""Slips of the pen that would change nothing without a word: they are refused, with what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from muntin import (
+    Aggregate,
+    ClipPolicy,
+    Event,
+    IncrementalAggregate,
+    Operator,
+    OutputContract,
+    Window,
+    window,
+)
+from muntin.errors import ModuleDefinitionError, ParameterError, UnknownModuleError
+from muntin.named_windows import EXAMPLES
+from muntin.windows import WindowKind
+from muntin.windows.specification import WindowSpecification
+
+
+class Plain(Aggregate[float, float]):
+    name, version = "test.plain", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float:
+        return sum(payloads)
+
+
+SLIPS: list[tuple[str, object, str]] = [
+    ("output_contract", OutputContract.TIME_BOUND, "contract"),
+    ("promise", OutputContract.UNRESTRICTED, "contract"),
+    ("time_sensitive", True, "is_time_sensitive"),
+    ("read_order", True, "reads_order"),
+    ("alias", ("total",), "aliases"),
+    ("accepted_clip", frozenset({ClipPolicy.FULL}), "accepted_clips"),
+    ("decimal_digit", 4, "decimal_digits"),
+    ("continue_since", "0.9", "continues_since"),
+    ("require_same_code", True, "requires_same_code"),
+    ("states_bytes", 16, "state_bytes"),
+]
+
+
+@pytest.mark.parametrize(("attribute", "value", "meant"), SLIPS)
+def test_an_attribute_that_nearly_is_one_that_is_read_is_refused(attribute: str, value: object, meant: str) -> None:
+    slip = type("Slip", (Plain,), {attribute: value})
+    with pytest.raises(ModuleDefinitionError) as refused:
+        slip.check_definition()  # type: ignore[attr-defined]
+    message = str(refused.value)
+    assert message.startswith(f"test.plain sets {attribute} = ")
+    assert f"did you mean {meant}?" in message
+    assert f"write {meant} = ..., or rename it" in message
+    if meant != "is_time_sensitive":  # then the method takes a window, too
+        type("Mended", (Plain,), {meant: value}).check_definition()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("names", ("a", "b")),
+        ("api_version", "2"),
+        ("operator", "plus"),
+        ("need", "a coffee"),
+        ("_contract", OutputContract.TIME_BOUND),
+        ("limit", 5),
+        ("exact", True),
+        ("contracts", 3),
+    ],
+)
+def test_attributes_of_ones_own_are_left_alone(attribute: str, value: object) -> None:
+    type("Own", (Plain,), {attribute: value}).check_definition()  # type: ignore[attr-defined]
+
+
+def test_all_kinds_of_modules_are_looked_at() -> None:
+    class Slow(Operator[float, float]):
+        name, version = "test.slow", "1.0.0"
+        is_time_sensitive = True
+        output_contract = OutputContract.TIME_BOUND
+
+        def compute_result(self, events: Sequence[Event[float]], window: Window) -> list[float]:
+            return []
+
+    class Kept(IncrementalAggregate[float, float, float]):
+        name, version = "test.kept", "1.0.0"
+        state_byte = 8
+
+        def create_state(self) -> float:
+            return 0.0
+
+        def add_events(self, state: float, payloads: Sequence[float]) -> float:
+            return state
+
+        def compute_result(self, state: float) -> float:
+            return state
+
+    for cls in (Slow, Kept):
+        with pytest.raises(ModuleDefinitionError, match="which nothing reads; did you mean"):
+            cls.check_definition()
+
+
+def test_window_kinds_are_looked_at_too() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Visits(WindowKind):
+        name: ClassVar[str] = "shop.visits"
+        version: ClassVar[str] = "1.0"
+        title: ClassVar[str] = "visits"
+        can_be_time_bounds: ClassVar[bool] = True
+        gap: int = 5
+
+        def windows_of(self, *_: Any) -> Any: ...
+
+    from muntin.modules.attributes import check_attributes
+
+    with pytest.raises(ModuleDefinitionError, match="did you mean can_be_time_bound"):
+        check_attributes(Visits, "shop.visits")
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_the_example_of_each_kind_can_be_run(name: str) -> None:
+    example = EXAMPLES[name].partition(", or ")[0]
+    made = eval(example, {"window": window})  # it is our own text
+    assert isinstance(made, WindowSpecification)
+    if name not in ("between", "snapshot", "global", "unwindowed", "landmark"):
+        with pytest.raises(ParameterError) as refused:
+            window(name, siz=3)
+        message = str(refused.value)
+        assert f"write for example {EXAMPLES[name]}" in message
+        assert "and it has no siz" in message
+        assert "'int'" not in message
+        assert "-> None" not in message
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("tumbling", "window('hopping', size='10 minutes', hop='10 minutes')"),
+        ("sliding", "window('trailing', length='10 minutes')"),
+        ("hoping", "did you mean 'hopping'?"),
+        ("batches", "did you mean 'batch'?"),
+    ],
+)
+def test_a_word_that_is_no_kind_is_answered_with_kinds(name: str, advice: str) -> None:
+    with pytest.raises(UnknownModuleError) as refused:
+        window(name, size="10 minutes")
+    message = str(refused.value)
+    assert message.startswith(f"no window kind is named {name!r}\n")
+    assert advice in message
+    assert "window kinds: batch, between, calendar, count" in message
+    assert "stats.*" not in message
