@@ -19,6 +19,7 @@ from muntin.windows.specification import Unwindowed
 from muntin_engine import condition
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import LifetimeChange
+from muntin_engine.exchange.event_ids import in_utc
 from muntin_engine.exchange.shuffle import SIDE, shared_name
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Plan
@@ -29,7 +30,7 @@ from tests.differential.lifetimes import watermark
 from tests.joins.meaning import Condition, Side, final_rows, rows
 from tests.plan.plans import plans_by_evaluator
 from tests.scenarios.columns import schema_of
-from tests.scenarios.known import Arrival, joined, under
+from tests.scenarios.known import Arrival, joined, replaced, under
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Row, Run, differ
 
@@ -59,6 +60,7 @@ class Join:
     is_filtered: bool = False
     late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
     is_bare: bool = False
+    ids: pa.DataType = pa.int64()  # noqa: RUF009
     progress = Punctuated()
     has_clock, signals, repeats_points = False, frozenset[str](), False
 
@@ -78,6 +80,7 @@ class Join:
                 sources=((),) * count,
                 is_filtered=self.is_filtered,
                 late=self.late,
+                ids=self.ids,
             )
             for lifetimes, changes, count in zip(self.lifetimes, self.changes, self.united, strict=True)
         )
@@ -119,7 +122,11 @@ class Join:
     def task(self, plan: Plan) -> TaskPayload:
         """Return what travels to the workers."""
         columns = tuple(
-            InputColumns((pa.int64(), *([pa.bool_()] * side.input.keeps_filtered)), has_changes=True)
+            InputColumns(
+                (pa.int64(), *([pa.bool_()] * side.input.keeps_filtered)),
+                has_changes=True,
+                id=in_utc(self.ids) if side.has_ids else None,
+            )
             for side in self.sides
         )
         results = schema_of((pa.string(),), plan.added, plan.outputs)
@@ -158,6 +165,15 @@ class Joined:
         self.query, self.known = query, self
         self._histories = [StreamHistory(), StreamHistory()]
         self._told = [EARLIEST] * len(query.places)
+
+    @property
+    def replaced(self) -> int:
+        """The number of samples that gave way to another one of their time."""
+        count = 0
+        for side, history in zip(self.query.sides, self._histories, strict=True):
+            if side.lifetimes == "samples":
+                count += replaced([list(fold(changes).items()) for changes in history.accepted.values()], side)
+        return count
 
     @property
     def now(self) -> Progress:
@@ -212,7 +228,7 @@ class Joined:
     def _events(self, side: int) -> Mapping[Hashable, list[Event[Any]]]:
         found = {key: list(fold(some).items()) for key, some in self._histories[side].accepted.items()}
         is_sampled = self.query.sides[side].lifetimes == "samples"
-        lasting = {key: joined(some) if is_sampled else some for key, some in found.items()}
+        lasting = {key: joined(some, self.query.sides[side]) if is_sampled else some for key, some in found.items()}
         changes, keeps = self.query.changes[side], self.query.sides[side].keeps
         kept = {key: [event for _, event in some if keeps(event.payload)] for key, some in lasting.items()}
         return {key: [of for event in some for of in under(changes, event)] for key, some in kept.items()}
