@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -19,11 +18,6 @@ from muntin_engine.testing.streaming import StartsJob
 from tests.recipes.recipe import FLINK_AND_BEAM, recipe, rows_of, table
 
 READINGS = "k string, at bigint, x double"
-
-
-def beam(*theirs: str) -> Any:
-    """Declare the rows of Beam's table that a test runs."""
-    return recipe(FLINK_AND_BEAM, *theirs)
 
 
 class MeanFn:
@@ -62,7 +56,7 @@ class Inverse(Aggregate[float, float]):
 
 
 class TestWindows:
-    @beam("`FixedWindows`, `SlidingWindows`")
+    @recipe(FLINK_AND_BEAM, "`FixedWindows`, `SlidingWindows`")
     def test_fixed_and_sliding_windows(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 0, 1.0), ("a", 59, 2.0), ("a", 60, 4.0))
         stream = events(rows, key="k", at="at")
@@ -72,7 +66,7 @@ class TestWindows:
         sliding = stream.window(hopping(60, 30)).aggregate(x=stats.sum("x"))
         assert rows_of(sliding, "start", "x") == [(-30, 1.0), (0, 3.0), (30, 6.0), (60, 4.0)]
 
-    @beam("`CalendarWindows` of the Java SDK")
+    @recipe(FLINK_AND_BEAM, "`CalendarWindows` of the Java SDK")
     def test_calendar_windows(self, spark: SparkSession) -> None:
         # CalendarWindows.months(1).withTimeZone(America/New_York): May begins there at 04:00 UTC.
         rows = spark.sql(
@@ -82,7 +76,7 @@ class TestWindows:
         shown = months.results().selectExpr("string(window.start) AS start", "n").orderBy("start").collect()
         assert [tuple(row) for row in shown] == [("2024-04-01 04:00:00", 1), ("2024-05-01 04:00:00", 1)]
 
-    @beam("`Sessions(gap)`")
+    @recipe(FLINK_AND_BEAM, "`Sessions(gap)`")
     def test_sessions(self, spark: SparkSession) -> None:
         # [0, 10) and [10, 20) touch and do not overlap, so Beam has two sessions; [10, 20) and [19, 29) are one.
         rows = table(spark, READINGS, ("a", 0, 0.0), ("a", 10, 0.0), ("a", 19, 0.0))
@@ -94,7 +88,7 @@ class TestWindows:
 
 
 class TestTransforms:
-    @beam("`CombineFn`", "a `DoFn` after a `GroupByKey`")
+    @recipe(FLINK_AND_BEAM, "`CombineFn`", "a `DoFn` after a `GroupByKey`")
     def test_combine_fn_and_do_fn(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 0, 3.0), ("a", 5, 1.0), ("b", 7, 4.0))
         windows = events(rows, key="k", at="at").window(tumbling(60))
@@ -102,7 +96,7 @@ class TestTransforms:
         assert rows_of(windows.aggregate(x=module(mean, "x")), "k", "x") == [("a", 2.0), ("b", 4.0)]
         assert rows_of(windows.apply(module(Sorted, "x")), "k", "value") == [("a", "1.0"), ("a", "3.0"), ("b", "4.0")]
 
-    @beam("`with_exception_handling()` of a `ParDo`")
+    @recipe(FLINK_AND_BEAM, "`with_exception_handling()` of a `ParDo`")
     def test_exception_handling(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 0, 2.0), ("b", 1, 0.0))
         query = events(rows, key="k", at="at").window(tumbling(60)).aggregate(x=module(catching(Inverse), "x"))
@@ -119,7 +113,8 @@ class TestPanes:
     @pytest.mark.parametrize(
         ("refinement", "values"), [("accumulate", [3.0, 10.0, 15.0]), ("discard", [3.0, 7.0, 5.0])]
     )
-    @beam(
+    @recipe(
+        FLINK_AND_BEAM,
         "`AfterWatermark(early=AfterCount(n))`",
         "`AccumulationMode.ACCUMULATING`, `DISCARDING`",
         "the index and timing of a pane",
@@ -141,7 +136,7 @@ class TestPanes:
         timings = [("early", 0), ("early", 1), ("final", 2)]
         assert shown == [(value, *timing) for value, timing in zip(values, timings, strict=True)]
 
-    @beam("`GlobalWindows` with a trigger")
+    @recipe(FLINK_AND_BEAM, "`GlobalWindows` with a trigger")
     def test_global_windows(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, key="k", at="at", watermark=ordered())
@@ -153,7 +148,7 @@ class TestPanes:
         assert running.feed(("a", 100, 4.0)) == []
         assert [pane["x"] for pane in running.feed(("a", 101, 8.0))] == [15.0]
 
-    @beam("`AfterWatermark(late=...)`, `allowed_lateness=d`", "late elements are dropped")
+    @recipe(FLINK_AND_BEAM, "`AfterWatermark(late=...)`, `allowed_lateness=d`", "late elements are dropped")
     def test_allowed_lateness(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, key="k", at="at", watermark=ordered(), late_policy=correct(10))

@@ -7,6 +7,7 @@ Times are whole numbers, which stand for milliseconds in Flink.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -30,7 +31,7 @@ from muntin import (
     tumbling,
 )
 from muntin.progress import ordered
-from muntin.rows import batch, delta, elapsed, last
+from muntin.rows import batch, between, delta, elapsed, last
 from muntin.triggers import every_count
 from muntin_adapters import from_aggregate_function
 from muntin_engine import Query, events, module, union
@@ -41,18 +42,13 @@ READINGS = "k string, at bigint, x double"
 NUMBERS = "k string, at bigint, x bigint"
 
 
-def flink(*theirs: str) -> Any:
-    """Declare the rows of Flink's tables that a test runs."""
-    return recipe(FLINK_AND_BEAM, *theirs)
-
-
 def counts(rows: Sequence[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
     """Return columns of the rows of a streaming job, in their order."""
     return [tuple(row[name] for name in columns) for row in rows]
 
 
 class TestWatermarks:
-    @flink("`WatermarkStrategy.forBoundedOutOfOrderness(d)`", "`sideOutputLateData(tag)`")
+    @recipe(FLINK_AND_BEAM, "`WatermarkStrategy.forBoundedOutOfOrderness(d)`", "`sideOutputLateData(tag)`")
     def test_bounded_out_of_orderness(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             return events(rows, key="k", at="at", watermark=5).window(tumbling(10)).aggregate(n=stats.count())
@@ -66,7 +62,7 @@ class TestWatermarks:
         assert [row["reason"] for row in running.late_rows] == ["late"]  # sideOutputLateData
         assert counts(running.close(), "start", "n") == [(10, 2)]
 
-    @flink("`WatermarkStrategy.forMonotonousTimestamps()`")
+    @recipe(FLINK_AND_BEAM, "`WatermarkStrategy.forMonotonousTimestamps()`")
     def test_monotonous_timestamps(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             return events(rows, key="k", at="at", watermark=ordered()).window(tumbling(10)).aggregate(n=stats.count())
@@ -76,7 +72,7 @@ class TestWatermarks:
         assert running.feed(("a", 3, 0.0), ("a", 9, 0.0)) == []
         assert counts(running.feed(("a", 10, 0.0)), "start", "n") == [(0, 2)]
 
-    @flink("a `WatermarkGenerator` that reads markers in the stream")
+    @recipe(FLINK_AND_BEAM, "a `WatermarkGenerator` that reads markers in the stream")
     def test_markers(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             return events(rows, key="k", at="at", change="change").window(tumbling(10)).aggregate(n=stats.count())
@@ -86,9 +82,34 @@ class TestWatermarks:
         assert running.feed(("insert", "a", 3), ("punctuate", None, 9)) == []
         assert counts(running.feed(("punctuate", None, 9 + 1)), "start", "n") == [(0, 1)]
 
+    @recipe(FLINK_AND_BEAM, "`withIdleness(d)`")
+    def test_an_idle_source(self, streaming: StartsJob) -> None:
+        def job(rows: DataFrame) -> Query:
+            idle = ordered().with_idle(after=60)
+            stream = events(rows, at="at", change="change", source="src", sources=["p", "q"], watermark=idle)
+            return stream.window(tumbling(10)).aggregate(n=stats.count())
+
+        # The least of both sources holds [0, 10) back, until q has been silent for 60.
+        running = streaming(job, "change string, src string, at bigint")
+        assert running.feed(("clock", None, 1000), ("insert", "q", 1), ("insert", "p", 2)) == []
+        assert running.feed(("clock", None, 1010), ("insert", "p", 30)) == []
+        assert counts(running.feed(("clock", None, 1065), ("insert", "p", 31)), "start", "n") == [(0, 2)]
+
+    @recipe(FLINK_AND_BEAM, "`stop --drain`")
+    def test_drain(self, spark: SparkSession, tmp_path: Path) -> None:
+        rows = table(spark, READINGS, ("a", 3, 0.0))
+        rows.write.parquet(str(tmp_path / "rows"))
+        stream = spark.readStream.schema(rows.schema).parquet(str(tmp_path / "rows"))
+        query = events(stream, key="k", at="at", watermark=5).window(tumbling(10)).aggregate(n=stats.count())
+        # A drained job emits a watermark at the end of time, which fires all windows.
+        query.write(
+            checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", available_now=True, on_end="close"
+        ).awaitTermination()
+        assert spark.read.parquet(str(tmp_path / "results")).select("window.start", "n").collect() == [(0, 1)]
+
 
 class TestWindows:
-    @flink("`keyBy(...)`", "`TumblingEventTimeWindows`, `SlidingEventTimeWindows`")
+    @recipe(FLINK_AND_BEAM, "`keyBy(...)`", "`TumblingEventTimeWindows`, `SlidingEventTimeWindows`")
     def test_tumbling_and_sliding_windows_and_their_offset(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 0, 1.0), ("a", 7, 2.0), ("a", 12, 4.0), ("b", 7, 8.0))
         stream = events(rows, key="k", at="at")
@@ -105,7 +126,7 @@ class TestWindows:
         ]
         assert sums(hopping(10, 5, 1))[:2] == [("a", -9, 1, 1.0), ("a", -4, 6, 1.0)]
 
-    @flink("`EventTimeSessionWindows.withGap(gap)`, `withDynamicGap(...)`")
+    @recipe(FLINK_AND_BEAM, "`EventTimeSessionWindows.withGap(gap)`, `withDynamicGap(...)`")
     def test_sessions(self, spark: SparkSession) -> None:
         # Windows [t, t + 5) merge if they intersect or touch: 0 and 5 do, 11 is one after the end of [5, 10).
         rows = table(spark, "k string, at bigint, gap bigint", ("a", 0, 20), ("a", 5, 5), ("a", 11, 5))
@@ -115,7 +136,7 @@ class TestWindows:
         dynamic = events(rows, key="k", start="at", end=rows.at + rows.gap).window(session())
         assert rows_of(dynamic.aggregate(n=stats.count()), "start", "end", "n") == [(0, 20, 3)]
 
-    @flink("`GlobalWindows` with a trigger", "`CountTrigger.of(2)`")
+    @recipe(FLINK_AND_BEAM, "`GlobalWindows` with a trigger", "`CountTrigger.of(2)`")
     def test_global_windows_with_a_count_trigger(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, key="k", at="at", watermark=5)
@@ -130,7 +151,8 @@ class TestWindows:
         # Five rows in one micro-batch: 6 and 8 in Flink, one result of all nine here.
         assert counts(running.feed(*(("a", at, 0.0) for at in range(5, 10))), "n") == [(9,)]
 
-    @flink(
+    @recipe(
+        FLINK_AND_BEAM,
         "an `Evictor` and a trigger on `GlobalWindows`: `CountEvictor`, `TimeEvictor`, `DeltaEvictor`",
         "`countWindow(n)`, `countWindow(n, slide)`",
     )
@@ -154,7 +176,7 @@ class TestWindows:
         assert members(last(delta("x", 3 - 1))) == [[10], [10, 11], [10, 11, 12], [12, 14], [12, 14, 13]]
         assert members(last(delta("x", 3)))[3] == [11, 12, 14]
 
-    @flink("`windowAll(...)`")
+    @recipe(FLINK_AND_BEAM, "`windowAll(...)`")
     def test_window_all(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 1, 1.0), ("b", 2, 2.0))
         query = events(rows, at="at").window(tumbling(10)).aggregate(x=stats.sum("x"))
@@ -225,7 +247,8 @@ class WeightedSum:
 
 
 class TestAggregates:
-    @flink(
+    @recipe(
+        FLINK_AND_BEAM,
         "`AggregateFunction` of the DataStream API, with `add` and `getResult`",
         "`AggregateFunction` of the Table API, with `accumulate`, `get_value` and `retract`",
         "`reduce(f)`",
@@ -235,6 +258,7 @@ class TestAggregates:
         "`add`",
         "`merge`",
         "`getResult`",
+        "`retract` of PyFlink",
     )
     def test_aggregate_functions(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 1, 1.0), ("a", 2, 4.0), ("a", 11, 8.0))
@@ -247,7 +271,7 @@ class TestAggregates:
 
 
 class TestLateRowsAndTriggers:
-    @flink("`allowedLateness(d)`")
+    @recipe(FLINK_AND_BEAM, "`allowedLateness(d)`")
     def test_allowed_lateness(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, key="k", at="at", watermark=ordered(), late_policy=correct(5))
@@ -263,7 +287,7 @@ class TestLateRowsAndTriggers:
         running.feed(("a", 5, 0.0))
         assert len(running.late_rows) == 1
 
-    @flink("a row behind the watermark, none of whose windows has closed")
+    @recipe(FLINK_AND_BEAM, "a row behind the watermark, none of whose windows has closed")
     def test_a_row_behind_the_watermark_of_an_open_window(self, streaming: StartsJob) -> None:
         def tumbled(rows: DataFrame) -> Query:
             return events(rows, key="k", at="at", watermark=ordered()).window(tumbling(10)).aggregate(n=stats.count())
@@ -273,7 +297,7 @@ class TestLateRowsAndTriggers:
         running.feed(("a", 3, 0.0))  # Flink counts it: [0, 10) is open
         assert counts(running.feed(("a", 10, 0.0)), "start", "n") == [(0, 2)]
 
-    @flink("a row behind the watermark, none of whose windows has closed")
+    @recipe(FLINK_AND_BEAM, "a row behind the watermark, none of whose windows has closed")
     def test_a_row_behind_the_watermark_of_an_open_session(self, streaming: StartsJob) -> None:
         def sessions(rows: DataFrame) -> Query:
             return events(rows, key="k", at="at", watermark=ordered()).window(session(10)).aggregate(n=stats.count())
@@ -283,7 +307,7 @@ class TestLateRowsAndTriggers:
         running.feed(("a", 3, 0.0))  # Flink merges it into the session [7, 17); the page says that it is late here
         assert len(running.late_rows) == 1
 
-    @flink("`FIRE_AND_PURGE`, `PurgingTrigger`")
+    @recipe(FLINK_AND_BEAM, "`FIRE_AND_PURGE`, `PurgingTrigger`")
     def test_purging_trigger(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, key="k", at="at", watermark=5)
@@ -295,7 +319,7 @@ class TestLateRowsAndTriggers:
         assert counts(running.feed(("a", 1, 0.0), ("a", 2, 0.0)), "n") == [(2,)]
         assert counts(running.feed(("a", 3, 0.0), ("a", 4, 0.0)), "n") == [(2,)]
 
-    @flink("`ContinuousProcessingTimeTrigger.of(d)`")
+    @recipe(FLINK_AND_BEAM, "`ContinuousProcessingTimeTrigger.of(d)`")
     def test_continuous_processing_time(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, key="k", at="at", change="change", watermark=5)
@@ -311,7 +335,7 @@ class TestLateRowsAndTriggers:
         running.feed(("insert", "a", 2))
         assert counts(running.feed(("clock", None, 30)), "n") == [(2,)]
 
-    @flink("`ContinuousEventTimeTrigger.of(d)`")
+    @recipe(FLINK_AND_BEAM, "`ContinuousEventTimeTrigger.of(d)`")
     def test_continuous_event_time(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 1, 0.0), ("a", 5, 0.0), ("a", 12, 0.0))
         query = events(rows, key="k", at="at").window(cumulate(20, 10)).aggregate(n=stats.count())
@@ -330,14 +354,14 @@ class TestJoins:
         ships = table(spark, "k string, at bigint, s string", *RIGHT)
         return events(orders, key="k", at="at"), events(ships, key="k", at="at")
 
-    @flink("`intervalJoin(...).between(-a, b)`")
+    @recipe(FLINK_AND_BEAM, "`intervalJoin(...).between(-a, b)`")
     def test_interval_join(self, sides: tuple[Any, Any]) -> None:
         left, right = sides
         a, b = 2, 5
         joined = left.extend(b).join(right.extend(a), left_columns=["o"], right_columns=["s"])
         assert rows_of(joined, "o", "s") == INNER
 
-    @flink("an outer interval join, `LEFT JOIN r ON ... AND r.t BETWEEN l.t - a AND l.t + b`")
+    @recipe(FLINK_AND_BEAM, "an outer interval join, `LEFT JOIN r ON ... AND r.t BETWEEN l.t - a AND l.t + b`")
     def test_outer_interval_join(self, sides: tuple[Any, Any]) -> None:
         left, right = sides
         a, b = 2, 5
@@ -355,7 +379,7 @@ class TestJoins:
         alone = right.join(left.shift(-a).extend(a + b), "anti", left_columns=["s"])
         assert rows_of(alone, "s") == [("s2",), ("s3",)]
 
-    @flink("`join(...).where(...).equalTo(...).window(...)`")
+    @recipe(FLINK_AND_BEAM, "`join(...).where(...).equalTo(...).window(...)`")
     def test_window_join(self, spark: SparkSession) -> None:
         # Flink's own example: tumbling windows of 2, orange at 0, 1, 2, 3, 4 and green at 0, 1, 3.
         orange = table(spark, "at bigint, o bigint", *((at, at) for at in (0, 1, 2, 3, 4)))
@@ -367,7 +391,7 @@ class TestJoins:
         slid = left.join(right, left_columns=["o"], right_columns=["g"], same_window=hopping(2, 1))
         assert rows_of(slid, "o", "g") == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (2, 3), (3, 3), (4, 3)]
 
-    @flink("a temporal join, `FOR SYSTEM_TIME AS OF`")
+    @recipe(FLINK_AND_BEAM, "a temporal join, `FOR SYSTEM_TIME AS OF`")
     def test_temporal_join(self, spark: SparkSession) -> None:
         # Flink's own example of rates: an order at the very time of a version has that version.
         orders = table(
@@ -385,7 +409,14 @@ class TestJoins:
         outer = left.join(right, "left", left_columns=["o"], right_columns=["rate"])
         assert rows_of(outer, "o", "rate")[0] == ("o0", None)
 
-    @flink("a regular join of two tables without a time bound")
+    @recipe(FLINK_AND_BEAM, "a lookup join with an external table")
+    def test_lookup_join(self, spark: SparkSession) -> None:
+        rows = table(spark, READINGS, ("a", 1, 1.0), ("b", 2, 2.0))
+        customers = table(spark, "k string, country string", ("a", "NZ"), ("c", "DE"))
+        stream = events(rows.join(customers, "k"), key="country", at="at")
+        assert rows_of(stream.window(tumbling(10)).aggregate(x=stats.sum("x")), "country", "x") == [("NZ", 1.0)]
+
+    @recipe(FLINK_AND_BEAM, "a regular join of two tables without a time bound")
     def test_regular_join(self, spark: SparkSession) -> None:
         left_rows = table(
             spark, "k string, at bigint, ends bigint, o string", ("a", 1, None, "o1"), ("b", 2, None, "o2")
@@ -402,20 +433,20 @@ INNER = [("o1", "s1"), ("o2", "s1")]
 
 
 class TestSql:
-    @flink("`SUM(x) OVER (PARTITION BY k ORDER BY t RANGE BETWEEN d PRECEDING AND CURRENT ROW)`")
+    @recipe(FLINK_AND_BEAM, "`SUM(x) OVER (PARTITION BY k ORDER BY t RANGE BETWEEN d PRECEDING AND CURRENT ROW)`")
     def test_over_a_range(self, spark: SparkSession) -> None:
         # The row exactly 5 before the current one is in its range.
         rows = table(spark, READINGS, ("a", 1, 1.0), ("a", 6, 2.0), ("a", 7, 4.0), ("a", 7, 8.0))
         query = events(rows, key="k", at="at").window(trailing(5 + 1)).aggregate(x=stats.sum("x"))
         assert [(end - 1, x) for end, x in rows_of(query, "end", "x")] == [(1, 1.0), (6, 3.0), (7, 14.0)]
 
-    @flink("`SUM(x) OVER (... ROWS BETWEEN n PRECEDING AND CURRENT ROW)`")
+    @recipe(FLINK_AND_BEAM, "`SUM(x) OVER (... ROWS BETWEEN n PRECEDING AND CURRENT ROW)`")
     def test_over_rows(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 1, 1.0), ("a", 6, 2.0), ("a", 7, 4.0), ("a", 8, 8.0))
         query = events(rows, key="k", at="at", order="at").window(last(2 + 1)).aggregate(x=stats.sum("x"))
         assert rows_of(query, "end", "x") == [(2, 1.0), (7, 3.0), (8, 7.0), (9, 14.0)]
 
-    @flink("window Top-N, window deduplication")
+    @recipe(FLINK_AND_BEAM, "window Top-N, window deduplication")
     def test_window_top_n_and_deduplication(self, spark: SparkSession) -> None:
         rows = table(
             spark, "item string, at bigint, x double", ("A", 1, 4.0), ("B", 2, 2.0), ("C", 3, 5.0), ("C", 3, 5.0)
@@ -423,7 +454,7 @@ class TestSql:
         top = events(rows, id="item", at="at").window(tumbling(10)).apply(stats.top_k("x", k=2))
         assert rows_of(top, "rank", "value") == [(1, 5.0), (2, 4.0)]
 
-    @flink("a changelog stream of the Table API, with retractions")
+    @recipe(FLINK_AND_BEAM, "a changelog stream of the Table API, with retractions")
     def test_a_changelog(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             return (
@@ -483,7 +514,13 @@ class CoGroup(Aggregate[Orange | Green, str]):
 
 
 class TestProcessFunctions:
-    @flink("`KeyedProcessFunction`", "`ValueState`, `ListState`, `MapState`", "timers of event time")
+    @recipe(
+        FLINK_AND_BEAM,
+        "`KeyedProcessFunction`",
+        "`ValueState`, `ListState`, `MapState`",
+        "timers of event time",
+        "a stateful `DoFn` with event-time timers",
+    )
     def test_count_with_a_timeout(self, spark: SparkSession) -> None:
         rows = table(
             spark, "k string, at bigint, x string", ("a", 1, "x"), ("a", 50, "x"), ("a", 200, "x"), ("b", 20, "x")
@@ -495,14 +532,14 @@ class TestProcessFunctions:
             ("b", 80, "1 until 80"),
         ]
 
-    @flink("timers of event time")
+    @recipe(FLINK_AND_BEAM, "timers of event time")
     def test_a_timer_comes_before_the_events_of_its_time(self, spark: SparkSession) -> None:
         rows = table(spark, "k string, at bigint, x string", ("a", 1, "x"), ("a", 61, "x"))
         query = events(rows, key="k", at="at", watermark=5).apply(module(Silence, "x"))
         # Flink's timer at 61 fires when the watermark has reached 61, so after the row at 61, which set a later one.
         assert rows_of(query, "value") == [("1 until 121",), ("1 until 61",)]
 
-    @flink("`coGroup(...).where(...).equalTo(...).window(...)`", "`connect(...)`")
+    @recipe(FLINK_AND_BEAM, "`coGroup(...).where(...).equalTo(...).window(...)`", "`connect(...)`", "`CoGroupByKey`")
     def test_co_group(self, spark: SparkSession) -> None:
         orange = table(spark, "k string, at bigint, x string", ("a", 1, "o1"), ("b", 2, "o2"))
         green = table(spark, "k string, at bigint, y string", ("a", 3, "g1"), ("a", 4, "g2"))
@@ -510,3 +547,22 @@ class TestProcessFunctions:
         query = both.window(tumbling(10)).aggregate(groups=module(CoGroup, orange="x", green="y"))
         # coGroup calls its function with both groups of a key and a window, also when one is empty.
         assert rows_of(query, "k", "groups") == [("a", "o1 | g1 g2"), ("b", "o2 | ")]
+
+
+class TestPatterns:
+    @recipe(
+        FLINK_AND_BEAM,
+        "a CEP pattern `begin(...).followedBy(...).within(...)`, `MATCH_RECOGNIZE` from one row to another",
+    )
+    def test_followed_by(self, spark: SparkSession) -> None:
+        # begin(a).followedBy(b).within(10): a at 1 and b at 8; the second a has its b after 11.
+        rows = table(spark, "k string, at bigint, kind string", *PATTERN)
+        query = (
+            events(rows, key="k", at="at", order="at")
+            .window(between("kind = 'a'", "kind = 'b'", within=10, closed_only=True))
+            .aggregate(kinds=stats.collect_list("kind"))
+        )
+        assert rows_of(query, "start", "end", "kinds") == [(1, 9, ["a", "x", "b"])]
+
+
+PATTERN = (("k", 1, "a"), ("k", 5, "x"), ("k", 8, "b"), ("k", 20, "a"), ("k", 31, "b"))

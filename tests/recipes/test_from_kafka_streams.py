@@ -12,19 +12,25 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import muntin_stats as stats
-from muntin import IncrementalAggregate, early, hopping, landmark, session, trailing, tumbling
+from muntin import (
+    Aggregate,
+    IncrementalAggregate,
+    StreamOperator,
+    early,
+    hopping,
+    landmark,
+    session,
+    trailing,
+    tumbling,
+)
 from muntin.progress import ordered
 from muntin.triggers import every_count
-from muntin_engine import EventStream, Query, events, module
+from muntin_adapters.combinators import catching
+from muntin_engine import EventStream, Query, events, module, union
 from muntin_engine.testing.streaming import StartsJob
 from tests.recipes.recipe import KAFKA_STREAMS, recipe, rows_of, table
 
 READINGS = "k string, at bigint, x double"
-
-
-def kafka(*theirs: str) -> Any:
-    """Declare the rows of the page that a test runs."""
-    return recipe(KAFKA_STREAMS, *theirs)
 
 
 def values(rows: Sequence[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
@@ -33,7 +39,8 @@ def values(rows: Sequence[dict[str, Any]], *columns: str) -> list[tuple[Any, ...
 
 
 class TestTimeAndLateRecords:
-    @kafka(
+    @recipe(
+        KAFKA_STREAMS,
         "`TimeWindows.ofSizeAndGrace(size, grace)`",
         "a record after the grace is dropped, logged and counted in `dropped-records-total`",
         "`EmitStrategy.onWindowClose()`",
@@ -51,7 +58,7 @@ class TestTimeAndLateRecords:
         assert running.feed(("a", 8, 0.0)) == []
         assert len(running.late_rows) == 1
 
-    @kafka("`ofSizeWithNoGrace(size)`")
+    @recipe(KAFKA_STREAMS, "`ofSizeWithNoGrace(size)`")
     def test_no_grace(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             return events(rows, key="k", at="at", watermark=ordered()).window(tumbling(10)).aggregate(n=stats.count())
@@ -60,7 +67,7 @@ class TestTimeAndLateRecords:
         assert running.feed(("a", 3, 0.0), ("a", 9, 0.0)) == []
         assert values(running.feed(("a", 10, 0.0)), "start", "n") == [(0, 2)]
 
-    @kafka("a late record still counts in those of its hopping windows that are open")
+    @recipe(KAFKA_STREAMS, "a late record still counts in those of its hopping windows that are open")
     def test_a_late_record_and_hopping_windows(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             return events(rows, key="k", at="at", watermark=ordered()).window(hopping(10, 5)).aggregate(n=stats.count())
@@ -72,7 +79,7 @@ class TestTimeAndLateRecords:
         assert values(running.feed(("a", 20, 0.0)), "start", "n") == [(5, 1), (10, 1)]
         assert len(running.late_rows) == 1
 
-    @kafka("a late record is merged into a session that is still open")
+    @recipe(KAFKA_STREAMS, "a late record is merged into a session that is still open")
     def test_a_late_record_and_sessions(self, streaming: StartsJob) -> None:
         def sessions(delay: int) -> Any:
             def job(rows: DataFrame) -> Query:
@@ -89,7 +96,7 @@ class TestTimeAndLateRecords:
         patient.feed(("a", 3, 0.0))
         assert values(patient.close(), "n") == [(2,)]  # with the longer delay that the page says
 
-    @kafka("a record with a null key is dropped")
+    @recipe(KAFKA_STREAMS, "a record with a null key is dropped")
     def test_null_keys(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 1, 1.0), (None, 2, 2.0))
         stream = events(rows, key="k", at="at")
@@ -97,9 +104,25 @@ class TestTimeAndLateRecords:
         kept = stream.where("k IS NOT NULL").window(tumbling(10)).aggregate(n=stats.count())
         assert rows_of(kept, "k", "n") == [("a", 1)]
 
+    @recipe(
+        KAFKA_STREAMS, "one stream time per partition", "final results of a silent partition wait for its next record"
+    )
+    def test_partitions(self, streaming: StartsJob) -> None:
+        def job(rows: DataFrame) -> Query:
+            stream = events(rows, key="k", at="at", source="part", sources=["0", "1"], watermark=ordered())
+            return stream.window(tumbling(10)).aggregate(n=stats.count())
+
+        # Partition 1 is at 12 and closes its own window there. Here the slowest partition decides for all keys.
+        running = streaming(job, "k string, at bigint, part string")
+        assert running.feed(("a", 3, "0"), ("b", 4, "1")) == []
+        assert running.feed(("b", 12, "1")) == []
+        assert sorted(values(running.feed(("a", 10, "0")), "k", "start", "n")) == [("a", 0, 1), ("b", 0, 1)]
+
 
 class TestWindows:
-    @kafka("`TimeWindows`", "`TimeWindows` with `.advanceBy(hop)`", "`UnlimitedWindows.of().startOn(start)`")
+    @recipe(
+        KAFKA_STREAMS, "`TimeWindows`", "`TimeWindows` with `.advanceBy(hop)`", "`UnlimitedWindows.of().startOn(start)`"
+    )
     def test_time_windows(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 0, 1.0), ("a", 7, 2.0), ("a", 12, 4.0))
         stream = events(rows, key="k", at="at")
@@ -112,14 +135,14 @@ class TestWindows:
         unlimited = stream.window(landmark(5, since=5)).aggregate(x=stats.sum("x"))
         assert rows_of(unlimited, "start", "end", "x") == [(5, 10, 2.0), (5, 15, 6.0)]
 
-    @kafka("`SlidingWindows.ofTimeDifferenceAndGrace(d, grace)`")
+    @recipe(KAFKA_STREAMS, "`SlidingWindows.ofTimeDifferenceAndGrace(d, grace)`")
     def test_sliding_windows(self, spark: SparkSession) -> None:
         # Of a time difference of 5: the windows that end with a record are [-4, 1], [1, 6] and [3, 8].
         rows = table(spark, READINGS, ("a", 1, 1.0), ("a", 6, 2.0), ("a", 8, 4.0))
         query = events(rows, key="k", at="at").window(trailing(5 + 1)).aggregate(x=stats.sum("x"))
         assert [(end - 1, x) for end, x in rows_of(query, "end", "x")] == [(1, 1.0), (6, 3.0), (8, 6.0)]
 
-    @kafka("`SessionWindows.ofInactivityGapAndGrace(gap, grace)`")
+    @recipe(KAFKA_STREAMS, "`SessionWindows.ofInactivityGapAndGrace(gap, grace)`")
     def test_sessions(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 0, 0.0), ("a", 5, 0.0), ("a", 11, 0.0))
         query = events(rows, key="k", at="at").window(session(5)).aggregate(n=stats.count())
@@ -143,14 +166,14 @@ class TestJoins:
         )
         return events(views, key="k", at="at"), events(clicks, key="k", at="at")
 
-    @kafka("`join` with `JoinWindows.ofTimeDifferenceWithNoGrace(d)`")
+    @recipe(KAFKA_STREAMS, "`join` with `JoinWindows.ofTimeDifferenceWithNoGrace(d)`")
     def test_inner_join(self, sides: tuple[EventStream, EventStream]) -> None:
         left, right = sides
         d = 10
         joined = left.extend(d).join(right.extend(d), left_columns=["l"], right_columns=["r"])
         assert rows_of(joined, "l", "r") == [("l1", "r1"), ("l1", "r2")]
 
-    @kafka("`leftJoin` with the same windows", "`outerJoin` with the same windows")
+    @recipe(KAFKA_STREAMS, "`leftJoin` with the same windows", "`outerJoin` with the same windows")
     def test_left_and_outer_join(self, sides: tuple[EventStream, EventStream]) -> None:
         left, right = sides
         d = 10
@@ -159,7 +182,7 @@ class TestJoins:
         alone = right.join(left.shift(-d).extend(2 * d), "anti", left_columns=["r"])
         assert rows_of(alone, "r") == [("r3",), ("r4",)]
 
-    @kafka("`JoinWindows` with `.before(a)` and `.after(b)`")
+    @recipe(KAFKA_STREAMS, "`JoinWindows` with `.before(a)` and `.after(b)`")
     def test_before_and_after(self, sides: tuple[EventStream, EventStream]) -> None:
         # The other record is at most 10 before and at most 9 after: r2, which is 10 after l1, is out.
         left, right = sides
@@ -181,7 +204,7 @@ class TestJoins:
         rows += running.close()
         assert sorted(values(rows, "l", "r"), key=str) == [("l1", "r1"), ("l1", "r2"), ("l2", None), ("l9", "r9")]
 
-    @kafka("a stream joined with a `KTable`, or a versioned one")
+    @recipe(KAFKA_STREAMS, "a stream joined with a `KTable`, or a versioned one")
     def test_a_stream_and_a_table(self, spark: SparkSession) -> None:
         clicks = table(spark, "k string, at bigint, l string", ("x", 5, "l0"), ("x", 10, "l1"), ("x", 15, "l2"))
         users = table(spark, "k string, at bigint, r string", ("x", 10, "v1"), ("x", 12, "v2"))
@@ -209,15 +232,48 @@ class SumOfRecords(IncrementalAggregate[float, list[float], float]):
         return state[0]
 
 
+class InverseOf(Aggregate[float, float]):
+    """A function that fails for zero."""
+
+    name, version = "recipes.inverse_of", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float:
+        return 1 / sum(payloads)
+
+
+class CountEvery(StreamOperator[float, list[int], int]):
+    """Count records, and forward the count at each multiple of 10."""
+
+    name, version = "recipes.count_every", "1.0.0"
+
+    def create_state(self) -> list[int]:
+        return [0, 0]
+
+    def on_event(self, state: list[int], payload: float, time: int) -> list[int]:
+        state[0] += 1
+        state[1] = time - time % 10 + 10
+        return []
+
+    def next_time(self, state: list[int]) -> int:
+        return state[1]
+
+    def on_time(self, state: list[int], time: int) -> list[int]:
+        state[1] = time + 10
+        return [state[0]]
+
+    def is_empty(self, state: list[int]) -> bool:
+        return state[1] > 30
+
+
 class TestAggregatesAndResults:
-    @kafka("`groupByKey().windowedBy(...).aggregate(...)`", "`Initializer`, `Aggregator`, `Merger`")
+    @recipe(KAFKA_STREAMS, "`groupByKey().windowedBy(...).aggregate(...)`", "`Initializer`, `Aggregator`, `Merger`")
     def test_an_aggregate_whose_sessions_merge(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 0, 1.0), ("a", 8, 2.0), ("a", 4, 4.0), ("a", 30, 8.0))
         query = events(rows, key="k", at="at").window(session(5)).aggregate(x=module(SumOfRecords, "x"))
         # The record at 4 merges the sessions of 0 and 8.
         assert rows_of(query, "k", "start", "x") == [("a", 0, 7.0), ("a", 30, 8.0)]
 
-    @kafka("`EmitStrategy.onWindowUpdate()`, the default")
+    @recipe(KAFKA_STREAMS, "`EmitStrategy.onWindowUpdate()`, the default")
     def test_updates(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, key="k", at="at", watermark=ordered())
@@ -229,7 +285,7 @@ class TestAggregatesAndResults:
         assert values(running.feed(("a", 1, 2.0)), "x") == [(3.0,)]
         assert values(running.feed(("a", 2, 4.0)), "x") == [(7.0,)]
 
-    @kafka("a `KTable` as a changelog")
+    @recipe(KAFKA_STREAMS, "a `KTable` as a changelog")
     def test_a_changelog(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, key="k", at="at", watermark=ordered())
@@ -240,7 +296,7 @@ class TestAggregatesAndResults:
         assert values(running.feed(("a", 0, 1.0)), "change", "x") == [("insert", 1.0)]
         assert sorted(values(running.feed(("a", 1, 2.0)), "change", "x")) == [("insert", 3.0), ("retract", 1.0)]
 
-    @kafka("`suppress(untilTimeLimit(d, ...))`")
+    @recipe(KAFKA_STREAMS, "`suppress(untilTimeLimit(d, ...))`")
     def test_suppression_for_some_time(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, key="k", at="at", change="change", watermark=5)
@@ -251,3 +307,36 @@ class TestAggregatesAndResults:
         assert running.feed(("clock", None, 0, None), ("insert", "a", 1, 1.0)) == []
         assert running.feed(("insert", "a", 2, 2.0)) == []
         assert values(running.feed(("clock", None, 10, None)), "x") == [(3.0,)]
+
+    @recipe(KAFKA_STREAMS, "`cogroup(...)`")
+    def test_cogroup(self, spark: SparkSession) -> None:
+        carts = table(spark, "k string, at bigint, x double", ("a", 1, 2.0), ("a", 3, 3.0))
+        orders = table(spark, "k string, at bigint, x double", ("a", 4, 1.0), ("b", 5, 8.0))
+        both = union(carts=events(carts, key="k", at="at"), orders=events(orders, key="k", at="at"))
+        # One aggregate of both groups, which an aggregator of each updates
+        query = both.window(tumbling(10)).aggregate(x=module(SumOfRecords, "x"))
+        assert rows_of(query, "k", "x") == [("a", 6.0), ("b", 8.0)]
+
+    @recipe(KAFKA_STREAMS, "a `GlobalKTable`")
+    def test_a_global_table(self, spark: SparkSession) -> None:
+        rows = table(spark, READINGS, ("a", 1, 1.0), ("b", 2, 2.0))
+        countries = table(spark, "k string, country string", ("a", "NZ"))
+        inner = events(rows.join(countries, "k"), key="country", at="at").window(tumbling(10))
+        assert rows_of(inner.aggregate(x=stats.sum("x")), "country", "x") == [("NZ", 1.0)]
+        left = events(rows.join(countries, "k", "left"), key="country", at="at").window(tumbling(10))
+        assert rows_of(left.aggregate(x=stats.sum("x")), "country", "x") == [("NZ", 1.0), (None, 2.0)]
+
+    @recipe(KAFKA_STREAMS, "a `Processor` with a state store and a punctuator of stream time")
+    def test_a_processor(self, spark: SparkSession) -> None:
+        # A punctuator every 10 of stream time forwards the counts in its store, as the developer guide's does.
+        rows = table(spark, READINGS, ("a", 1, 0.0), ("a", 4, 0.0), ("a", 25, 0.0))
+        query = events(rows, key="k", at="at", watermark=0).apply(module(CountEvery, "x"))
+        assert rows_of(query, "start", "value")[:2] == [(10, 2), (20, 2)]
+
+    @recipe(KAFKA_STREAMS, "a `ProcessingExceptionHandler`")
+    def test_a_handler_of_exceptions(self, spark: SparkSession) -> None:
+        rows = table(spark, READINGS, ("a", 1, 0.0), ("b", 2, 4.0))
+        query = events(rows, key="k", at="at").window(tumbling(10)).aggregate(x=module(catching(InverseOf), "x"))
+        results = {row.k: row.x for row in query.results().collect()}
+        assert results["b"].result == 0.25
+        assert "ZeroDivisionError" in str(results["a"].error)

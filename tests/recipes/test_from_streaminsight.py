@@ -8,18 +8,24 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 import muntin_stats as stats
-from muntin import Aggregate, Event, Window, count_by_start, hopping, snapshot, tumbling
-from muntin.progress import ordered
+from muntin import (
+    Aggregate,
+    Event,
+    IncrementalAggregate,
+    Operator,
+    StreamOperator,
+    Window,
+    count_by_start,
+    hopping,
+    snapshot,
+    tumbling,
+)
+from muntin.progress import ordered, punctuate_every
 from muntin_engine import Query, events, module, union
 from muntin_engine.testing.streaming import StartsJob
 from tests.recipes.recipe import STREAMINSIGHT, recipe, rows_of, table
 
 JOBS = "k string, starts bigint, ends bigint, x double"
-
-
-def streaminsight(*theirs: str) -> Any:
-    """Declare the rows of the page that a test runs."""
-    return recipe(STREAMINSIGHT, *theirs)
 
 
 class Covered(Aggregate[float, int]):
@@ -32,8 +38,53 @@ class Covered(Aggregate[float, int]):
         return sum(part.duration for part in parts)
 
 
+class Halves(Operator[float, float]):
+    """A UDO: two rows for each event."""
+
+    name, version = "recipes.halves", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> list[float]:
+        return [value / 2 for value in payloads for _ in range(2)]
+
+
+class Total(IncrementalAggregate[float, list[float], float]):
+    """An incremental UDM: add, remove and compute over a state."""
+
+    name, version = "recipes.total", "1.0.0"
+
+    def create_state(self) -> list[float]:
+        return [0.0]
+
+    def add_events(self, state: list[float], payloads: Sequence[float]) -> list[float]:
+        return [state[0] + sum(payloads)]
+
+    def remove_events(self, state: list[float], payloads: Sequence[float]) -> list[float]:
+        return [state[0] - sum(payloads)]
+
+    def compute_result(self, state: list[float]) -> float:
+        return state[0]
+
+
+class Rises(StreamOperator[float, list[float], float]):
+    """A point stream operator: emit an event that is above the one before."""
+
+    name, version = "recipes.rises", "1.0.0"
+
+    def create_state(self) -> list[float]:
+        return []
+
+    def on_event(self, state: list[float], payload: float, time: int) -> list[float]:
+        rises = bool(state) and payload > state[0]
+        state[:] = [payload]
+        return [payload] if rises else []
+
+    def is_empty(self, state: list[float]) -> bool:
+        return False
+
+
 class TestDefaults:
-    @streaminsight(
+    @recipe(
+        STREAMINSIGHT,
         "lifetimes that a time-sensitive module sees",
         "the lifetime of a result over hopping and tumbling windows",
         "over count windows",
@@ -56,7 +107,7 @@ class TestDefaults:
         snapshots = stream.window(snapshot()).aggregate(n=stats.count())
         assert rows_of(snapshots, "start", "end", "n") == [(5, 25, 1)]
 
-    @streaminsight("`TopK` with ties")
+    @recipe(STREAMINSIGHT, "`TopK` with ties")
     def test_ties(self, spark: SparkSession) -> None:
         rows = table(spark, JOBS, ("a", 1, 2, 5.0), ("b", 2, 3, 5.0), ("c", 3, 4, 1.0))
         windows = events(rows, start="starts", end="ends").window(tumbling(10))
@@ -65,7 +116,7 @@ class TestDefaults:
 
 
 class TestTime:
-    @streaminsight("`PointEvent`", "`IntervalEvent`", "`EdgeEvent`, each sample ending the one before")
+    @recipe(STREAMINSIGHT, "`PointEvent`", "`IntervalEvent`", "`EdgeEvent`, each sample ending the one before")
     def test_kinds_of_events(self, spark: SparkSession) -> None:
         rows = table(spark, JOBS, ("a", 1, 12, 1.0), ("a", 4, 6, 2.0))
         points = events(rows, key="k", at="starts").window(snapshot()).aggregate(x=stats.sum("x"))
@@ -75,7 +126,7 @@ class TestTime:
         edges = events(rows, key="k", at="starts", edge=True).window(snapshot()).aggregate(x=stats.sum("x"))
         assert rows_of(edges, "start", "x") == [(1, 1.0), (4, 2.0)]
 
-    @streaminsight("`EdgeEvent` with start and end edges", "a retraction", "a CTI")
+    @recipe(STREAMINSIGHT, "`EdgeEvent` with start and end edges", "a retraction", "a CTI")
     def test_edges_retractions_and_ctis(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, id="id", start="starts", end="ends", change="change", new_end="new_end")
@@ -88,7 +139,7 @@ class TestTime:
         rows = running.feed(("punctuate", None, 20, None, None))
         assert [(row["start"], row["end"], row["n"]) for row in rows] == [(1, 6, 1)]
 
-    @streaminsight("`AdvanceTimeSettings.IncreasingStartTime`", "`AdvanceTimePolicy.Adjust`")
+    @recipe(STREAMINSIGHT, "`AdvanceTimeSettings.IncreasingStartTime`", "`AdvanceTimePolicy.Adjust`")
     def test_adjusted_events(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, start="starts", end="ends", watermark=ordered(), late_policy="adjust")
@@ -101,7 +152,7 @@ class TestTime:
         rows += running.close()
         assert [(row["start"], row["end"], row["n"]) for row in rows] == [(10, 12, 2), (12, 15, 1)]
 
-    @streaminsight("`UnorderedStartTime(delay)`", "late events")
+    @recipe(STREAMINSIGHT, "`UnorderedStartTime(delay)`", "late events")
     def test_unordered_start_times(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, start="starts", end="ends", watermark=10)
@@ -114,9 +165,33 @@ class TestTime:
         running.feed(("a", 9, 10, 1.0))
         assert len(running.late_rows) == 1
 
+    @recipe(STREAMINSIGHT, "`AdvanceTimeGenerationSettings(count, delay)`, `(span, delay)`")
+    def test_generated_ctis(self, streaming: StartsJob) -> None:
+        def job(rows: DataFrame) -> Query:
+            stream = events(rows, start="starts", end="ends", watermark=punctuate_every(span=20, delay=5))
+            return stream.window(tumbling(10)).aggregate(n=stats.count())
+
+        # A CTI at each multiple of 20 that lies 5 behind the newest start: at 20, with the event at 25.
+        running = streaming(job, JOBS)
+        assert running.feed(("a", 3, 4, 1.0), ("a", 24, 25, 1.0)) == []
+        assert [(row["start"], row["n"]) for row in running.feed(("a", 25, 26, 1.0))] == [(0, 1)]
+
+    @recipe(STREAMINSIGHT, "speculative output, and compensations", "the end of a query")
+    def test_speculative_output(self, streaming: StartsJob) -> None:
+        def job(rows: DataFrame) -> Query:
+            stream = events(rows, start="starts", end="ends", watermark=10)
+            return stream.window(tumbling(10), emit="eager").aggregate(x=stats.sum("x"))
+
+        running = streaming(job, JOBS)
+        first = running.feed(("a", 3, 4, 1.0))
+        assert [(row["change"], row["x"]) for row in first] == [("insert", 1.0)]
+        second = running.feed(("a", 5, 6, 2.0))
+        assert sorted((row["change"], row["x"]) for row in second) == [("insert", 3.0), ("retract", 1.0)]
+
 
 class TestQueries:
-    @streaminsight(
+    @recipe(
+        STREAMINSIGHT,
         "`HoppingWindow(size, hop)`, `TumblingWindow(size)`, with an `alignment`",
         "`SnapshotWindow()`",
         "`CountByStartTimeWindow(n)`",
@@ -145,8 +220,10 @@ class TestQueries:
             ("b", 5.0, 5.0, 5.0, 5.0, 1),
         ]
 
-    @streaminsight(
-        "`where`, `select`", "`ShiftEventTime`, `AlterEventDuration`, `AlterEventLifetime`, `ToPointEventStream`"
+    @recipe(
+        STREAMINSIGHT,
+        "`where`, `select`",
+        "`ShiftEventTime`, `AlterEventDuration`, `AlterEventLifetime`, `ToPointEventStream`",
     )
     def test_changed_lifetimes(self, spark: SparkSession) -> None:
         stream = events(table(spark, JOBS, ("a", 2, 13, 1.0), ("b", 4, 5, -1.0)), start="starts", end="ends")
@@ -160,7 +237,12 @@ class TestQueries:
         assert lifetimes(stream.extend(4)) == [(2, 17, 2.0)]
         assert lifetimes(stream.to_points("start")) == [(2, 3, 2.0)]
 
-    @streaminsight("`ClipEventDuration`, signals to edges", "a join, where lifetimes overlap", "a left anti semi join")
+    @recipe(
+        STREAMINSIGHT,
+        "`ClipEventDuration`, signals to edges",
+        "a join, where lifetimes overlap",
+        "a left anti semi join",
+    )
     def test_joins(self, spark: SparkSession) -> None:
         left_rows = table(spark, "k string, starts bigint, ends bigint, l string", ("a", 0, 10, "l1"))
         right_rows = table(
@@ -173,7 +255,7 @@ class TestQueries:
         assert rows_of(left.join(right, "anti", left_columns=["l"]), "start", "end") == [(0, 4), (6, 10)]
         assert rows_of(left.join(right, "clip", left_columns=["l"]), "start", "end") == [(0, 4)]
 
-    @streaminsight("`Union`", "a query over the output of another")
+    @recipe(STREAMINSIGHT, "`Union`", "a query over the output of another")
     def test_union_and_chained_queries(self, spark: SparkSession) -> None:
         first = events(table(spark, JOBS, ("a", 1, 2, 1.0)), key="k", start="starts", end="ends")
         second = events(table(spark, JOBS, ("a", 3, 4, 2.0), ("b", 13, 14, 4.0)), key="k", start="starts", end="ends")
@@ -184,7 +266,8 @@ class TestQueries:
 
 
 class TestModules:
-    @streaminsight(
+    @recipe(
+        STREAMINSIGHT,
         "a UDA: `CepAggregate`, `CepTimeSensitiveAggregate`",
         "`WindowDescriptor`, `IntervalEvent`",
     )
@@ -192,3 +275,20 @@ class TestModules:
         stream = events(table(spark, JOBS, ("a", 5, 25, 1.0)), key="k", start="starts", end="ends")
         clipped = stream.window(tumbling(10), clip="full").aggregate(n=module(Covered, "x"))
         assert rows_of(clipped, "start", "n") == [(0, 5), (10, 10), (20, 5)]
+
+    @recipe(
+        STREAMINSIGHT,
+        "a UDO: `CepOperator`, `CepTimeSensitiveOperator`",
+        "an incremental UDM of the paper: add, remove and compute over a state",
+        "a stream operator, `CepPointStreamOperator` with `Scan`: `ProcessEvent`, `NextCti`, `IsEmpty`",
+    )
+    def test_operators_and_incremental_modules(self, spark: SparkSession) -> None:
+        rows = table(spark, JOBS, ("a", 1, 12, 4.0), ("a", 5, 6, 6.0))
+        stream = events(rows, key="k", start="starts", end="ends")
+        assert rows_of(stream.window(tumbling(20)).apply(module(Halves, "x")), "value") == [
+            *((2.0,), (2.0,), (3.0,), (3.0,)),
+        ]
+        snapshots = stream.window(snapshot()).aggregate(x=module(Total, "x"))
+        assert rows_of(snapshots, "start", "x") == [(1, 4.0), (5, 10.0), (6, 4.0)]
+        points = events(rows, key="k", at="starts", watermark=0).apply(module(Rises, "x"))
+        assert rows_of(points, "start", "value") == [(5, 6.0)]
