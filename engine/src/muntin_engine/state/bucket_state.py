@@ -18,8 +18,11 @@ from muntin_engine.state.log import StateLog, StoredEntry
 
 Store = TypeVar("Store")
 
-LAYOUT: Final = 29
+LAYOUT: Final = 30
 """Version of the layout of the state in a checkpoint."""
+
+READABLE_LAYOUTS: Final = (29, LAYOUT)
+"""The layouts that can be read: 29 has the watermark of an input in steps alone."""
 
 
 class KeyTimer(NamedTuple):
@@ -131,7 +134,7 @@ class BucketMetadata:
         if data is None:
             return cls(compatibility, compatibility.schema_versions(()))
         layout, identity, *rest = codec.unpack(data)
-        if layout != LAYOUT:
+        if layout not in READABLE_LAYOUTS:
             raise _unreadable(layout)
         stored, tracked, log, version, (timer, held, serial, patterns) = rest
         schema_versions = [SchemaVersion(*schema_version) for schema_version in stored]
@@ -150,7 +153,7 @@ def query_of(data: bytes, codec: Codec) -> tuple[QueryIdentity, Sequence[Any]]:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
     found: Sequence[Any] = codec.unpack(data)
-    if found[0] != LAYOUT:
+    if found[0] not in READABLE_LAYOUTS:
         raise _unreadable(found[0])
     return found[1], found[3]
 
