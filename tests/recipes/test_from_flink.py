@@ -566,3 +566,17 @@ class TestPatterns:
 
 
 PATTERN = (("k", 1, "a"), ("k", 5, "x"), ("k", 8, "b"), ("k", 20, "a"), ("k", 31, "b"))
+
+
+class TestNullKeys:
+    def test_null_keys_meet_unless_they_are_left_out_of_one_side(self, spark: SparkSession) -> None:
+        left_rows = table(spark, "k string, at bigint, o string", (None, 1, "o1"), ("a", 1, "o2"))
+        right_rows = table(spark, "k string, at bigint, s string", (None, 1, "s1"), ("a", 1, "s2"))
+        left, right = events(left_rows, key="k", at="at"), events(right_rows, key="k", at="at")
+        met = left.join(right, left_columns=["o"], right_columns=["s"])
+        assert rows_of(met, "o", "s") == [("o1", "s1"), ("o2", "s2")]
+        # Flink's inner join has (o2, s2) alone, and its left join o1 with a null besides.
+        named = right.where("k IS NOT NULL")
+        assert rows_of(left.join(named, left_columns=["o"], right_columns=["s"]), "o", "s") == [("o2", "s2")]
+        outer = left.join(named, "left", left_columns=["o"], right_columns=["s"])
+        assert rows_of(outer, "o", "s") == [("o1", None), ("o2", "s2")]
