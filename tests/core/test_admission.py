@@ -138,7 +138,7 @@ CASES: Final[dict[str, tuple[Query, list[tuple[list[Any], int | None, list[str]]
             ([at(3)], None, ["-[0,10) 2", "+[0,10) 3"]),
             ([at(4), at(5)], 14, ["-[0,10) 3", "+[0,10) 5"]),
             ([at(9)], 15, ["-[0,10) 5", "+[0,10) 6"]),
-            ([at(2)], None, ["event time 2 is 8 ticks behind the watermark 10"]),
+            ([at(2)], None, ["event time 2 is 13 ticks behind the watermark 15"]),
         ],
     ),
     "a late row makes the first result of a window": (CORRECTED, [([], 12, []), ([at(9)], None, ["+[0,10) 1"])]),

@@ -220,7 +220,7 @@ def test_every_unit_counts_its_ticks_of_a_second(unit: str, second: int) -> None
 
 
 def test_a_duration_that_a_module_reads_twice_is_converted_once() -> None:
-    class Twice(ExponentiallyWeightedAverage):
+    class Twice(ExponentiallyWeightedAverage[float]):
         name, version = "test.twice", "1"
 
         def __init__(self, half_life: Duration) -> None:

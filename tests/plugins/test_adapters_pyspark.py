@@ -187,9 +187,7 @@ def test_the_laws_and_restarts_find_nothing() -> None:
 
 
 def test_a_class_that_needs_parameters_says_its_types_or_comes_as_an_instance() -> None:
-    with pytest.raises(
-        ModuleDefinitionError, match=r"which takes scale\n  expected: an instance"
-    ):
+    with pytest.raises(ModuleDefinitionError, match=r"which takes scale\n  expected: an instance"):
         adapted(Needing)
     assert result(adapted(Needing(2.0))(), [1.0, 3.0]) == 2.0
     assert result(adapted(Needing, result=float, input=float)(2.0), [1.0, 3.0]) == 2.0

@@ -101,7 +101,7 @@ def test_the_variance_of_one_number_of_any_size_is_null_or_zero() -> None:
     assert result(form_of(Variance(ddof=0), float), [1.7e308]) == 0.0
 
 
-def slope_scale(points: list[Point]) -> float:
+def slope_scale(points: list[Point[float, float]]) -> float:
     """Return the spread of y over that of x, which is what the error of a slope is relative to."""
     xs, ys = [point.x for point in points if point.x is not None], [point.y for point in points if point.y is not None]
     return sqrt(result(Variance(0), ys) / result(Variance(0), xs))
@@ -125,14 +125,14 @@ def test_a_trend_is_right_to_twelve_digits(
 
 @REPEATABLY
 @given(st.lists(st.none() | st.builds(Point, EIGHTHS | st.none(), EIGHTHS | st.none()), max_size=6), RANDOMS)
-def test_a_trend_skips_points_with_a_null(points: list[Point | None], random: Random) -> None:
+def test_a_trend_skips_points_with_a_null(points: list[Point[float, float] | None], random: Random) -> None:
     rounded, exact = both(LinearTrend(), Point[float, float], points, random)
     assert rounded is exact is None or rounded == pytest.approx(exact, rel=1e-9, abs=1e-9)
 
 
 @REPEATABLY
 @given(st.lists(st.builds(Point, WIDE, WIDE), min_size=2, max_size=8), RANDOMS)
-def test_a_trend_through_points_of_any_size_is_right_to_ten_digits(points: list[Point], random: Random) -> None:
+def test_a_trend_of_any_size_is_right_to_ten_digits(points: list[Point[float, float]], random: Random) -> None:
     xs, ys = [point.x or 0.0 for point in points], [point.y or 0.0 for point in points]
     rounded, exact = both(LinearTrend(), Point[float, float], points, random)
     spread = max(xs) - min(xs)
@@ -142,7 +142,7 @@ def test_a_trend_through_points_of_any_size_is_right_to_ten_digits(points: list[
 
 @REPEATABLY
 @given(st.lists(st.builds(Point, EIGHTHS | ODD, EIGHTHS | ODD), min_size=1, max_size=4), RANDOMS)
-def test_what_is_not_finite_makes_a_trend_nan(points: list[Point], random: Random) -> None:
+def test_what_is_not_finite_makes_a_trend_nan(points: list[Point[float, float]], random: Random) -> None:
     assume(any(not isfinite(coordinate or 0.0) for point in points for coordinate in point))
     rounded, exact = both(LinearTrend(), Point[float, float], points, random)
     assert isnan(rounded)
@@ -159,7 +159,7 @@ def test_what_is_not_finite_makes_a_trend_nan(points: list[Point], random: Rando
         [Point(1.0, 2.0), Point(1.0, nan)],
     ],
 )
-def test_a_trend_through_one_x_is_nan_rather_than_null_where_a_coordinate_is(points: list[Point]) -> None:
+def test_a_trend_through_one_x_is_nan_rather_than_null_where_a_coordinate_is(points: list[Point[float, float]]) -> None:
     assert isnan(result(LinearTrend(), points))
     assert isnan(result(form_of(LinearTrend(), Point[float, float]), points))
     assert isnan(results_at_once(form_of(LinearTrend(), Point[float, float]), [points])[0])

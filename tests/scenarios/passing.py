@@ -119,5 +119,5 @@ class Passed(Joined):
         if self.query.stream.has_ids:
             return event.end < watermark
         if self.query.stream.lifetimes == "samples":
-            return event.end <= watermark or event.end == event.start + 1
+            return event.end <= watermark
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -134,7 +134,7 @@ def test_a_bucket_has_the_bytes_that_the_formulas_say(name: str) -> None:
     (state,) = filled.state
     assert state == pytest.approx(state_bytes(sizes, held), rel=FIFTH)
     if sizes.of is ValuesOf.STATES:  # nothing but the module says what its objects take
-        module = Variance()
+        module: Any = Variance()
         objects = objects_in(module.add_events(module.create_state(), [103.7, 88.25, 91.125]))
         held = replace(held, values=ValueBytes(objects / sizes.memory.stretch.per_byte))
     assert filled.memory == pytest.approx(memory_bytes(sizes, held), rel=FIFTH)

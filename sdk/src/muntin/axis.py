@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from difflib import get_close_matches
 from enum import StrEnum
@@ -243,6 +243,29 @@ def instant(moment: datetime) -> int:
     """
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MICROSECOND
+
+
+def offset_ticks(offset: Duration | date, period: int) -> int:
+    """Return where windows of a period start: a length from tick 0, or a time or day at which one of them starts.
+
+    Args:
+        offset: A length as `ticks` reads it; or a datetime, where a naive one is in UTC, or a date, which is midnight
+            in UTC.
+        period: The distance between neighbouring starts, in ticks. Of a time only the part counts by which it differs
+            from the starts that there are without an offset, so that two origins of the same windows are the same.
+
+    Example:
+        >>> offset_ticks(date(2024, 5, 1), ticks("7 days")) == ticks("6 days")
+        True
+        >>> offset_ticks("15 minutes", ticks("1 hour"))
+        900000000
+    """
+    if not isinstance(offset, date):
+        return ticks(offset)
+    if not isinstance(offset, datetime):
+        offset = datetime(offset.year, offset.month, offset.day, tzinfo=UTC)
+    # a length that is no period is refused by the windows themselves
+    return TimeLength(instant(offset) % period if period > 0 else 0)
 
 
 def moment(instant: int) -> datetime | None:

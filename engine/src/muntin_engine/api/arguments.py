@@ -59,6 +59,22 @@ def key_columns(key: object) -> tuple[Any, ...]:
     return keys
 
 
+def order_columns(order: object) -> Any:
+    """Return what orders the rows of one time: a column, several as a tuple, or None.
+
+    Raises:
+        QueryError: One of them is no column, or there are none in a list.
+    """
+    if not isinstance(order, list | tuple):
+        check_each({"order": order})
+        return order
+    if not order:
+        raise QueryError("order=[] names no column\n  leave order out, or name one, such as order='offset'")
+    for column in order:
+        check_column("order", column)
+    return order[0] if len(order) == 1 else tuple(order)
+
+
 def columns_by_name(argument: str, columns: object) -> dict[str, Any]:
     """Return the columns of results by their names, of a name, of several names, or of columns by name.
 

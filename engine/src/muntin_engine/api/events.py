@@ -17,6 +17,7 @@ from muntin_engine.api.arguments import (
     check_each,
     check_flag,
     key_columns,
+    order_columns,
     spelled,
 )
 from muntin_engine.api.query import EventStream
@@ -35,7 +36,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     *,
     key: ColumnLike | Sequence[ColumnLike] | None = None,
     id: ColumnLike | None = None,
-    order: ColumnLike | None = None,
+    order: ColumnLike | Sequence[ColumnLike] | None = None,
     start: ColumnLike | None = None,
     end: ColumnLike | None = None,
     at: ColumnLike | None = None,
@@ -64,8 +65,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             other. None: all rows are one group.
         id: Identifies an event within its key, so that it can be revised and duplicates are rejected.
         order: Orders rows of the same time, for row windows such as `last(10)`, stream operators, modules that read the
-            order, such as `stats.last`, and samples: an offset, a sequence number. Null comes first. Other queries do
-            not read it.
+            order, such as `stats.last`, and samples: an offset, a sequence number. Of several columns the first
+            decides, and where it is the same the next one. Null comes first. Other queries do not read it.
         start: The start of an event's lifetime.
         end: The end of the lifetime; null while it is not known. In a revision, the old end, or null for any.
         at: Instead of `start` and `end`, the time of a point event.
@@ -110,7 +111,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     keys = key_columns(key)
     begins = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
-    check_each({**roles, "source": source, "order": order})
+    check_each({**roles, "source": source})
+    row_order = order_columns(order)
     check_flag("edge", edge)
     progress = _progress_of(watermark)
     check_columns({name for name, column in roles.items() if column is not None}, is_edge=edge)
@@ -123,10 +125,10 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
         condition = condition_of(df, rows, "rows({})")
     if keys or order is not None:
-        from muntin_engine.spark.columns import fields_of, keys_of
+        from muntin_engine.spark.columns import fields_of, keys_of, orders_by_name
 
         keys_of(df, keys)
-        fields_of(df, {"order": order}, {})
+        fields_of(df, orders_by_name(row_order), {})
     ranges: Mapping[str, ColumnLike] = {}
     if key_ranges:
         from muntin_engine.spark.columns import ranges_of
@@ -137,7 +139,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         df=df,
         keys=keys,
         id=id,
-        order=order,
+        order=row_order,
         start=begins,
         end=end,
         is_edge=edge,

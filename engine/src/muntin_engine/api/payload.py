@@ -93,7 +93,8 @@ class ChangesPayload(InputRequest):
 
     def _texts(self) -> Iterator[str]:
         """Yield the columns that the stream itself reads, as they are written."""
-        read = (self.start, self.end, self.id, self.order, self.change, self.new_end, self.signal, self.source)
+        orders = self.order if isinstance(self.order, tuple) else (self.order,)
+        read = (self.start, self.end, self.id, *orders, self.change, self.new_end, self.signal, self.source)
         lengths = (length.name for length in self.length_columns)
         for column in (*read, *self.keys, *self.ranges.values(), *self.conditions, *lengths):
             if column is not None:

@@ -20,11 +20,11 @@ from muntin.windows import WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.api.arguments import (
     check_call,
-    check_each,
     check_shedding,
     check_specification,
     columns_by_name,
     key_columns,
+    order_columns,
 )
 from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs, WriteOptions
@@ -132,7 +132,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 
         columns = payload_columns(self.df, self._own_columns())
         request = WindowRequest(
-            replace(self, order=None),
+            self if self.lifetimes == "edge" else replace(self, order=None),
             Unwindowed(),
             emit=parse_policy(EmitPolicy, emit),
             join=JoinRequest(JoinKind.ANTI, (columns,)),
@@ -430,7 +430,7 @@ class Query(Outputs, HasText, KnowsSparkWords):
         self,
         *,
         key: ColumnLike | Sequence[ColumnLike] | EllipsisType | None = ...,
-        order: ColumnLike | None = None,
+        order: ColumnLike | Sequence[ColumnLike] | None = None,
         buckets: int = 16,
         output: str = "results",
     ) -> EventStream:
@@ -456,7 +456,7 @@ class Query(Outputs, HasText, KnowsSparkWords):
 
         own = [name if name.isidentifier() else f"`{name}`" for name in (key.name for key in self.plan.keys)]
         keys = key_columns(own if key is ... else key)
-        check_each({"order": order})
+        row_order = order_columns(order)
         check_buckets(buckets)
         if output not in ("results", "evicted_rows"):
             raise QueryError(
@@ -464,9 +464,9 @@ class Query(Outputs, HasText, KnowsSparkWords):
             )
         inner = replace(self, metrics_name=f"{self.metrics_name}.input", place_name=uuid4().hex)
         return EventStream(
-            df=output_as_events(inner, output, order),
+            df=output_as_events(inner, output, row_order),
             keys=keys,
-            order=order,
+            order=row_order,
             buckets=buckets,
             unit=self.plan.unit,
             inner=(inner,),

@@ -60,7 +60,7 @@ class InputRequest(InputPolicies):
         end: The column of ends; None for points and samples.
         keys: The columns to group by.
         id: The column that names events.
-        order: The column that orders the rows of one time.
+        order: The column that orders the rows of one time; a tuple of several.
         change: The column that says what a row does.
         new_end: The column of new ends.
         signal: The column of the names of signals.
@@ -81,7 +81,7 @@ class InputRequest(InputPolicies):
     end: ColumnLike | None = None
     keys: tuple[ColumnLike, ...] = ()
     id: ColumnLike | None = None
-    order: ColumnLike | None = None
+    order: ColumnLike | tuple[ColumnLike, ...] | None = None
     change: ColumnLike | None = None
     new_end: ColumnLike | None = None
     signal: ColumnLike | None = None

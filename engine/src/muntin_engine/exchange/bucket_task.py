@@ -219,7 +219,7 @@ def names_of_watermarks(task: TaskPayload) -> tuple[str, ...]:
 def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]:
     """Return the watermarks of sources, and of inputs without sources where there are several, by their metrics."""
     found: dict[str, int] = {}
-    for given, sent, now, tracked in zip(task.plan.inputs, task.inputs, *progress, strict=True):
+    for given, sent, now, tracked in zip(task.plan.inputs, task.inputs, progress.inputs, progress.tracked, strict=True):
         if given.sources:
             known = sent.tracker.watermarks(tracked)
             found |= {

@@ -246,7 +246,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
         is_left_out = pa.array(is_told & ~is_met)
         for place, name in enumerate(own_names):
             # one that is left out may be the last sample of its time
-            if not (task.given.has_samples and place == task.given.order):
+            if not (task.given.has_samples and place in (task.given.order, *task.given.then_by)):
                 columns[name] = pc.if_else(is_left_out, None, columns[name])
         columns[task.payload_names[-1]] = pa.array(is_met, mask=~is_told)
         is_row &= ~is_filtered | is_good

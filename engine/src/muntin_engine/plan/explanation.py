@@ -169,7 +169,11 @@ _JOINS: Final = {
 
 def _explain_order(plan: Plan) -> str:
     """Say in which order events come; nothing where they come in none."""
-    columns = [given.columns.payload[given.order].name for given in plan.inputs if given.order is not None]
+    columns = []
+    for given in plan.inputs:
+        if given.order is not None:
+            places = (given.order, *given.then_by)
+            columns.append(", then ".join(given.columns.payload[place].name for place in places))
     if plan.is_windowed and plan.rows is None:
         readers = ", ".join(module.label for module in plan.modules if module.module.reads_order)
         told = " and ".join(columns) or "what it reads of them: events(..., order='offset') says another order"

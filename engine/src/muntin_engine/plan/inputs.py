@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final
 
 from muntin import Lateness
 from muntin.errors import QueryError
@@ -25,6 +26,25 @@ from muntin_engine.state.differences import QueryIdentity
 
 MOST_SOURCES: Final = 256
 """Sources that an input may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralOrders:
+    """Gives a payload's place among the rows of one time, by several of its columns in turn; null comes first.
+
+    Attributes:
+        places: The places of the columns in the payload.
+
+    Example:
+        >>> sorted([(2, "a"), (None, "c"), (1, None), (1, "b")], key=SeveralOrders((0, 1)))
+        [(None, 'c'), (1, None), (1, 'b'), (2, 'a')]
+    """
+
+    places: tuple[int, ...]
+
+    def __call__(self, payload: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:
+        """Return the values of the columns as a key to sort by."""
+        return tuple((payload[place] is not None, payload[place]) for place in self.places)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +97,7 @@ class Input(InputPolicies):
         heartbeats: The number of other streams that bring punctuation.
         has_clock: True if the input has a clock.
         order: The place in the payload of the order of rows at one time; None if the query names none, or needs none.
+        then_by: The places of further columns, which decide in turn where those before them are the same.
         is_chained: True if it is the results of another query.
     """
 
@@ -84,7 +105,14 @@ class Input(InputPolicies):
     heartbeats: int = 0
     has_clock: bool = False
     order: int | None = None
+    then_by: tuple[int, ...] = ()
     is_chained: bool = False
+
+    def order_of_rows(self) -> Callable[[Any], Any] | None:
+        """Return what gives a payload's place among the rows of its time; None if the query names no order."""
+        if self.order is None:
+            return None
+        return itemgetter(self.order) if not self.then_by else SeveralOrders((self.order, *self.then_by))
 
     @cached_property
     def given_lifetimes(self) -> Lifetimes:
@@ -152,6 +180,7 @@ class Input(InputPolicies):
             **({"rules": [_identity_of(rule) for rule in self.rules]} if self.rules else {}),
             "late": self.late.spell(lambda length: str(int(length))) if self.late.corrects else "",
             **({} if self.order is None else {"order": self.order}),
+            **({"then_by": list(self.then_by)} if self.then_by else {}),
         }
 
 

@@ -372,7 +372,7 @@ class Plan:
             has_ids=given.columns.id is not None,
             expressions={expression: itemgetter(place) for expression, place in self.expressions.items()},
             late=given.late,
-            order=None if given.order is None else itemgetter(given.order),
+            order=given.order_of_rows(),
             keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
             most_held=given.most_held,
             fails_when_full=given.fails_when_full,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from muntin import EARLIEST
 from muntin_engine.core.changes import Progress
 from muntin_engine.progress.tracker import Observation, ProgressTracker, Tracked
 
@@ -18,10 +19,13 @@ class InputsProgress(NamedTuple):
     Attributes:
         inputs: The progress of each input: rows of its own are late by its own watermark.
         tracked: The data that the tracker of each keeps between micro-batches.
+        to_the_tick: The watermark of each input as its policy says it, by which it is told how late a row is; `inputs`
+            have it in steps, where output has steps.
     """
 
     inputs: tuple[Progress, ...]
     tracked: tuple[Tracked, ...]
+    to_the_tick: tuple[int, ...]
 
     @classmethod
     def start(cls, count: int) -> InputsProgress:
@@ -31,7 +35,7 @@ class InputsProgress(NamedTuple):
             >>> InputsProgress.start(2).least == Progress()
             True
         """
-        return cls((Progress(),) * count, ((),) * count)
+        return cls((Progress(),) * count, ((),) * count, (EARLIEST,) * count)
 
     @property
     def least(self) -> Progress:
@@ -41,7 +45,7 @@ class InputsProgress(NamedTuple):
         furthest input says.
 
         Example:
-            >>> InputsProgress((Progress(5, 9, 8), Progress(3, 20, 19)), ((), ())).least.to_data()[:3]
+            >>> InputsProgress((Progress(5, 9, 8), Progress(3, 20, 19)), ((), ()), (5, 3)).least.to_data()[:3]
             [3, 20, 19]
         """
         if len(self.inputs) == 1:
@@ -64,16 +68,23 @@ class InputsProgress(NamedTuple):
         """
         clock = max(map(_CLOCK, arrived))
         said = [one if one.clock == clock else one._replace(clock=clock) for one in arrived]
-        advanced = map(ProgressTracker.advance, trackers, self.inputs, self.tracked, said, observed)
-        inputs, tracked = zip(*advanced, strict=True)
-        return InputsProgress(inputs, tracked)
+        inputs, kept, to_the_tick = [], [], []
+        for place, tracker in enumerate(trackers):
+            now, tracked = tracker.advance_to_the_tick(
+                self.inputs[place], self.tracked[place], said[place], observed[place]
+            )
+            inputs.append(tracker.in_steps(now))
+            kept.append(tracked)
+            # `inputs` have forgotten what lies beyond the last step, so a batch that brings less must not go back.
+            to_the_tick.append(max(self.to_the_tick[place], now.watermark))
+        return InputsProgress(tuple(inputs), tuple(kept), tuple(to_the_tick))
 
     def to_data(self) -> list[Any]:
         """Return it as plain data."""
-        return [list(map(list, self.inputs)), list(map(list, self.tracked))]
+        return [list(map(list, self.inputs)), list(map(list, self.tracked)), list(self.to_the_tick)]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> InputsProgress:
         """Return the progress that `to_data` wrote."""
-        inputs, tracked = data
-        return cls(tuple(map(Progress._make, inputs)), tuple(tracked))
+        inputs, tracked, to_the_tick = data
+        return cls(tuple(map(Progress._make, inputs)), tuple(tracked), tuple(to_the_tick))

@@ -193,13 +193,23 @@ class ProgressTracker:
     def advance(
         self, before: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
     ) -> tuple[Progress, Tracked]:
-        """Return the progress after a micro-batch, and what to keep.
+        """Return the progress after a micro-batch, in steps, and what to keep.
 
         Args:
             before: The progress before it.
             tracked: The state kept from the micro-batch before.
             arrived: The progress that its rows carry, of all sources together.
             observed: The observations of each source by its tasks.
+        """
+        now, tracked = self.advance_to_the_tick(before, tracked, arrived, observed)
+        return self.in_steps(now), tracked
+
+    def advance_to_the_tick(
+        self, before: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
+    ) -> tuple[Progress, Tracked]:
+        """Return the progress after a micro-batch, and what to keep; see `advance`.
+
+        The watermark is the one that the policy says. Windows close, and rows are late, by that of `in_steps`.
         """
         now = before.advance(arrived)
         if self.needs_observations:
@@ -213,12 +223,16 @@ class ProgressTracker:
             least = self._least(states, now.clock)
             least = self.changes.watermark(least) if self.changes.changes else least
             now = now._replace(watermark=max(now.watermark, least))
+        return now, tracked
+
+    def in_steps(self, now: Progress) -> Progress:
+        """Return progress with its watermark at the last end of a window that it has passed, if output has steps."""
         if now.watermark == INFINITY:
-            return now, tracked
+            return now
         watermark = settled(self._steps, now.watermark) if self.steps else now.watermark
         # triggers may wait for a tick inside a window, which the watermark alone has reached
         newest, horizon = max(now.newest, now.watermark), max(now.horizon, watermark)
-        return Progress(watermark, horizon, newest, now.clock), tracked
+        return Progress(watermark, horizon, newest, now.clock)
 
     def watermarks(self, tracked: Tracked) -> dict[str, int]:
         """Return the watermark of each declared source, as it counts for the input; none where there are none.

@@ -261,6 +261,16 @@ def read_as(part: spark_types.StructField) -> Field:
     return field_of(part.name, part.dataType)
 
 
+def orders_by_name(order: ColumnLike | tuple[ColumnLike, ...] | None) -> dict[str, ColumnLike | None]:
+    """Return the columns that order the rows of one time: one as `order`, others as `order 2` and so on.
+
+    Args:
+        order: A column, several as a tuple, or None.
+    """
+    columns = order if isinstance(order, tuple) else (order,)
+    return {"order" if place == 1 else f"order {place}": column for place, column in enumerate(columns, 1)}
+
+
 def check_order(part: spark_types.StructField) -> None:
     """Refuse an order that does not say which of two rows comes first.
 

@@ -16,14 +16,15 @@ from pyspark.sql import types as spark_types
 from muntin import Axis
 from muntin.errors import QueryError
 from muntin_engine.core.source_rules import SourceRules
-from muntin_engine.spark.columns import as_column, fields_of
+from muntin_engine.spark.columns import as_column, fields_of, orders_by_name
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import axis_of, places_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.request import Heartbeat, InputRequest
 
-_ROLES: Final = ("start", "end", "id", "order", "change", "new_end", "signal", "source")
+_ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
+"""The columns that a stream names one each; it may name several that order its rows."""
 
 
 @in_session()
@@ -37,11 +38,13 @@ def melded(
     """
     first = next(iter(streams.values()))
     names = [part.name for part in fields_of(first.df, _keys(first), {}).values()]
-    named = {name for name in _ROLES if any(getattr(stream, name) is not None for stream in streams.values())}
-    named |= {"change", "source", "end"}
+    named = {"change", "source", "end"}
+    for stream in streams.values():
+        named |= {name for name, column in _columns_of(stream).items() if column is not None}
+    orders = sorted((name for name in named if name.startswith("order")), key=lambda name: (len(name), name))
     where = _where(streams)
     tables = [_rows(name, stream, names, named, where) for name, stream in streams.items()]
-    for part in [*names, *(name for name in _ROLES if name in named)]:
+    for part in [*names, *orders, *(name for name in _ROLES if name in named)]:
         types = {name: table.schema[part].dataType for name, table in zip(streams, tables, strict=True)}
         said = {kind.simpleString() for kind in types.values() if not isinstance(kind, spark_types.NullType)}
         if len(said) > 1:
@@ -55,6 +58,8 @@ def melded(
             "  cast or rename those of the same name, for example with select(...)"
         ) from error
     roles: dict[str, Any] = {name: name if name in named else None for name in _ROLES}
+    quoted = tuple(f"`{name}`" for name in orders)
+    roles["order"] = None if not quoted else quoted[0] if len(quoted) == 1 else quoted
     roles |= {"keys": tuple(f"`{name}`" for name in names), "conditions": (F.col(f"`{where}`"),) if where else ()}
     rules = tuple(
         SourceRules(source, stream.progress, stream.lifetime_changes, stream.new_end is not None)
@@ -66,7 +71,7 @@ def melded(
 
 def _rows(name: str, stream: InputRequest, keys: list[str], named: set[str], where: str) -> DataFrame:
     """Return the rows of a stream under the names that all have in common, its own columns beside them."""
-    given = {part: getattr(stream, part) for part in _ROLES}
+    given = _columns_of(stream)
     columns = {part: as_column(column) for part, column in given.items() if column is not None}
     fields = fields_of(stream.df, {**given, **_keys(stream)}, {})
     start = fields["start"]
@@ -93,6 +98,11 @@ def _rows(name: str, stream: InputRequest, keys: list[str], named: set[str], whe
     columns.pop("source", None)
     made = stream.df.select(*rest, *(column.alias(part) for part, column in columns.items()), sources.alias("source"))
     return made.withColumn("source", F.explode("source"))
+
+
+def _columns_of(stream: InputRequest) -> dict[str, Any]:
+    """Return the columns that make the rows of a stream events, by the names that they have in the union."""
+    return {**{part: getattr(stream, part) for part in _ROLES}, **orders_by_name(stream.order)}
 
 
 def _after(start: Column, part: spark_types.StructField) -> Column:

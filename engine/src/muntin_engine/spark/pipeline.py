@@ -51,7 +51,7 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
-from muntin_engine.spark.columns import fields_of
+from muntin_engine.spark.columns import fields_of, orders_by_name
 from muntin_engine.spark.rejections import teller_of
 from muntin_engine.spark.result_errors import with_clear_errors
 from muntin_engine.spark.selecting import reselected, selected
@@ -100,7 +100,7 @@ def select_results(query: PlannedQuery, columns: Mapping[str, str] | None, condi
 
 
 @in_session()
-def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | None) -> DataFrame:
+def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple[ColumnLike, ...] | None) -> DataFrame:
     """Return an output of a query as rows that say what they do, with the watermarks of its buckets.
 
     Raises:
@@ -114,7 +114,7 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | None)
         )
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     rows = event_rows(query, evaluated(query), schema, output)
-    fields_of(rows, {"order": order}, {})
+    fields_of(rows, orders_by_name(order), {})
     return rows
 
 

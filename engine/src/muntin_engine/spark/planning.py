@@ -32,7 +32,15 @@ from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.module_plan import SOURCE, plan_several, sources_of_inputs
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.spark.code_in_use import code_in_use
-from muntin_engine.spark.columns import ReadColumns, as_column, check_order, check_read, fields_of, read_as
+from muntin_engine.spark.columns import (
+    ReadColumns,
+    as_column,
+    check_order,
+    check_read,
+    fields_of,
+    orders_by_name,
+    read_as,
+)
 from muntin_engine.spark.other_streams import marks_of, with_marks
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation, field_of, passed_on, places_of
@@ -93,21 +101,23 @@ class _Stream:
         """The columns that it is grouped by."""
         return [self.fields[f"k{place}"] for place, _ in enumerate(self.request.keys)]
 
-    def order(self) -> int | None:
-        """Return the place of the order of its rows, as a further input; None if it has none.
+    def order(self) -> list[int]:
+        """Return the places of the columns that order its rows, as further inputs; the first one decides first.
 
         Raises:
-            PolicyError: The column has no order.
+            PolicyError: A column has no order.
         """
-        order = self.request.order
-        if order is None:
-            return None
-        (part,) = fields_of(self.request.df, {"order": order}, {}).values()
-        check_order(part)
-        return self.inputs.place(order, part, read_as(part))
+        places: list[int] = []
+        for name, column in orders_by_name(self.request.order).items():
+            if column is None:
+                continue
+            (part,) = fields_of(self.request.df, {name: column}, {}).values()
+            check_order(part)
+            places.append(self.inputs.place(column, part, read_as(part)))
+        return places
 
-    def planned(self, scale: AxisScale, order: int | None = None) -> Input:
-        """Return its part of the plan, once all modules have their columns, and its order a place among them.
+    def planned(self, scale: AxisScale, order: Sequence[int] = ()) -> Input:
+        """Return its part of the plan, once all modules have their columns, and its order places among them.
 
         Raises:
             QueryError: It has integer times, and sources that follow a clock.
@@ -130,7 +140,8 @@ class _Stream:
             columns,
             len(request.heartbeats),
             has_clock=request.clock is not None,
-            order=order,
+            order=order[0] if order else None,
+            then_by=tuple(order[1:]),
             is_chained=bool(request.inner) and not request.rules,
             **vars(scale.resolve(InputPolicies(**{name: getattr(request, name) for name in POLICIES}))),
         )
@@ -214,7 +225,7 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
         expressions = _plan_expressions(first.inputs, request.emit.trigger)
     is_ordered = isinstance(windows, RowWindows | Unwindowed) or any(module.reads_order for module in modules)
     orders = [
-        stream.order() if stream.request.lifetimes == "edge" or (is_ordered and stream is first) else None
+        stream.order() if stream.request.lifetimes == "edge" or (is_ordered and stream is first) else []
         for stream in streams
     ]
 

@@ -79,8 +79,8 @@ def _stream(reader: ReadsQueries, tree: Any, table: Any) -> SqlStream:
     for part in order:
         if part.args.get("desc") or not isinstance(part.this, exp.Column):
             raise source.error(part, f"rows follow one another by {text_of(part)}", "write ORDER BY leaves, line")
-    if not order or len(order) > 2:
-        raise source.error(match, "ORDER BY has no time" if not order else "ORDER BY has three columns", _ORDER)
+    if not order:
+        raise source.error(match, "ORDER BY has no time", _ORDER)
     if function_of(table) is not None:
         stream = reader.stream(table)
         if stream.window is not None:
@@ -103,8 +103,8 @@ def _stream(reader: ReadsQueries, tree: Any, table: Any) -> SqlStream:
         raise source.error(given[0] if given else match, "PARTITION BY is said twice", "leave one of them out")
     if keys or any("as_events" in step for step in stream.steps):
         stream.keys = keys
-    if order[1:]:
-        stream.bases[0]["order"] = column_of(order[1].this)
+    if columns := [column_of(part.this) for part in order[1:]]:
+        stream.bases[0]["order"] = columns if len(columns) > 1 else columns[0]
     return stream
 
 

@@ -172,7 +172,7 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
     if stream.args.get("keys"):
         given["key"] = [column_of(key) for key in stream.args["keys"]]
     if order := stream.args.get("order"):
-        given["order"] = column_of(order)
+        given["order"] = _row_order(order)
     given |= read_clauses(stream.args.get("clauses") or (), source, name_of(columns[0]) if columns else "")
     if len(places) > len(names):
         said = f"{name} takes {', '.join(names) or 'no more'} after the DESCRIPTOR"
@@ -183,7 +183,7 @@ def read_stream(  # noqa: PLR0912  # each is an argument that a window function 
         if own in window:
             raise source.error(part, f"{key} is given by its place already", "leave one of them out")
         if own in EVENT_ARGUMENTS and own not in names:
-            given[own] = column_of(value) if EVENT_ARGUMENTS[own] == "column" else value_of(value, source)
+            given[own] = _event_argument(own, value, source)
         elif own in names or (function is None and name.upper() != EVENTS) or own in _ROW_FIELDS:
             window[own] = value_of(value, source)
         else:
@@ -224,3 +224,15 @@ def _name_of(table: Any) -> str:
 
 def _is_descriptor(node: Any) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() == "DESCRIPTOR"
+
+
+def _event_argument(name: str, value: Any, source: SqlText) -> Any:
+    """Return an argument of `events` that a window function has by name."""
+    if name == "order":
+        return _row_order(value)
+    return column_of(value) if EVENT_ARGUMENTS[name] == "column" else value_of(value, source)
+
+
+def _row_order(order: Any) -> Any:
+    """Return the columns of `ORDER BY`: one, or those in parentheses as a list."""
+    return [*map(column_of, order.expressions)] if isinstance(order, exp.Tuple) else column_of(order)

@@ -54,7 +54,7 @@ class _Text:
         parts = [self._table(last_where), *self._times(), *map(spell_value, places)]
         parts += [f"{key.upper()} => {spell_value(part)}" for key, part in named.items()]
         for key, part in self.base.items():
-            if key in EVENT_ARGUMENTS:
+            if key in EVENT_ARGUMENTS and key != "order":  # ORDER BY stands beside the table
                 value = _column(part) if EVENT_ARGUMENTS[key] == "column" else spell_value(part)
                 parts.append(f"{key.upper()} => {value}")
         return f"{name}({', '.join(parts)})"
@@ -69,7 +69,9 @@ class _Text:
             keys = ", ".join(map(_column, self.keys))
             words.append(f"PARTITION BY {keys}" if len(self.keys) == 1 else f"PARTITION BY ({keys})")
         if order := self.base.get("order"):
-            words.append(f"ORDER BY {_column(order)}")
+            columns = order if isinstance(order, list) else [order]
+            spelled = ", ".join(map(_column, columns))
+            words.append(f"ORDER BY {spelled}" if len(columns) == 1 else f"ORDER BY ({spelled})")
         if (delay := self.base.get("watermark")) is not None:
             is_call = isinstance(delay, Mapping)
             words.append(f"WATERMARK {spell_value(delay)}" if is_call else f"WATERMARK DELAY OF {spell_length(delay)}")

@@ -18,7 +18,7 @@ from muntin_engine.state.log import StateLog, StoredEntry
 
 Store = TypeVar("Store")
 
-LAYOUT: Final = 29
+LAYOUT: Final = 30
 """Version of the layout of the state in a checkpoint."""
 
 

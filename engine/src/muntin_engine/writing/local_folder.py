@@ -16,6 +16,7 @@ from zlib import crc32
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
 from muntin_engine.writing.places import local_path, unpatterned
+from muntin_engine.writing.stored_path import StoredPath
 
 _T = TypeVar("_T")
 
@@ -42,7 +43,7 @@ def reading_address(path: Path) -> str:
     return address(Path(unpatterned(str(path))))
 
 
-def sync(path: Path) -> None:
+def sync(path: Path | StoredPath) -> None:
     """Have a file, or the names in a folder, on the disk, from which a loss of power does not take them.
 
     Elsewhere than on this machine's file system a store has what it has acknowledged.

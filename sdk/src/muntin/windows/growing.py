@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, ClassVar
 
-from muntin.axis import EARLIEST, INFINITY, Axis, Duration, TimeLength, instant, spell_given, ticks
+from muntin.axis import (
+    EARLIEST,
+    INFINITY,
+    Axis,
+    Duration,
+    TimeLength,
+    instant,
+    offset_ticks,
+    spell_given,
+    ticks,
+)
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
 from muntin.windows.kind import WindowKind
@@ -171,13 +181,14 @@ def _steps(step: int, offset: int, start: int, end: int) -> Iterator[Window]:
         yield from (Window(tick, tick + step) for tick in range(first, end, step))
 
 
-def cumulate(size: Duration, step: Duration, offset: Duration = 0) -> CumulateWindows:
+def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> CumulateWindows:
     """Return windows that start together and grow by a step up to a size, as Flink's CUMULATE.
 
     Args:
         size: Length of the last window of a period, for example `"1 day"`; a multiple of the step.
         step: By how much each window is longer than the one before, for example `"1 hour"`.
-        offset: Where a period starts, counted from tick 0 (the epoch where the axis is time).
+        offset: Where a period starts, counted from tick 0 (the epoch where the axis is time); or the time or day at
+            which one starts, a datetime or a date, which are in UTC unless they say otherwise.
 
     Raises:
         WindowError: The step is not positive, or the size is no multiple of it.
@@ -186,7 +197,8 @@ def cumulate(size: Duration, step: Duration, offset: Duration = 0) -> CumulateWi
         >>> print(cumulate(12, 4))
         cumulate(12, 4)
     """
-    return CumulateWindows(ticks(size), ticks(step), ticks(offset))
+    period = ticks(size)
+    return CumulateWindows(period, ticks(step), offset_ticks(offset, period))
 
 
 def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows:

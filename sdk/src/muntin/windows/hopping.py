@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any, ClassVar, Self
 
-from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, offset_ticks, spell_given, ticks
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
 from muntin.windows.kind import WindowKind
@@ -99,13 +100,14 @@ class HoppingWindows(WindowKind):
         return (tick - self.size - self.offset) // self.hop * self.hop + self.hop + self.offset
 
 
-def hopping(size: Duration, hop: Duration, offset: Duration = 0, *, reach: Duration = 0) -> HoppingWindows:
+def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:
     """Return windows of a size at every multiple of a hop.
 
     Args:
         size: Length of each window, for example `"1 hour"`.
         hop: Distance between neighbouring starts; any ratio to the size is allowed.
-        offset: Where one of the windows starts, counted from tick 0 (the epoch where the axis is time).
+        offset: Where one of the windows starts, counted from tick 0 (the epoch where the axis is time); or the time or
+            day at which one starts, a datetime or a date, which are in UTC unless they say otherwise.
         reach: For how long after its end an event stays a member (StreamInsight's altered duration, for
             membership alone); a pattern that looks back six hours wants a reach of at least that.
 
@@ -116,10 +118,11 @@ def hopping(size: Duration, hop: Duration, offset: Duration = 0, *, reach: Durat
         >>> hopping("1 hour", "10 minutes")
         HoppingWindows(size=3600000000, hop=600000000, offset=0, reach=0)
     """
-    return HoppingWindows(ticks(size), ticks(hop), ticks(offset), ticks(reach))
+    length_of_hop = ticks(hop)
+    return HoppingWindows(ticks(size), length_of_hop, offset_ticks(offset, length_of_hop), ticks(reach))
 
 
-def tumbling(size: Duration, offset: Duration = 0, *, reach: Duration = 0) -> HoppingWindows:
+def tumbling(size: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:
     """Return windows of a size, one after the other: a hop equal to the size.
 
     Example:

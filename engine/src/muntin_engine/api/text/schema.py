@@ -131,7 +131,7 @@ _LENGTH: Final = {"$ref": "#/definitions/length"}
 _TYPES: Final[Mapping[str, dict[str, Any]]] = {
     **{"str": {"type": "string"}, "bool": {"type": "boolean"}, "float": {"type": "number"}},
     "int": {"type": "integer"},
-    **dict.fromkeys(("Duration", "timedelta", "datetime"), _LENGTH),
+    **dict.fromkeys(("Duration", "timedelta", "datetime", "date"), _LENGTH),
     **{"DataFrame": {"$ref": "#/definitions/frame"}, "ColumnLike": {"$ref": "#/definitions/column"}},
     "LengthOrColumn": {"anyOf": [_LENGTH, {"$ref": "#/definitions/column"}]},
     **{"EventStream": {"$ref": "#/definitions/stream"}, "ModuleCall": {"$ref": "#/definitions/module"}},

@@ -219,8 +219,11 @@ def process(
     if task.plan.emission.may_retract:
         retracted = (int(np.count_nonzero(output.windows.weight < 0)) for output in outcome.output)
         metrics |= {"windows_revisable": held.windows, "retractions": sum(retracted)}
-    before = [progress.watermark for progress in found.before.inputs]
-    behind = [at - report.oldest for at, report in zip(before, batch.reports, strict=True) if at < INFINITY]
+    behind = [
+        watermark - report.oldest
+        for watermark, report in zip(found.before.to_the_tick, batch.reports, strict=True)
+        if watermark < INFINITY
+    ]
     return Evaluated(
         (table for output in outcome.output for table in query.to_tables(task, output)),
         outcome.accepted,

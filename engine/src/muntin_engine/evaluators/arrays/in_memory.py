@@ -15,7 +15,6 @@ from muntin.columnar.results import python_values
 from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
-from muntin_engine.core.window_grid import grid_of, settled
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
 from muntin_engine.evaluators.arrays.array_query import ArrayWork
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_each
@@ -121,13 +120,10 @@ class ArraysInMemory:
             rows: Returns the rows of an output.
         """
         self._lift, self._run, self._rows = lift, run, rows
-        self._steps = list(map(grid_of, plan.steps))
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
-        if self._steps:
-            arrived = arrived._replace(watermark=settled(self._steps, arrived.watermark))
         output = self._run([blob for key, row in rows for blob in self._lift(key, row)], arrived)
         return [self._change(row) for some in output for row in self._rows(some)]
 
@@ -201,7 +197,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
 
 
 def _runner(plan: Plan, query: ArrayQuery, cells: Cells, codec: Codec) -> Callable[..., Sequence[Closed]]:
-    trackers = [ProgressTracker() for _ in plan.inputs]
+    trackers = [ProgressTracker(steps=plan.steps) for _ in plan.inputs]
     bucket = ArrayBucket(query, trackers, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
     return lambda blobs, arrived: bucket.run_batch(blobs, [InputReport(arrived)] * len(trackers)).outcome.output
 

@@ -88,7 +88,7 @@ class StretchStore(ArrayStore):
         Args:
             blobs: The rows, as the map side sent them.
             first_legal: The first place that is not late. This is decided before anything is merged.
-            watermark: The watermark of the batches before.
+            watermark: The watermark of the batches before, of which a late row says how far it is behind.
 
         Returns:
             What is held now and was not before, None if that is nothing; and the numbers of rows and keys.
@@ -147,7 +147,7 @@ class GridStore(StretchStore):
         """Merge the partial states of a batch, and return the windows that are complete now."""
         opened, after = _first_open(self._grids, before), _first_open(self._grids, now)
         first_legal = max(grid.first_legal(first) for grid, first in zip(self._grids, opened, strict=True))
-        delta, outcome = self.take(blobs, first_legal, before.least.watermark)
+        delta, outcome = self.take(blobs, first_legal, min(before.to_the_tick))
         output = list(self._completed(opened, after, now.least.horizon))
         first_live = self._first_live(after)
         state.log.forget(first_live)

@@ -366,8 +366,13 @@ class PassingRun(JoinRun):
 
     def __init__(self, query: JoinQuery, start: Start) -> None:
         """Begin; see `KeyedRun`."""
-        ended = Progress(watermark=INFINITY)
-        inputs = InputsProgress((*start.now.inputs, ended), (*start.now.tracked, ()))
-        super().__init__(query, start._replace(before=[*start.before, ended], now=inputs))
+        before, now = _with_ended_input(start.before), _with_ended_input(start.now)
+        super().__init__(query, start._replace(before=before, now=now))
         self.result.inputs = start.now
         self.result.progress = start.now.least
+
+
+def _with_ended_input(progress: InputsProgress) -> InputsProgress:
+    """Return the progress of one input, and of a second one that has ended."""
+    ended = Progress(watermark=INFINITY)
+    return InputsProgress((*progress.inputs, ended), (*progress.tracked, ()), (*progress.to_the_tick, ended.watermark))

@@ -64,18 +64,30 @@ class Admission(NetChanges):
         rejections: The late and rejected rows.
     """
 
-    def __init__(self, state: KeyEvents, watermark: int, *, axis: AnyAxis = Axis.TICKS, adjusts: bool = False) -> None:
+    def __init__(
+        self,
+        state: KeyEvents,
+        watermark: int,
+        watermark_to_the_tick: int | None = None,
+        *,
+        axis: AnyAxis = Axis.TICKS,
+        adjusts: bool = False,
+    ) -> None:
         """Prepare to admit changes.
 
         Args:
             state: The key's state; `apply` changes it.
-            watermark: The watermark of the batches before this one; a row with a sync time before it is late.
+            watermark: The watermark of the batches before this one, after allowed lateness and in steps; a row with a
+                sync time before it is late.
+            watermark_to_the_tick: The watermark of these batches as it is, of which a late row says how far it is
+                behind; by default the same.
             axis: The axis, for the messages of rejections.
             adjusts: Let a late insertion that ends after the watermark start there.
         """
         super().__init__(state)
         self.rejections: list[Rejection] = []
         self._watermark = watermark
+        self._watermark_to_the_tick = watermark if watermark_to_the_tick is None else watermark_to_the_tick
         self._adjusts = adjusts
         self._axis = axis
 
@@ -339,7 +351,7 @@ class Admission(NetChanges):
             self._reject(Reason.STALE_REVISION, message, change)
 
     def _reject_late(self, change: InputChange, sync_time: int) -> None:
-        self.rejections.append(Rejection.late(change, sync_time, self._watermark, self._axis))
+        self.rejections.append(Rejection.late(change, sync_time, self._watermark_to_the_tick, self._axis))
 
 
 def _is_same(payload: tuple[object, ...], other: tuple[object, ...]) -> bool:

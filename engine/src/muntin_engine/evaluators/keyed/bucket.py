@@ -82,8 +82,8 @@ class Start(NamedTuple):
     Attributes:
         codec: Encodes and decodes the state.
         metadata: The metadata of the bucket.
-        before: The progress of each input before the batch.
-        now: Its progress after it.
+        before: The progress of the inputs before the batch.
+        now: Their progress after it.
         patterns: The patterns of keys that were complete beyond the watermark before the batch, and those after it;
             None if there are none.
         signals: The names of the signals in the batch.
@@ -91,7 +91,7 @@ class Start(NamedTuple):
 
     codec: Codec
     metadata: BucketMetadata
-    before: Sequence[Progress]
+    before: InputsProgress
     now: InputsProgress
     patterns: tuple[KeyPatterns, KeyPatterns] | None
     signals: frozenset[str]
@@ -124,8 +124,13 @@ class KeyedRun(ABC):
         self.codec, self._serial = start.codec, start.metadata.serial
         _, self._keys_held, self._events_held, self._windows_held = start.metadata.held
         self._patterns = start.patterns
-        progress = zip(query.sides, start.before, start.now.inputs, strict=True)
-        self.intakes = [KeyIntake(*of_side, self.result.rejections) for of_side in progress]
+        self.intakes: list[KeyIntake] = []
+        for side, of_side in enumerate(query.sides):
+            before = start.before.inputs[side]
+            intake = KeyIntake(
+                of_side, before, start.now.inputs[side], self.result.rejections, start.before.to_the_tick[side]
+            )
+            self.intakes.append(intake)
         self._decode = partial(self.state_class.from_data, query)
 
     @abstractmethod
@@ -352,7 +357,7 @@ class KeyedBucket:
             stored = KeyPatterns(metadata.patterns)
             patterns = stored, stored.advance(told, now.least.watermark, self._most_patterns)
             metadata.patterns = patterns[1].to_data()
-        batch = self._run(self._query, Start(codec, metadata, before.inputs, now, patterns, signals))
+        batch = self._run(self._query, Start(codec, metadata, before, now, patterns, signals))
         if work or told or batch.is_signalled or metadata.timer.is_reached(batch.due_at):
             update_keys(state, codec, partial(batch.run, work=work))
         batch.result.held = metadata.held._replace(bytes=state.write())

@@ -37,10 +37,24 @@ class KeyIntake:
     """
 
     def __init__(
-        self, query: EvaluatorQuery, before: Progress, now: Progress, rejections: list[tuple[Key, Rejection]]
+        self,
+        query: EvaluatorQuery,
+        before: Progress,
+        now: Progress,
+        rejections: list[tuple[Key, Rejection]],
+        watermark: int,
     ) -> None:
-        """Begin a batch."""
+        """Begin a batch.
+
+        Args:
+            query: The query.
+            before: The progress of the input before the batch.
+            now: Its progress after it.
+            rejections: Gets the late and rejected rows.
+            watermark: The watermark before the batch to the tick, of which a late row says how far it is behind.
+        """
         self.before, self.now = effective(query, before), effective(query, now)
+        self._watermark = watermark
         self.accepted = 0
         self._query, self._reported, self._rejections = query, (before, now), rejections
         self._adjusts = query.late.policy is LatePolicy.ADJUST
@@ -65,11 +79,13 @@ class KeyIntake:
             watermarks: The watermarks that the batch brings of the key alone.
         """
         before, now = self.before, self.now
+        watermark_to_the_tick = self._watermark
         own = max([state.key_watermark, *watermarks])
         if own > EARLIEST or told is not NOT_TOLD:
             known = max(state.key_watermark, told[0])
             if known > EARLIEST:
                 before = effective(self._query, for_key(self._reported[0], known))
+                watermark_to_the_tick = max(watermark_to_the_tick, known)
             if (furthest := max(known, own, told[1])) > EARLIEST:
                 now = effective(self._query, for_key(self._reported[1], furthest))
             state.key_watermark = own if own > self.now.watermark else EARLIEST
@@ -79,7 +95,9 @@ class KeyIntake:
         self.accepted += filter.count(rows) + filter.count(state.waiting)
         if self._shedding is not None:
             rows, shed = self._shedding.take(key, state, rows, before.watermark)
-        admission = Admission(state, before.watermark, axis=self._query.axis, adjusts=self._adjusts)
+        admission = Admission(
+            state, before.watermark, watermark_to_the_tick, axis=self._query.axis, adjusts=self._adjusts
+        )
         admission.admit(rows, now.watermark)
         filter.leave_out(state, admission)
         if rejections := filter.visible(admission.rejections + shed):

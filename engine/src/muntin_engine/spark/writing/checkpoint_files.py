@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-
 from pyspark.sql import SparkSession
 
 from muntin_engine.errors import StateError

@@ -1,0 +1,106 @@
+"""Rows of one time are ordered by several columns in turn, wherever an order is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import muntin_stats as stats
+from muntin import tumbling
+from muntin.errors import QueryError
+from muntin.rows import batch, last
+from muntin_engine import EventStream, events, query_from_dict, sql, union
+
+IN_ORDER = ["a", "b", "c", "d", "e"]
+"""By time, then by part, then by offset; null comes first in both."""
+
+ROWS = [("k", 1, 2, 7, "d"), ("k", 1, 1, 9, "b"), ("k", 2, 0, 0, "e"), ("k", 1, 2, None, "c"), ("k", 1, None, 5, "a")]
+
+
+@pytest.fixture
+def rows(spark: SparkSession) -> Any:
+    return spark.createDataFrame(ROWS, "k string, at bigint, part int, nr int, x string")
+
+
+@pytest.fixture
+def stream(rows: Any) -> EventStream:
+    return events(rows, key="k", at="at", order=["part", "nr"])
+
+
+def test_row_windows_and_modules_that_read_the_order_follow_several_columns(stream: EventStream) -> None:
+    batched = stream.window(batch(9)).aggregate(x=stats.collect_list("x"))
+    assert [row.x for row in batched.results().collect()] == [IN_ORDER]
+    read = stream.window(tumbling(10)).aggregate(x=stats.collect_list("x"), f=stats.first("x"), l=stats.last("x"))
+    assert [(row.x, row.f, row.l) for row in read.results().collect()] == [(IN_ORDER, "a", "e")]
+    assert "at one time by part, then nr" in batched.plan_text()
+
+
+def test_a_list_of_one_column_is_that_column(rows: Any) -> None:
+    one = events(rows, key="k", at="at", order=["nr"]).window(last(2)).aggregate(n=stats.count())
+    other = events(rows, key="k", at="at", order="nr").window(last(2)).aggregate(n=stats.count())
+    assert one.plan.inputs == other.plan.inputs
+
+
+def test_a_union_and_a_query_over_results_have_several_orders(rows: Any, stream: EventStream) -> None:
+    later = events(rows.withColumn("at", rows.at + 10), key="k", at="at", order=["part", "nr"])
+    both = union(one=stream, two=later).window(tumbling(10)).aggregate(x=stats.collect_list("x"))
+    assert [row.x for row in both.results().collect()] == [IN_ORDER, IN_ORDER]
+    counts = events(rows, key="x", at="at").window(tumbling(1), timestamps="point_at_end").aggregate(n=stats.count())
+    chained = counts.as_events(key=None, order=["n", "x"]).window(batch(9)).aggregate(x=stats.collect_list("x"))
+    assert [row.x for row in chained.results().collect()] == [IN_ORDER]
+
+
+def test_several_orders_go_through_text_and_sql(spark: SparkSession, rows: Any, stream: EventStream) -> None:
+    query = stream.window(tumbling(10)).aggregate(x=stats.collect_list("x"))
+    again = query_from_dict(query.to_dict(rows=rows), {"rows": rows})
+    written = sql(spark, query.to_sql(rows=rows), rows=rows)
+    assert "ORDER BY (part, nr)" in query.to_sql(rows=rows)
+    for other in (again, written):
+        assert [row.x for row in other.results().collect()] == [IN_ORDER]
+
+
+def test_a_pattern_in_sql_follows_several_columns(spark: SparkSession, rows: Any) -> None:
+    text = """
+        SELECT * FROM rows MATCH_RECOGNIZE (
+            PARTITION BY k ORDER BY at, part, nr
+            MEASURES A.x AS opened, B.x AS closed
+            AFTER MATCH SKIP TO NEXT ROW
+            PATTERN (A X*? B) WITHIN INTERVAL '1' HOUR DEFINE A AS x = 'a', B AS x = 'd')
+    """
+    timed = rows.withColumn("at", F.timestamp_seconds("at"))
+    found = sql(spark, text, rows=timed).results().collect()
+    assert [(row.opened, row.closed) for row in found] == [("a", "d")]
+
+
+def test_a_checkpoint_goes_on_with_the_same_orders_alone(rows: Any, stream: EventStream) -> None:
+    identity = stream.window(last(2)).aggregate(n=stats.count()).plan.inputs[0].identity()
+    other = events(rows, key="k", at="at", order=["nr", "part"]).window(last(2)).aggregate(n=stats.count())
+    single = events(rows, key="k", at="at", order="part").window(last(2)).aggregate(n=stats.count())
+    assert identity["then_by"] == [1]
+    assert other.plan.inputs[0].identity() != identity
+    assert "then_by" not in single.plan.inputs[0].identity()
+
+
+@pytest.mark.parametrize(
+    ("order", "said"), [([], r"order=\[\] names no column"), (["part", 3], "order"), (["part", "gone"], "gone")]
+)
+def test_what_is_no_order_is_refused(rows: Any, order: Any, said: str) -> None:
+    with pytest.raises(QueryError, match=said):
+        events(rows, key="k", at="at", order=order)
+
+
+def test_over_a_stream_the_order_holds_in_whatever_order_rows_come(
+    spark: SparkSession, rows: Any, tmp_path: Path
+) -> None:
+    rows.write.parquet(str(tmp_path / "rows"))
+    arriving = spark.readStream.schema(rows.schema).parquet(str(tmp_path / "rows"))
+    stream = events(arriving, key="k", at="at", order=["part", "nr"], watermark=5)
+    query = stream.window(batch(9)).aggregate(x=stats.collect_list("x"))
+    query.write(
+        checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", available_now=True, on_end="close"
+    ).awaitTermination()
+    assert [row.x for row in spark.read.parquet(str(tmp_path / "results")).collect()] == [IN_ORDER]
