@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import settings
-from hypothesis.internal.conjecture import providers
 from packaging.utils import canonicalize_name
 
 from muntin.testing.laws import trial
@@ -56,8 +56,10 @@ PROGRAMS: Final = (
 
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.load_profile("repeatable")
-# Else it draws literals of the modules that are loaded, and examples depend on the tests that a process ran before.
-providers._get_local_constants = providers.Constants  # type: ignore[attr-defined]
+with suppress(ModuleNotFoundError):  # the oldest Hypothesis that the laws run with draws no literals
+    providers: Any = import_module("hypothesis.internal.conjecture.providers")
+    # Else it draws literals of the modules that are loaded, and examples depend on the tests that a process ran before.
+    providers._get_local_constants = providers.Constants
 USERS: Final = {"SETTINGS": trial.SETTINGS, "CROWDED": trial.CROWDED}
 """How laws are tried where users run them."""
 # The examples are the same in every run, so the first of them have told most; `make torture` draws modules and windows.

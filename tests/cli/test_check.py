@@ -76,7 +76,9 @@ def test_a_new_package_has_no_findings(
     ]
 
 
-def test_everything_that_is_wrong_is_in_one_report(offer: Offer, tmp_path: Path, muntin: Run) -> None:
+def test_everything_that_is_wrong_is_in_one_report(
+    offer: Offer, tmp_path: Path, muntin: Run, tried_as_by_users: None
+) -> None:
     source = LAST.format(log=tmp_path / "log", imported="pandas")
     offer(last=f"import pandas\n{source}")
 

@@ -12,7 +12,7 @@ import pytest
 from muntin_engine import NotShippableError
 from muntin_engine.shipping import archives
 from muntin_engine.shipping.archives import Archive, find_fetched_archives, is_archive_name, is_what_its_name_says
-from muntin_engine.shipping.distributions import find_distribution, imports_of, requirements_of
+from muntin_engine.shipping.distributions import find_distribution, imports_of, is_editable, requirements_of
 from muntin_engine.shipping.local_code import is_local
 from muntin_engine.shipping.packing import pack
 from tests.installed import VERSION, install
@@ -42,6 +42,23 @@ def test_a_name_means_the_package_that_is_imported_by_it_before_one_without_code
     assert find_distribution("shown_name").name == "shown-code"
     assert find_distribution("shown-name").name == "shown-name"
     assert find_distribution("muntin").name == "muntin-sdk"
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_in_place"),
+    [
+        ('{"dir_info": {"editable": true}, "url": "file:///shown"}', True),  # as pip writes it
+        ('{"url":"file:///shown","dir_info":{"editable":true}}', True),  # as uv writes it
+        ('{"url":"file:///shown","dir_info":{}}', False),
+        ('{"url":"file:///shown', False),
+        ("", False),
+    ],
+)
+def test_a_package_that_is_installed_in_place_is_told_whoever_installed_it(
+    installed: Path, origin: str, is_in_place: bool
+) -> None:
+    (installed / f"shown_there-{VERSION}.dist-info" / "direct_url.json").write_text(origin, encoding="utf-8")
+    assert is_editable(find_distribution("shown-there")) is is_in_place
 
 
 @pytest.mark.usefixtures("installed")

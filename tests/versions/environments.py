@@ -23,24 +23,31 @@ class Environment:
         python: The minor version of Python.
         packages: What pip is asked for on top of the distributions and the tests' requirements.
         warnings: Filters for what a version warns of and cannot help, as pytest takes them.
+        is_lowest: True if all that our distributions require is as old as they say that it may be.
+        is_client: True if PySpark is there as the client of Spark Connect alone: it asks a server in another one.
     """
 
     python: str
     packages: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    is_lowest: bool = False
+    is_client: bool = False
 
 
 _SOCKETS: Final = ("ignore:unclosed:ResourceWarning",)  # PySpark 4.1 leaves its connections to the garbage collector
+_DEPRECATED: Final = "ignore::DeprecationWarning"  # old packages call what the newest of others deprecate
 _PANDAS: Final = ("ignore:PySpark does not yet fully support pandas:FutureWarning",)
 
 ENVIRONMENTS: Final[Mapping[str, Environment]] = MappingProxyType(
     {
+        "lowest": Environment("3.11", ("opentelemetry-sdk<2", "psutil"), (*_SOCKETS, _DEPRECATED), is_lowest=True),
         "4.1": Environment("3.11", ("pyspark==4.1.*", "pandas==2.*"), _SOCKETS),
         "4.2": Environment("3.11", ("pyspark==4.2.*", "pandas==2.*")),
         "4.3": Environment("3.11", ("pyspark==4.3.*", "pandas==2.*")),
         "4.3-python-3.12": Environment("3.12", ("pyspark==4.3.*", "pandas==2.*")),
         "4.3-python-3.13-pandas-3": Environment("3.13", ("pyspark==4.3.*", "pandas==3.*"), _PANDAS),
         "4.3-python-3.14-pandas-3": Environment("3.14", ("pyspark==4.3.*", "pandas==3.*"), _PANDAS),
+        "client": Environment("3.11", ("pyspark-client==4.*", "pandas==2.*"), is_client=True),
     }
 )
 """All of them. `make test` runs on Python 3.11 or newer and the newest release of all packages."""
@@ -73,6 +80,16 @@ QUICK: Final = (
     "tests/spark/test_shipping.py",
 )
 """The fewest that would find a break of what Muntin uses of Spark: 30 tests, five to eight minutes at a load of six."""
+
+
+LIBRARIES: Final = (
+    # What other packages are used for: SQL's texts, arrays, sinks in databases and tables, brokers, exporters, signed
+    # files, sketches, and what the command checks.
+    *("tests/sql/test_meaning.py", "tests/columnar/test_forms.py", "tests/plugins/test_sketches.py"),
+    *("tests/writing/test_databases.py", "tests/writing/test_table_sinks.py", "tests/writing/test_kafka_topic.py"),
+    *("tests/monitoring/test_exporters.py", "tests/sdk/test_catalog_folder.py", "tests/cli/test_check.py"),
+)
+"""What is run besides where all requirements are as old as they may be."""
 
 
 def python_of(version: str, environment: Mapping[str, str] = os.environ) -> Path | None:

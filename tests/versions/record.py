@@ -24,7 +24,8 @@ class Run:
         environment: The name of the environment.
         part: `"quick"`, or `"spark"` for all tests that run a query in Spark.
         date: The day, as YYYY-MM-DD.
-        versions: The versions that were there, by what is in `COLUMNS`.
+        versions: The versions that were there: of what is in `COLUMNS`, and of all that our distributions require where
+            these are the lowest.
         passed: How many tests passed.
         skipped: How many were skipped, as that version lacks what they need.
         failed: How many failed.

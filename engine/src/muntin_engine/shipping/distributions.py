@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
@@ -62,7 +63,11 @@ def owners_of(tops: Collection[str]) -> dict[str, frozenset[str]]:
 
 def is_editable(dist: Distribution) -> bool:
     """True if a distribution is installed in place, so that its files are not among its own list."""
-    return '"editable": true' in (dist.read_text("direct_url.json") or "")
+    try:
+        origin = json.loads(dist.read_text("direct_url.json") or "{}")
+    except ValueError:  # cut or overwritten: pip, too, takes such a one for an ordinary installation
+        return False
+    return bool(origin.get("dir_info", {}).get("editable"))
 
 
 def requirements_of(dist: Distribution) -> list[Distribution]:
