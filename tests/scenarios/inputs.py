@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from random import Random
@@ -26,6 +26,7 @@ from muntin import (
 from muntin.progress import Punctuated, bounded_delay, bounded_disorder, ordered, punctuate_every
 from muntin.rows import last
 from muntin.testing import Script
+from muntin.triggers import Trigger, every, every_count
 from muntin.windows import CalendarWindows, HoppingWindows, WindowKind
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.lifetimes import (
@@ -98,16 +99,18 @@ def query_of(random: Random, windows: Mapping[str, WindowKind] = WINDOWS, **give
     return Query(random.choice(list(windows.values())), ANY[shape], **(drawn | given))
 
 
-def early(random: Random, windows: Mapping[str, WindowKind] = EVERY) -> Scenario:
+def early(
+    random: Random, windows: Mapping[str, WindowKind] = EVERY, draw: Callable[[Random], Trigger] | None = None
+) -> Scenario:
     """Draw early results on any composition of triggers, be rows late, corrected or adjusted, or keys ahead."""
     query = query_of(random, windows)
-    every: list[Any] = [Refinement.RETRACT]
+    refinements: list[Any] = [Refinement.RETRACT]
     if isinstance(query.window, HoppingWindows):
-        every = [*Refinement, *([] if query.is_operator else [OtherThanBefore(), EverySecond()])]
-    refinement = random.choice(every)
+        refinements = [*Refinement, *([] if query.is_operator else [OtherThanBefore(), EverySecond()])]
+    refinement = random.choice(refinements)
     if refinement is Refinement.DISCARD:
         query = replace(query, lifetimes=random.choice(("intervals", "points")))
-    drawn = (random_trigger(random, depth=2) for _ in count())
+    drawn = (random_trigger(random, depth=2) if draw is None else draw(random) for _ in count())
     trigger = next(one for one in drawn if not (query.is_operator and one.reads_results))
     late, progress = random.choice((Lateness(), Lateness(), correct(6), ADJUST)), random.choice((Punctuated(), BY_KEY))
     if late is ADJUST and query.lifetimes in ("points", "samples"):
@@ -125,7 +128,13 @@ def early(random: Random, windows: Mapping[str, WindowKind] = EVERY) -> Scenario
 def early_where_events_cut(random: Random) -> Scenario:
     """Draw early results of windows that take the place of others: sessions, snapshots, and windows by rank."""
     windows: dict[str, WindowKind] = {f"gap {gap}": session(gap) for gap in (1, 2, 4, 9)}
-    return early(random, windows | {"snapshots": snapshot(), "counts": RANKED[random.choice(list(RANKED))]})
+    windows |= {"snapshots": snapshot(), "counts": RANKED[random.choice(list(RANKED))]}
+    return early(random, windows, random.choice((counting, random_trigger)))
+
+
+def counting(random: Random) -> Trigger:
+    """Draw a trigger that fires often enough for a difference in its state to show."""
+    return every_count(random.randint(2, 4)) if random.random() < 0.7 else every(random.randint(1, 20))
 
 
 def by_key(random: Random) -> Scenario:
