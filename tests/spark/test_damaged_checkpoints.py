@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 import muntin_stats as stats
 from muntin import tumbling
 from muntin.errors import MuntinError
-from muntin_engine import Query, StateError, events
+from muntin_engine import Query, StateError, events, read_state
 from muntin_engine.spark import failures
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.testing.streaming import setting
@@ -160,6 +160,8 @@ def test_a_checkpoint_that_is_checked_is_refused_in_the_same_words(place: Place)
         StateError, match=rf"is damaged\n  {file.relative_to(place.checkpoint)} is cut short\n  expected:"
     ):
         place.query.check(place.checkpoint)
+    with pytest.raises(StateError, match=r"state/0/1/4.changelog is cut short"):
+        read_state(place.spark, place.checkpoint)
     place.put_back()
     assert place.query.check(place.checkpoint) == []
 

@@ -25,6 +25,7 @@ from muntin_engine.spark.session.classic import Py4JError
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.stateful import IDLE
+from muntin_engine.spark.writing.checkpoint_files import damage_of
 from muntin_engine.state.bucket_state import query_of
 from muntin_engine.state.cells import METADATA, Origin, split, unseal
 from muntin_engine.state.codec import Codec
@@ -211,6 +212,9 @@ class StoredState:
         except (PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise
+            damage = damage_of(self._spark, self._path)
+            if damage is not None:
+                raise damage from error
             odd = "  Spark reads no state where a path has spaces, accents or other such characters\n"
             advice = "" if self._has_plain_path else odd
             raise StateError(
