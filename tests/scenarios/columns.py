@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from math import nan
 from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
 from muntin.schemas import Field, Struct
+from muntin_engine.exchange.event_ids import id_array, in_utc, stand_ins
+from muntin_engine.exchange.side_output import plain_json
 from muntin_engine.spark.types import arrow_type_of, spark_type_of
 
 STREAMS: Final = ("a", "b", "c")
@@ -72,8 +79,87 @@ def schema_of(keys: Sequence[pa.DataType], names: Sequence[str], outputs: Sequen
     return pa.schema([*columns, *((part.name, arrow_type_of(spark_type_of(part, ticks))) for part in outputs)])
 
 
+MOST_IDS: Final = 200
+"""The most ids of hostile rows."""
+
+_POINT: Final = pa.struct([("x", pa.float64()), ("y", pa.string())])
+
+ID_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "int": pa.int32(),
+    "string": pa.string(),
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "decimal": pa.decimal128(10, 2),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="Europe/Berlin"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "interval": pa.duration("us"),
+    "array of doubles": pa.list_(pa.float64()),
+    "array of structs": pa.list_(_POINT),
+    "struct": _POINT,
+    "struct of two structs": pa.struct([("from", _POINT), ("to", _POINT)]),
+    "struct of two arrays": pa.struct([("a", pa.list_(pa.string())), ("b", pa.list_(pa.string()))]),
+    "struct of booleans": pa.struct([("is_odd", pa.bool_()), ("half", pa.int64())]),
+    "struct of times": pa.struct([("at", pa.timestamp("us", tz="Europe/Berlin")), ("for", pa.duration("us"))]),
+    "map": pa.map_(pa.string(), pa.float64()),
+}
+"""Types of ids, by the name of a test. Times have the zone of the session when they come."""
+
+_SCALAR_IDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], Callable[[int], Any]]]] = (
+    (pa.types.is_integer, lambda number: number),
+    (pa.types.is_boolean, bool),
+    (pa.types.is_string, lambda number: f"id {number}" if number else ""),
+    (pa.types.is_binary, lambda number: b"\xff" * number),
+    (pa.types.is_floating, lambda number: {0: nan, 1: -0.0}.get(number, number / 2)),
+    (pa.types.is_decimal, lambda number: Decimal(number) / 4),
+    (pa.types.is_date, lambda number: date(1, 1, 1) + timedelta(days=number)),
+    (pa.types.is_duration, timedelta),
+    (lambda of: of == pa.timestamp("us"), lambda number: datetime(1, 1, 1) + timedelta(days=number)),  # noqa: DTZ001
+    (pa.types.is_timestamp, lambda number: datetime(2024, 10, 27, tzinfo=UTC) + number * timedelta(minutes=30)),
+)
+"""What makes an id of a number, by what says which types it is for."""
+
+
 def id_of(number: int | None, of: pa.DataType) -> Any:
-    """Return an id of a type, by its number."""
-    if number is None or pa.types.is_integer(of):
-        return number
-    return f"id {number}" if pa.types.is_string(of) else {"station": "s", "number": number}
+    """Return an id of a type, by its number; no two numbers have the same one.
+
+    Among the first are NaN, -0.0, the empty and the null of each type, and times that clocks show twice.
+    """
+    if number is None:
+        return None
+    if pa.types.is_struct(of):
+        return _struct_of(number, of)
+    if pa.types.is_map(of):
+        entries = [("number", float(number)), ("nothing", None), ("other", nan)]
+        return entries if number % 2 else list(reversed(entries))
+    if pa.types.is_list(of):
+        rest = [id_of(number // 2, of.value_type), None]
+        return [] if number == 0 else rest[: 1 + number % 2]
+    make = next(make for is_of, make in _SCALAR_IDS if is_of(of))
+    return make(number)
+
+
+def _struct_of(number: int, of: pa.StructType) -> dict[str, Any]:
+    """Return a struct of two parts that says a number: the first, or the second, of two of a type has it."""
+    first, second = of
+    if first.type == second.type:
+        parts = (None if number == 0 else id_of(number % 2, first.type)), id_of(number // 2, second.type)
+    elif pa.types.is_boolean(first.type):
+        parts = number % 2 == 1, number // 2 or None
+    else:
+        parts = id_of(number, first.type), None
+    return {first.name: parts[0], second.name: parts[1]}
+
+
+def number_of(told: Any, of: pa.DataType) -> int:
+    """Return the number of an id of a type, as a side output has it in its JSON."""
+    return _numbers(of)[json.dumps(told)]
+
+
+@cache
+def _numbers(of: pa.DataType) -> Mapping[str, int]:
+    """Return the numbers of ids of a type by their JSON."""
+    ids = pa.array([id_of(number, of) for number in range(MOST_IDS)], of).cast(in_utc(of))
+    values = id_array(stand_ins(ids), ids.type).to_pylist()
+    return {json.dumps(plain_json(value)): number for number, value in enumerate(values)}

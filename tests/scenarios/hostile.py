@@ -36,6 +36,7 @@ from muntin.testing import Batch, evaluate
 from muntin.triggers import every_count
 from muntin.windows.specification import Unwindowed
 from tests.differential.cases import WINDOWS
+from tests.scenarios.columns import ID_TYPES, MOST_IDS, number_of
 from tests.scenarios.join import Join
 from tests.scenarios.known import Arrival
 from tests.scenarios.modules import ANY, COLUMNAR, FOLLOWING, OF_ROWS
@@ -92,7 +93,7 @@ class Hostile:
         is_blind = any(row.new_end is not None and row.end is None for row in sent)
         refused = Counter[HostileRow]()
         for (*_, row), count in last.refused.items():
-            refused[_read(row, None if is_blind else INFINITY)] += count
+            refused[self._read(row, None if is_blind else INFINITY)] += count
         # a side output has null for what is expected, be it no end or any, and for what a filter left out
         gone, came = (Counter(self._spelled(row, is_blind) for row in some.elements()) for some in (refused, sent))
         assert not gone - came, f"refused what never came: {gone - came}"
@@ -161,24 +162,22 @@ class Hostile:
         told = run.row(row.key, row.id, row.start, row.end, row.payload) | {"side": row.id % self._streams}
         return told if row.new_end is None else told | {"change": "revise", "end": row.end, "new_end": row.new_end}
 
+    def _read(self, told: str, expected: int | None) -> HostileRow:
+        """Return a row of a side output; a revision that says no end expects that one."""
+        row = json.loads(told)
+        id = number_of(row["id"], self.query.ids)
+        end, new_end = row.get("end"), row["new_end"]
+        if row["change"] == "insert":
+            return HostileRow(row["key"], id, row["start"], INFINITY if end is None else end, row["x"])
+        new_end = INFINITY if new_end is None else new_end
+        return HostileRow(row["key"], id, row["start"], expected if end is None else end, row["x"], new_end)
+
 
 def _plain(query: Query) -> Query | None:
     """Return a query over the same windows without options that change what is live in the end."""
     if not isinstance(query.emit, EmitPolicy):
         return None
     return Query(query.window, query.modules, timestamps=query.timestamps, emit=query.emit, ids=query.ids)
-
-
-def _read(told: str, expected: int | None) -> HostileRow:
-    """Return a row of a side output; a revision that says no end expects that one."""
-    row = json.loads(told)
-    id = row["id"]
-    row["id"] = id[-1] if isinstance(id, list) else int(str(id).removeprefix("id "))
-    end, new_end = row.get("end"), row["new_end"]
-    if row["change"] == "insert":
-        return HostileRow(row["key"], row["id"], row["start"], INFINITY if end is None else end, row["x"])
-    new_end = INFINITY if new_end is None else new_end
-    return HostileRow(row["key"], row["id"], row["start"], expected if end is None else end, row["x"], new_end)
 
 
 OTHERWISE: Final[Sequence[dict[str, Any]]] = (
@@ -207,15 +206,16 @@ def hostile(random: Random) -> Hostile:
         query = replace(query, window=random.choice(list(WINDOWS.values())), emit=random.choice(list(EmitPolicy)))
     elif kind < 0.85:
         query = replace(query, **random.choice(OTHERWISE))
-    query = replace(query, is_filtered=random.random() < 0.2, ids=random.choice((pa.int64(), pa.int64(), pa.string())))
+    query = replace(query, is_filtered=random.random() < 0.2, ids=random.choice((pa.int64(), *ID_TYPES.values())))
     asked: Query | Join = query
     if kind >= 0.85:
-        asked = Join(random.choice(list(JoinKind)), ("named", "named"), is_eager=random.random() < 0.5)
+        is_eager = random.random() < 0.5
+        asked = Join(random.choice(list(JoinKind)), ("named", "named"), is_eager=is_eager, ids=query.ids)
     mishaps = Mishaps(
         random.randrange(10**9), False, None, random.choice((0.0, 0.3, 1.0)), crashes=random.choice((0.0, 0.2))
     )
     batches, watermark, is_blind = list[tuple[list[HostileRow], int]](), -1, random.random() < 0.4
-    ids = random.choice((3, 3, 3, 12, 200))
+    ids = random.choice((3, 3, 3, 12, MOST_IDS))
     for _ in range(random.randint(1, 7)):
         count = random.choice((0, 1, 2, 3, 6, ids))
         watermark = max(watermark, random.randint(-1, 14))

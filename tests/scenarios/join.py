@@ -19,6 +19,7 @@ from muntin.windows.specification import Unwindowed
 from muntin_engine import condition
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import LifetimeChange
+from muntin_engine.exchange.event_ids import in_utc
 from muntin_engine.exchange.shuffle import SIDE, shared_name
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Plan
@@ -59,6 +60,7 @@ class Join:
     is_filtered: bool = False
     late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
     is_bare: bool = False
+    ids: pa.DataType = pa.int64()  # noqa: RUF009
     progress = Punctuated()
     has_clock, signals, repeats_points = False, frozenset[str](), False
 
@@ -78,6 +80,7 @@ class Join:
                 sources=((),) * count,
                 is_filtered=self.is_filtered,
                 late=self.late,
+                ids=self.ids,
             )
             for lifetimes, changes, count in zip(self.lifetimes, self.changes, self.united, strict=True)
         )
@@ -114,7 +117,11 @@ class Join:
     def task(self, plan: Plan) -> TaskPayload:
         """Return what travels to the workers."""
         columns = tuple(
-            InputColumns((pa.int64(), *([pa.bool_()] * side.input.keeps_filtered)), has_changes=True)
+            InputColumns(
+                (pa.int64(), *([pa.bool_()] * side.input.keeps_filtered)),
+                has_changes=True,
+                id=in_utc(self.ids) if side.has_ids else None,
+            )
             for side in self.sides
         )
         results = schema_of((pa.string(),), plan.added, plan.outputs)

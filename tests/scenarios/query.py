@@ -32,6 +32,7 @@ from muntin.windows import CalendarWindows, WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.lifetimes import LifetimeChange, PointsAtEnd
 from muntin_engine.core.source_rules import SourceRules
+from muntin_engine.exchange.event_ids import in_utc
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.identity import plan_identity
@@ -272,7 +273,13 @@ class Query:
             plan=plan.for_workers(),
             identity=plan_identity(plan),
             keys=self._keys,
-            columns=(InputColumns((*self._types, *([pa.bool_()] * plan.input.keeps_filtered)), has_changes=True),),
+            columns=(
+                InputColumns(
+                    (*self._types, *([pa.bool_()] * plan.input.keeps_filtered)),
+                    has_changes=True,
+                    id=in_utc(self.ids) if self.has_ids else None,
+                ),
+            ),
             results=schema_of(self._keys, plan.added, plan.outputs),
             evicted=schema_of(self._keys, plan.added_to_evicted, plan.evicted) if plan.evicted else None,
         )

@@ -18,23 +18,29 @@ from muntin import (
     JoinKind,
     Refinement,
     TimestampPolicy,
+    count_by_start,
     global_windows,
     hopping,
+    session,
     snapshot,
+    trailing,
     tumbling,
 )
 from muntin.changes import Revision
 from muntin.progress import SourceProgress, bounded_delay, bounded_disorder, punctuate_every
+from muntin.rows import last
 from muntin.testing import Script
 from muntin.triggers import every_count
+from muntin.windows.specification import Unwindowed
 from tests.core.progress.histories import Row, punctuations
 from tests.core.progress.own_policies import Outvoted
 from tests.differential.cases import RANKED, WINDOWS
+from tests.scenarios.columns import ID_TYPES
 from tests.scenarios.hostile import Hostile, HostileRow
 from tests.scenarios.join import Join
 from tests.scenarios.kinds import OWN
 from tests.scenarios.known import Arrival, Known
-from tests.scenarios.modules import ANY, COLUMNAR
+from tests.scenarios.modules import ANY, COLUMNAR, FOLLOWING, OF_ROWS
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.scenario import Scenario
@@ -283,3 +289,34 @@ def test_each_input_says_of_a_time_that_it_was_seen_however_far_the_others_are(e
     third = Script().insert(5, -12, INFINITY, -4, key="a").batch()
     streams = (Script().close(), Script().punctuate(12).batch().close(), third.close())
     Scenario(query, streams, AS_IT_IS).check()
+
+
+WITH_IDS = {
+    **{f"{window} {emit}": Query(window, COLUMNAR["sums"], emit=emit)
+       for window in (tumbling(8), hopping(12, 2, -5), snapshot()) for emit in EmitPolicy},
+    "sessions": Query(session(4), ANY["aggregate"]),
+    "trailing": Query(trailing(6), ANY["aggregate"]),
+    "counts": Query(count_by_start(2), ANY["aggregate"]),
+    "keys that are forgotten": Query(tumbling(8), ANY["aggregate"], emit=EmitPolicy.EAGER, forget_keys_after=3),
+    "early": Query(snapshot(), ANY["aggregate"], emit=EarlyEmission(every_count(2), Refinement.RETRACT)),
+    "rows": Query(last(2), OF_ROWS["aggregate"], lifetimes="retracted", has_order=True),
+    "events in order": Query(Unwindowed(), FOLLOWING["test.silence"], lifetimes="retracted", has_order=True),
+    "inner join": Join(JoinKind.INNER, ("named", "named")),
+    "left join": Join(JoinKind.LEFT, ("named", "named"), is_eager=True),
+}  # fmt: skip
+"""Queries of events with ids, whatever evaluates them."""
+
+
+@pytest.mark.parametrize("ids", ID_TYPES)
+def test_an_id_of_any_type_equals_itself(ids: str) -> None:
+    """NaN, -0.0, and empty and null parts included: an id that comes again is refused, in its batch and in a later one.
+
+    A retraction and a new insertion in one batch are one of an event that is there.
+    """
+    events = [EVENT._replace(id=number) for number in range(4)]
+    gone = [event._replace(new_end=EVENT.start) for event in events]
+    back = [event._replace(payload=6) for event in events]
+    batches = [([*events, *events], 5), (events, 6), ([*gone, *back], 7), ([], INFINITY)]
+    for query in WITH_IDS.values():
+        hostile = Hostile(replace(query, ids=ID_TYPES[ids]), batches, replace(AS_IT_IS, restarts=0.5))
+        assert hostile.check() == 2 * len(events)

@@ -45,6 +45,7 @@ class Projection:
         inputs: The Arrow types in which the inputs travel.
         has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.
         rows: How it is made.
+        id: The Arrow type in which ids travel; None if the query names none.
     """
 
     df: DataFrame
@@ -52,6 +53,7 @@ class Projection:
     inputs: tuple[pa.DataType, ...]
     has_changes: bool
     rows: ProjectedRows
+    id: pa.DataType | None = None
 
 
 @dataclass(frozen=True)

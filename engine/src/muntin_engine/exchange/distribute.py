@@ -24,6 +24,7 @@ from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.exchange.changed_lifetimes import with_changed_lifetimes
 from muntin_engine.exchange.durations import Durations
+from muntin_engine.exchange.event_ids import in_utc
 from muntin_engine.exchange.problems import (
     CHANGES,
     CLOCK,
@@ -284,8 +285,7 @@ def _columns(task: InputTask, batch: pa.RecordBatch, times: RowTimes, problem: p
             columns |= too_far(name, batch.column(name), getattr(times, name))
     if "id" in batch.schema.names:
         ids = batch.column("id")
-        has_zone = pa.types.is_timestamp(ids.type) and ids.type.tz is not None  # that of the session
-        columns["id"] = ids.cast(pa.timestamp("us", tz="UTC")) if has_zone else ids
+        columns["id"] = ids.cast(in_utc(ids.type))  # times come in the zone of the session
     if task.tracker.sources:
         columns["source"] = batch.column("source")
     types = task.query.keys + task.columns.payload

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.frozen_values import freeze
+from muntin_engine.exchange.event_ids import needs_stand_ins, stand_ins
 from muntin_engine.exchange.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.side_output import SideOutputRow, row_as_json
@@ -113,8 +114,8 @@ def changes_of(table: pa.Table, payload_names: Sequence[str], side: int = 0) -> 
     payloads = tuples_of(table, payload_names)
     names = ("id", "start", "end", "new_end", "source")
     ids, starts, ends, new_ends, sources = (_values(table, name) for name in names)
-    if "id" in table.column_names and _needs_stand_ins(table.column("id").type):
-        ids = map(hashable, ids)
+    if "id" in table.column_names and needs_stand_ins(table.column("id").type):
+        ids = stand_ins(table.column("id"))
     return map(_change, zip(ids, starts, ends, payloads, new_ends, sources, repeat(side), strict=False))
 
 
@@ -148,22 +149,6 @@ def values_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     is_plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
     values: list[Any] = column.to_numpy().tolist() if is_plain and not column.null_count else column.to_pylist()
     return values
-
-
-def _needs_stand_ins(data_type: pa.DataType) -> bool:
-    return bool(pa.types.is_nested(data_type) or pa.types.is_floating(data_type))
-
-
-def hashable(id: object) -> Hashable:
-    """Return an id that equals itself: an array or a struct as tuples, NaN as text, which no float is.
-
-    All ids of a query are of one type, so nothing gets mixed up.
-    """
-    if isinstance(id, float):
-        return id if id == id else "NaN"  # noqa: PLR0124
-    if not isinstance(id, dict | list | tuple):
-        return id
-    return tuple(map(hashable, id.values() if isinstance(id, dict) else id))
 
 
 def _rejected(task: InputTask, table: pa.Table, problems: Iterable[Problem]) -> Iterator[SideOutputRow]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from muntin import INFINITY, moment
 from muntin.axis import decimal_of
 from muntin_engine.core.changes import Rejection
+from muntin_engine.exchange.event_ids import id_value
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.exchange.times import as_times, given_name
 
@@ -58,9 +59,10 @@ def side_output_row(task: TaskPayload, key: Sequence[object], rejection: Rejecti
     """Return the side output of a row that an evaluator rejected."""
     change = rejection.change
     kind = "insert" if change.new_end is None else "retract" if change.new_end == change.start else "revise"
-    values = {"change": kind, "id": change.id, "start": change.start, "end": change.end, "new_end": change.new_end}
-    values["source"] = change.source
     given = task.inputs[change.side]
+    id = change.id if given.columns.id is None else id_value(change.id, given.columns.id)
+    values = {"change": kind, "id": id, "start": change.start, "end": change.end, "new_end": change.new_end}
+    values["source"] = change.source
     values |= zip(given.key_names + given.payload_names, [*key, *change.payload], strict=True)
     told = (str(rejection.reason), rejection.message, row_as_json(given, values), rejection.late_by)
     return SideOutputRow(rejection.is_late or rejection.is_shed, *told, given.given.name)
@@ -72,7 +74,7 @@ def row_as_json(task: InputTask, values: Mapping[str, Any]) -> str:
     readable = {name: values.get(given_name(name)) or _time(task, values[name]) for name in times}
     names = task.given.columns.names
     named = {names[name]: value for name, value in (dict(values) | readable).items() if name in names}
-    return json.dumps({name: _plain(value) for name, value in named.items()}, ensure_ascii=False)
+    return json.dumps({name: plain_json(value) for name, value in named.items()}, ensure_ascii=False)
 
 
 def side_output_table(task: TaskPayload, rows: Sequence[SideOutputRow]) -> pa.Table:
@@ -97,7 +99,7 @@ def _time(task: InputTask, tick: int | None) -> Any:
     return at if task.query.time_type.tz or at is None else at.replace(tzinfo=None)
 
 
-def _plain(value: object) -> object:
+def plain_json(value: object) -> object:
     """Return a value as JSON can hold it, in the way of Spark's `to_json` where JSON has no word for it."""
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
@@ -106,8 +108,8 @@ def _plain(value: object) -> object:
     if isinstance(value, date | datetime):
         return value.isoformat()
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain_json(part) for part in value]
     if isinstance(value, dict):
-        return {str(name): _plain(part) for name, part in value.items()}
+        return {str(name): plain_json(part) for name, part in value.items()}
     is_json = value is None or isinstance(value, bool | int | float | str)
     return value if is_json and not isinstance(value, timedelta) else str(value)

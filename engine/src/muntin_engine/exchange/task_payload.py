@@ -35,10 +35,12 @@ class InputColumns:
         payload: The Arrow types in which the columns `i0`, `i1`, ... travel. Where events that a filter leaves out are
             kept, the last one says which they are.
         has_changes: True if rows say what they do; otherwise each is an insertion.
+        id: The Arrow type in which ids travel; None if events have none.
     """
 
     payload: tuple[pa.DataType, ...]
     has_changes: bool = False
+    id: pa.DataType | None = None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ def query_to_data(plan: Plan, task: TaskPayload) -> dict[str, Any]:
         "keys": _schema(pa.schema(list(_numbered("k", task.keys)))),
         "inputs": inputs,
         "has_changes": [one.has_changes for one in task.columns],
+        "ids": [None if one.id is None else _schema(pa.schema([("id", one.id)])) for one in task.columns],
         "results": _schema(task.results),
         "evicted": None if task.evicted is None else _schema(task.evicted),
         "place": task.place,
@@ -68,12 +69,16 @@ def plan_of(data: Mapping[str, Any], known: Known, evaluator: str | None = None)
 
 def task_of(data: Mapping[str, Any], plan: Plan) -> TaskPayload:
     """Return what workers are sent of a query, given its plan as `plan_of` returns it; each has caches of its own."""
-    inputs = zip(data["inputs"], data["has_changes"], strict=True)
+    columns = []
+    id_types = data.get("ids") or [None] * len(data["inputs"])  # older versions did not record them
+    for payload, has_changes, id in zip(data["inputs"], data["has_changes"], id_types, strict=True):
+        id_type = None if id is None else _read_schema(id).field("id").type
+        columns.append(InputColumns(tuple(_read_schema(payload).types), has_changes, id_type))
     return TaskPayload(
         plan=plan.for_workers(),
         identity=plan_identity(plan),
         keys=tuple(_read_schema(data["keys"]).types),
-        columns=tuple(InputColumns(tuple(_read_schema(one).types), has_changes) for one, has_changes in inputs),
+        columns=tuple(columns),
         results=_read_schema(data["results"]),
         evicted=None if data["evicted"] is None else _read_schema(data["evicted"]),
         worker=WorkerSettings(**data["limits"]),

@@ -15,6 +15,7 @@ from muntin import EARLIEST, INFINITY
 from muntin.windows import Stretches, WindowKind
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.frozen_values import freeze
+from muntin_engine.exchange.event_ids import in_utc, stand_ins
 from muntin_engine.exchange.intake import tuples_of
 from muntin_engine.exchange.recorded_rows import RecordedPart
 from muntin_engine.exchange.shuffle import SIDE, by_side, shared_name
@@ -191,10 +192,15 @@ class ToldRows:
         def ticks(name: str) -> list[int | None]:
             return as_ticks(part.column(name)).to_pylist() if name in names else [None] * len(part)
 
+        # a rejected row is recognized by its id, of which evaluators know the stand-in
+        ids: Iterable[Hashable] = [None] * len(part)
+        if "id" in names:
+            ids = stand_ins(part.column("id").cast(in_utc(part.column("id").type)))
+
         read, why = [column.name for column in columns.payload[:place]], _filter_of(given)
         seen = zip(
             *(numbers, tuples_of(table, given.key_names), tuples_of(table, given.payload_names[:place])),
-            *(values("change", "insert"), values("id"), values("source"), values("kept", True), values(f"i{place}")),
+            *(values("change", "insert"), ids, values("source"), values("kept", True), values(f"i{place}")),
             *map(ticks, ("start", "end", "new_end")),
             strict=True,
         )
@@ -222,7 +228,7 @@ class ToldRows:
                 self._unnumbered[_named(row.key or (), hidden)].append(number)
             yield replace(row, event=self._event(given.side, row, id))
 
-    def _event(self, side: int, row: StoryRow, id: Any) -> int | None:
+    def _event(self, side: int, row: StoryRow, id: Hashable) -> int | None:
         """Return the number of the row that brought the event of a row."""
         if row.change not in ("insert", "revise", "retract"):
             return None

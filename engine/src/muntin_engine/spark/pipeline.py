@@ -348,7 +348,7 @@ def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:
         identity=plan_identity(plan),
         keys=source.keys,
         columns=tuple(
-            InputColumns((*one.inputs, pa.bool_()) if given.keeps_filtered else one.inputs, one.has_changes)
+            InputColumns((*one.inputs, pa.bool_()) if given.keeps_filtered else one.inputs, one.has_changes, one.id)
             for one, given in zip(query.sources, plan.inputs, strict=True)
         ),
         results=arrow_schema_of(result_schema(query)),

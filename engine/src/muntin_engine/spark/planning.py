@@ -24,6 +24,7 @@ from muntin.triggers.elementary import conditions_of
 from muntin.windows.specification import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.api.request import ROLES
+from muntin_engine.exchange.event_ids import in_utc
 from muntin_engine.plan import Columns, Input, InputPolicies, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.inputs import POLICIES
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, PairCondition, plan_condition
@@ -150,8 +151,9 @@ class _Stream:
     def projected(self, scale: AxisScale) -> Projection:
         """Return its columns that the query reads."""
         request = self.request
+        id_type = None
         if "id" in self.fields:
-            arrow_type_of(self.fields["id"].dataType)
+            id_type = in_utc(arrow_type_of(self.fields["id"].dataType))
             check_no_collation(self.fields["id"], "the id")
         types = tuple(map(_key_type, self.keys))
         heartbeats = [
@@ -165,7 +167,8 @@ class _Stream:
         plain = source.select(*(column.alias(name) for name, column in columns.items()))
         marks = marks_of(plain.schema["start"], heartbeats, request.clock, scale) if has_marks else ()
         made = ProjectedRows(request.df, columns, named, request.rows, marks)
-        return Projection(with_marks(plain, marks), types, tuple(self.inputs.types), "change" in columns, made)
+        rows = with_marks(plain, marks)
+        return Projection(rows, types, tuple(self.inputs.types), "change" in columns, made, id_type)
 
 
 @in_session()

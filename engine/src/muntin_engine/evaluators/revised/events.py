@@ -17,7 +17,7 @@ import pyarrow as pa
 from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense
-from muntin_engine.exchange.intake import hashable
+from muntin_engine.exchange.event_ids import stand_ins
 
 HashArray = npt.NDArray[np.uint64]
 
@@ -31,14 +31,14 @@ _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def ids_of(column: pa.ChunkedArray) -> Array:
-    """Return ids as an array whose values are compared as Python compares them: whole numbers, or objects.
+    """Return ids as an array whose values are compared as Python compares them: whole numbers, or their stand-ins.
 
     Cost: of ids that are no whole numbers, a Python object each.
     """
     if pa.types.is_signed_integer(column.type):
         whole: IntArray = column.to_numpy().astype(np.int64)
         return whole
-    return np.fromiter(map(hashable, column.to_pylist()), np.object_, len(column))
+    return np.fromiter(stand_ins(column), np.object_, len(column))
 
 
 def hashes_of(codes: IntArray, ids: Array, starts: IntArray) -> HashArray:

@@ -20,6 +20,7 @@ from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.revised.events import HashArray, LiveEvents, hashes_of
 from muntin_engine.exchange import shuffle
+from muntin_engine.exchange.event_ids import id_array
 from muntin_engine.exchange.intake import tuples_of
 from muntin_engine.state.codec import Codec
 
@@ -106,9 +107,13 @@ class Admitted:
     replaced: list[int] = field(default_factory=list)
 
     def rows(self, schema: pa.Schema) -> pa.Table:
-        """Return the columns of the new events, which a schema says."""
-        columns = zip(*((identity_of(event)[0], *event.payload) for _, event in self.new), strict=True)
-        arrays = [pa.array(values, part.type) for values, part in zip(columns, schema, strict=True)]
+        """Return the id and the payload of each new event as a table with a schema, which begins with the id."""
+        id_field, *payload_fields = schema
+        ids = [identity_of(event)[0] for _, event in self.new]
+        arrays = [id_array(ids, id_field.type)]
+        for place, part in enumerate(payload_fields):
+            values = [event.payload[place] for _, event in self.new]
+            arrays.append(pa.array(values, part.type))
         return pa.table(arrays, schema=schema)
 
 
