@@ -33,7 +33,7 @@ ADJUSTED = query(late=Lateness(LatePolicy.ADJUST))
 CORRECTED = query(tumbling(10), Total(), emit=EmitPolicy.SPECULATIVE, late=correct(5), lifetimes="points")
 POINTS = query(tumbling(10), Total(), lifetimes="points")
 SAMPLES = query(lifetimes="samples")
-LATE, UNKNOWN, DUPLICATE = "event time", "no event", "a sample at 2 was taken already"
+LATE, UNKNOWN, REPLACED = "event time", "no event", "another sample at 2 holds"
 
 CASES: Final[dict[str, tuple[Query, list[tuple[list[Any], int | None, list[str]]]]]] = {
     "a lifetime without a tick": (
@@ -123,10 +123,10 @@ CASES: Final[dict[str, tuple[Query, list[tuple[list[Any], int | None, list[str]]
     "samples at one time": (
         SAMPLES,
         [
-            ([row(1, 2, None, 7), row(1, 2, None, 3), row(1, 5, None, 0)], None, [DUPLICATE]),
-            ([row(1, 2, None, 9)], 5, [DUPLICATE]),
+            ([row(1, 2, None, 7), row(1, 2, None, 9), row(1, 5, None, 0)], None, [REPLACED]),
+            ([row(1, 2, None, 10)], 5, [REPLACED]),
             ([row(1, 4)], None, [LATE]),
-            ([], 10, ["+[0,10) (0, 3)"]),
+            ([], 10, ["+[0,10) (0, 10)"]),  # as text, 9 comes after 10
             ([], 20, ["+[10,20) (0,)"]),  # the last one holds until another is heard
         ],
     ),

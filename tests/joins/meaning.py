@@ -71,7 +71,9 @@ def _worlds(side: Side, events: Sequence[Event[Any]], watermark: int) -> list[li
         return [as_is]
     if side.is_edge:
         cut = [Event(e.start, min(e.end, max(e.start + 1, watermark)), e.payload) for e in as_is]
-        return [as_is, cut]
+        # each that the watermark has not passed may give way to another, which has nothing in common with it
+        replaced = [[event for event in world if event.start < watermark] for world in (as_is, cut)]
+        return [as_is, cut, *replaced]
     may_move = [event for event in as_is if event.end >= watermark]
     fixed = [event for event in as_is if event.end < watermark]
     short = [Event(e.start, watermark, e.payload) for e in may_move if e.start < watermark]

@@ -30,7 +30,7 @@ from tests.differential.lifetimes import watermark
 from tests.joins.meaning import Condition, Side, final_rows, rows
 from tests.plan.plans import plans_by_evaluator
 from tests.scenarios.columns import schema_of
-from tests.scenarios.known import Arrival, joined, under
+from tests.scenarios.known import Arrival, joined, replaced, under
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Row, Run, differ
 
@@ -162,6 +162,15 @@ class Joined:
         self._told = [EARLIEST] * len(query.places)
 
     @property
+    def replaced(self) -> int:
+        """The number of samples that gave way to another one of their time."""
+        count = 0
+        for side, history in zip(self.query.sides, self._histories, strict=True):
+            if side.lifetimes == "samples":
+                count += replaced([list(fold(changes).items()) for changes in history.accepted.values()], side)
+        return count
+
+    @property
     def now(self) -> Progress:
         """How far both streams are."""
         return Progress(min(self._watermarks))
@@ -214,7 +223,7 @@ class Joined:
     def _events(self, side: int) -> Mapping[Hashable, list[Event[Any]]]:
         found = {key: list(fold(some).items()) for key, some in self._histories[side].accepted.items()}
         is_sampled = self.query.sides[side].lifetimes == "samples"
-        lasting = {key: joined(some) if is_sampled else some for key, some in found.items()}
+        lasting = {key: joined(some, self.query.sides[side]) if is_sampled else some for key, some in found.items()}
         changes, keeps = self.query.changes[side], self.query.sides[side].keeps
         kept = {key: [event for _, event in some if keeps(event.payload)] for key, some in lasting.items()}
         return {key: [of for event in some for of in under(changes, event)] for key, some in kept.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -128,6 +128,13 @@ class Known:
         return len(self.history.illegal)
 
     @property
+    def replaced(self) -> int:
+        """The number of samples that gave way to another one of their time."""
+        if self._query.lifetimes != "samples":
+            return 0
+        return replaced([list(fold(changes).items()) for changes in self.history.accepted.values()], self._query)
+
+    @property
     def is_determined(self) -> bool:
         """True if what must be live follows from what came: of what is final, it does while a row of an event lacks."""
         return not self.history.waiting or self._query.emit is EmitPolicy.FINAL
@@ -150,7 +157,7 @@ class Known:
         for key, changes in self.history.accepted.items():
             named: list[tuple[Hashable, Event[Any]]] = list(fold(changes).items())
             if query.lifetimes == "samples":
-                named = joined(named)
+                named = joined(named, query)
             named = [(id, other) for id, event in named for other in self._seen(id, event)]
             found[key] = [
                 (id, replace(event, payload=columns_of(event.payload, names)) if names else event)
@@ -180,7 +187,7 @@ class Known:
         """Return the insertions of a key for which it has room: of those that come together the earliest."""
         held = self._held.setdefault(key, [])
         own = [step for step in changes if step.key == key]
-        own.sort(key=lambda step: (step.change.event.start, step.change.event.end, repr(step.change.event.payload)))
+        own.sort(key=lambda step: (step.change.event.start, step.change.event.end, _rank(step.change.event.payload)))
         kept = own[: max(0, (self._query.most_held or 0) - len(held))]
         held += [step.change.event for step in kept]
         return kept
@@ -217,11 +224,43 @@ def query_place(id: Any, count: int) -> int:
     return int(number) % count
 
 
-def joined(named: Sequence[tuple[Hashable, Event[Any]]]) -> list[tuple[Hashable, Event[Any]]]:
-    """Let each sample last until the next."""
-    ordered = sorted(named, key=lambda pair: pair[1].start)
-    ends = [*(event.start for _, event in ordered[1:]), INFINITY]
+Named = Sequence[tuple[Hashable, Event[Any]]]
+"""Events, each with what names it."""
+
+
+def joined(named: Named, query: Query) -> Named:
+    """Let each sample last until the next; of several at one time, the last by order, and then by its value, holds.
+
+    Null comes first. The value of a sample that the filter leaves out is not known, its order is.
+    """
+
+    def rank(event: Event[Any]) -> tuple[Any, ...]:
+        order = event.payload if query.has_order else None
+        value = event.payload if query.keeps(event.payload) else None
+        return _rank(order), _rank(value)
+
+    holding: dict[int, tuple[Hashable, Event[Any]]] = {}
+    for id, event in named:
+        known = holding.get(event.start)
+        if known is None or rank(event) > rank(known[1]):
+            holding[event.start] = (id, event)
+    ordered = [holding[start] for start in sorted(holding)]
+    ends = [*sorted(holding)[1:], INFINITY]
     return [(id, replace(event, end=end)) for (id, event), end in zip(ordered, ends, strict=True)]
+
+
+def _rank(number: int | None) -> tuple[bool, int]:
+    """Return the sort key of a number that may be null, which then comes first."""
+    return number is not None, number or 0
+
+
+def replaced(histories: Iterable[Named], query: Query) -> int:
+    """Return how many samples that the filter lets in another one of their time replaces."""
+    count = 0
+    for named in histories:
+        holding = {id for id, _ in joined(named, query)}
+        count += len([id for id, event in named if id not in holding and query.keeps(event.payload)])
+    return count
 
 
 def last_end(window: WindowSpecification, tick: int) -> int:

@@ -149,8 +149,9 @@ class Scenario:
         assert counts["late"] == illegal["late"] + known.late, f"late: {counts}, not {illegal}, {known.late}"
         assert counts["shed"] == known.shed, f"shed: {counts}, not {known.shed}"
         refused = counts["late"] + counts["shed"] + counts["rejected"]
-        wanted = illegal.total() + known.late + known.shed + known.unknown
-        assert refused == wanted, f"refused: {counts}, not {illegal} and {known.unknown} of unknown events"
+        wanted = illegal.total() + known.late + known.shed + known.unknown + known.replaced
+        of_events = f"{known.unknown} of unknown events and {known.replaced} replaced"
+        assert refused == wanted, f"refused: {counts}, not {illegal}, {of_events}"
         if known.now.watermark == INFINITY:
             assert run.is_empty, "state is left of a stream that is closed"
         if not known.is_waiting and not query.repeats_points:

@@ -73,7 +73,8 @@ def stream_of(
     if not query.has_ids:
         steps = [step for step in steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)]
     if query.lifetimes in ("points", "retracted", "samples"):
-        steps = list(lasting(steps, INFINITY if query.lifetimes == "samples" else 1))
+        has_ties = query.most_held is None  # the samples of one time take the room of one
+        steps = list(lasting(steps, INFINITY if query.lifetimes == "samples" else 1, has_ties=has_ties))
     far = random.choice((0, 0, 0, 2**40, -(2**55))) if is_moved and _may_be_far(query) else 0
     return moved(Script(tuple(rising(steps))), far)
 
@@ -82,8 +83,11 @@ def _may_be_far(query: Query) -> bool:
     return not any(isinstance(window, LandmarkWindows | CumulateWindows) for window in query.named.values())
 
 
-def lasting(steps: Sequence[Step], length: int) -> Iterator[Step]:
-    """Yield steps whose events last so long; of samples, a key has one at a time. Of points, retractions stay."""
+def lasting(steps: Sequence[Step], length: int, *, has_ties: bool = True) -> Iterator[Step]:
+    """Yield steps whose events last so long; without ties, a key has one sample at a time.
+
+    Retractions of points stay.
+    """
     known = set()
     for step in steps:
         if not isinstance(step, KeyedChange):
@@ -94,7 +98,7 @@ def lasting(steps: Sequence[Step], length: int) -> Iterator[Step]:
         if isinstance(change, Revision):
             if change.is_retraction:
                 yield KeyedChange(step.key, Revision(change.id, point, point.start))
-        elif length < INFINITY or name not in known:
+        elif length < INFINITY or has_ties or name not in known:
             known.add(name)
             end = INFINITY if length == INFINITY else change.event.start + length
             yield KeyedChange(step.key, Insertion(change.id, Event(change.event.start, end, change.event.payload)))

@@ -38,3 +38,16 @@ def sorted_by_value(items: Iterable[T], value: Callable[[T], object], *, descend
         return sorted(given, key=lambda item: value_key(value(item)), reverse=descending)
     except TypeError:
         return sorted(given, key=lambda item: repr(value(item)), reverse=descending)
+
+
+def comes_after(value: object, other: object) -> bool:
+    """Return True if a value comes after another one of its kind; two without an order go by their text.
+
+    Example:
+        >>> comes_after((10.0, None), (9.0, "a")), comes_after(None, 3), comes_after(3, 3)
+        (True, False, False)
+    """
+    try:
+        return value_key(value) > value_key(other)
+    except TypeError:
+        return repr(value) > repr(other)

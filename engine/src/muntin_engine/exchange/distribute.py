@@ -244,7 +244,10 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
         own_names = task.own_payload_names
         is_told = is_new | np.logical_or.reduce([flags(columns[name].is_valid()) for name in own_names] or [is_new])
         is_left_out = pa.array(is_told & ~is_met)
-        columns |= {name: pc.if_else(is_left_out, None, columns[name]) for name in own_names}
+        for place, name in enumerate(own_names):
+            # one that is left out may be the last sample of its time
+            if not (task.given.has_samples and place == task.given.order):
+                columns[name] = pc.if_else(is_left_out, None, columns[name])
         columns[task.payload_names[-1]] = pa.array(is_met, mask=~is_told)
         is_row &= ~is_filtered | is_good
     else:

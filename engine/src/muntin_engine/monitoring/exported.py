@@ -59,6 +59,14 @@ def _by(attribute: str) -> Read:
     return lambda metrics: getattr(metrics, attribute)
 
 
+def _accepted(metrics: BatchMetrics) -> Mapping[str, float]:
+    """Return the accepted rows; a counter cannot go down.
+
+    They are below zero where samples that a filter leaves out replace those that were accepted in earlier batches.
+    """
+    return {"": max(metrics.accepted, 0)}
+
+
 def _source(attribute: str) -> Read:
     return lambda metrics: {name: getattr(source, attribute) for name, source in metrics.sources.items()}
 
@@ -92,7 +100,7 @@ def _lengths() -> list[ExportedMetric]:
 EXPORTED: Final = (
     _counter("micro_batches", "Micro-batches that ended", lambda metrics: {"": 1}, unit="micro-batches"),
     _counter("micro_batch_seconds", "Duration of micro-batches", _plain("seconds"), unit="seconds"),
-    _counter("accepted_rows", "Rows that took effect"),
+    _counter("accepted_rows", "Rows that took effect", _accepted),
     _counter("late_rows", "Rows behind the watermark"),
     _counter("rejected_rows", "Invalid rows"),
     _counter("filtered_rows", "Events that a filter left out"),

@@ -40,7 +40,6 @@ from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation
 if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall
     from muntin_engine.api.request import (
-        ColumnLike,
         InputRequest,
         JoinCondition,
         JoinRequest,
@@ -93,6 +92,19 @@ class _Stream:
     def keys(self) -> list[spark_types.StructField]:
         """The columns that it is grouped by."""
         return [self.fields[f"k{place}"] for place, _ in enumerate(self.request.keys)]
+
+    def order(self) -> int | None:
+        """Return the place of the order of its rows, as a further input; None if it has none.
+
+        Raises:
+            PolicyError: The column has no order.
+        """
+        order = self.request.order
+        if order is None:
+            return None
+        (part,) = fields_of(self.request.df, {"order": order}, {}).values()
+        check_order(part)
+        return self.inputs.place(order, part, read_as(part))
 
     def planned(self, scale: AxisScale, order: int | None = None) -> Input:
         """Return its part of the plan, once all modules have their columns, and its order a place among them.
@@ -201,13 +213,16 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     elif isinstance(request.emit, EarlyEmission):
         expressions = _plan_expressions(first.inputs, request.emit.trigger)
     is_ordered = isinstance(windows, RowWindows | Unwindowed) or any(module.reads_order for module in modules)
-    order = _plan_order(first.inputs, events.order) if is_ordered else None
+    orders = [
+        stream.order() if stream.request.lifetimes == "edge" or (is_ordered and stream is first) else None
+        for stream in streams
+    ]
 
     clip = None if request.clip else clip_of(modules)
     timestamps = None if request.timestamps else timestamps_of(modules)
     plan = checked_plan(
         Plan(
-            inputs=tuple(stream.planned(scale, order) for stream in streams),
+            inputs=tuple(stream.planned(scale, order) for stream, order in zip(streams, orders, strict=True)),
             axis=first.axis,
             unit=events.unit,
             places=first.places,
@@ -297,19 +312,6 @@ def _plan_expressions(inputs: ReadColumns, reader: RowWindows | Trigger) -> dict
             )
         places[expression] = inputs.place(column, part, wanted)
     return places
-
-
-def _plan_order(inputs: ReadColumns, order: ColumnLike | None) -> int | None:
-    """Return the place of the order of rows, as a further input.
-
-    Raises:
-        PolicyError: The column has no order.
-    """
-    if order is None:
-        return None
-    (part,) = fields_of(inputs.df, {"order": order}, {}).values()
-    check_order(part)
-    return inputs.place(order, part, read_as(part))
 
 
 def _fields(parts: Sequence[spark_types.StructField]) -> list[Field]:

@@ -124,6 +124,7 @@ def join_query(plan: Plan) -> JoinQuery:
             is_edge=given.has_samples,
             has_ids=given.columns.id is not None,
             late=given.late,
+            order=None if given.order is None else itemgetter(given.order),
             keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
         )
         for given in plan.inputs

@@ -126,7 +126,8 @@ class Finality:
 
     A change of an input is legal if its sync time, the earliest tick that it changes, is not before the watermark of
     that input. So an event whose end may move can still end at any tick from the watermark on, and not before it; one
-    that starts at the watermark or later may also be retracted.
+    that starts at the watermark or later may also be retracted, or, if it is a sample, give way to another one of its
+    time.
 
     Attributes:
         watermarks: The watermark of each input.
@@ -145,14 +146,12 @@ class Finality:
             return True
         return event.end < watermark or (self._is_edge[side] and event.end == watermark)
 
-    def is_fixed(self, side: int, event: StoredEvent) -> bool:
-        """True if the end of an event cannot move; that of a sample can only come earlier, and it lasts a tick."""
-        return self.is_past(side, event) or (self._is_edge[side] and event.end == event.start + 1)
-
     def lasts(self, side: int, event: StoredEvent, tick: int) -> bool:
-        """True if an event that ends at a tick or later will not come to end before it."""
-        is_first_tick = self._is_edge[side] and tick == event.start + 1
-        return is_first_tick or self.watermarks[side] >= tick or self.is_fixed(side, event)
+        """True if an event that ends at a tick or later will not come to end before it.
+
+        A sample does not last its first tick either, until the watermark has passed that: another one may replace it.
+        """
+        return self.watermarks[side] >= tick or self.is_past(side, event)
 
     def covered(self, rights: Iterable[StoredEvent]) -> list[tuple[int, int]]:
         """Return the intervals in which right events, in order of their starts, live whatever comes."""
@@ -160,8 +159,8 @@ class Finality:
         parts = []
         for right in rights:
             least = right.end
-            if not self.is_fixed(RIGHT, right):
-                least = max(watermark, right.start + self._is_edge[RIGHT])
+            if not self.is_past(RIGHT, right):
+                least = max(watermark, right.start)
             if right.start < least:
                 parts.append((right.start, min(least, right.end)))
         return union(parts)
@@ -185,7 +184,7 @@ class Finality:
         if not self.lasts(RIGHT, right, end):
             return [(RIGHT, end)]
         ending = [(side, event) for side, event in ((LEFT, left), (RIGHT, right)) if event.end == end]
-        if any(self.is_fixed(side, event) for side, event in ending):
+        if any(self.is_past(side, event) for side, event in ending):
             return []
         return [(side, end + 1) for side, _ in ending]
 
@@ -204,11 +203,11 @@ class Finality:
         elif watermark < end and not (self._kind is JoinKind.CLIP and left.start + 1 == end):  # nothing clips its start
             return [(RIGHT, end)]
         elif self._kind is JoinKind.CLIP:
-            starts_stay = not self._moves[RIGHT] or self._is_edge[RIGHT] or watermark > end
+            starts_stay = not self._moves[RIGHT] or watermark > end
             is_over = starts_stay and any(right.start == end for right in rights)
         else:
             is_over = any(since <= end < until for since, until in self.covered(rights))
-        if is_over or (end == left.end and self.is_fixed(LEFT, left)):
+        if is_over or (end == left.end and self.is_past(LEFT, left)):
             return []
         awaited = [(LEFT, end + 1)] if end == left.end else []
         return awaited + ([(RIGHT, end + 1)] if watermark <= end else [])

@@ -11,10 +11,11 @@ is admitted, and kept as long as it can be revised, so that its revisions find i
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from muntin import INFINITY, Axis
 from muntin.axis import AnyAxis
+from muntin.value_order import comes_after
 from muntin_engine.core.changes import InputChange, Reason, Rejection
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents, Samples
@@ -86,7 +87,7 @@ class Admission(NetChanges):
             now: The watermark after the batch, by which rows stop waiting.
         """
         samples, known = self._state.samples, self._state.pending
-        rest = self._insert_plain(changes) if samples is None else _samples_in_order(changes)
+        rest = self._insert_plain(changes) if samples is None else changes
         if not rest and not known:
             return
         fresh: dict[Identity, InputChange] = {}
@@ -160,7 +161,10 @@ class Admission(NetChanges):
                 others.setdefault(identity, []).append(change)
 
     def _take_sample(self, change: InputChange, samples: Samples) -> None:
-        """Insert a sample between its neighbours: it ends the one before and is ended by the one after."""
+        """Insert a sample between its neighbours: it ends the one before and is ended by the one after.
+
+        Of several samples at one time the last one by the query's order holds, whatever the order in which they came.
+        """
         start = change.start
         before, after = samples.around(start)
         if change.new_end is not None:
@@ -168,13 +172,40 @@ class Admission(NetChanges):
         elif start < self._watermark:
             self._reject_late(change, start)
         elif before is not None and before[0] == start:
-            self._reject(Reason.DUPLICATE_ID, f"a sample at {self._axis.spell(start)} was taken already", change)
+            self._choose_sample(change, before[1], samples)
         else:
-            id = self._state.anonymous_ids([start])[0]
-            samples.add(start, id)
-            self._put_new(id, start, INFINITY if after is None else after[0], change.payload)
+            self._put_sample(change, INFINITY if after is None else after[0], samples)
             if before is not None and (event := self._current(before[1])) is not None:
                 self._put(event, start)
+
+    def _put_sample(self, change: InputChange, end: int, samples: Samples) -> None:
+        id = self._state.anonymous_ids([change.start])[0]
+        samples.add(change.start, id)
+        self._put_new(id, change.start, end, change.payload)
+
+    def _choose_sample(self, change: InputChange, held_id: Hashable, samples: Samples) -> None:
+        """Let a sample take the place of the one that is held of its time, if it comes after that; report the other."""
+        held = self._current(held_id)
+        assert held is not None, "a sample that may still be replaced is not forgotten"
+        replaced = change
+        if comes_after(self._rank_of_sample(change.payload), self._rank_of_sample(held.payload)):
+            # what the input said of the held sample besides its payload is not kept
+            replaced = change._replace(id=None, payload=held.payload, source=None)
+            self._delete(held)
+            self._put_sample(change, held.end, samples)
+        choice = "the last of this time by order"
+        if self._state.query.order is None:
+            choice = "the greatest of this time by its values, as no order= says which one is the last"
+        self._reject(Reason.REPLACED, f"another sample at {self._axis.spell(change.start)} holds, {choice}", replaced)
+
+    def _rank_of_sample(self, payload: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return what ranks a sample among those of its time, as a value: its order, then all of its values.
+
+        The values decide between samples that are alike in order, or all where the query has none. So the choice
+        depends neither on the order in which samples come nor on micro-batches.
+        """
+        order = self._state.query.order
+        return payload if order is None else (order(payload), payload)
 
     def _gather(self, change: InputChange, others: dict[Identity, list[InputChange]]) -> None:
         """Reject a revision that cannot apply to any event, and gather the others by event."""
@@ -277,6 +308,13 @@ class Admission(NetChanges):
         since, until = self._state.membership(event.start, new_end)
         self.touched[event.id] = (before, event._replace(end=new_end, since=since, until=until))
 
+    def _delete(self, event: StoredEvent) -> None:
+        before = self.touched[event.id][0] if event.id in self.touched else event
+        if before is None:  # it came in this batch
+            del self.touched[event.id]
+        else:
+            self.touched[event.id] = (before, None)
+
     def _reject(self, reason: Reason, message: str, change: InputChange) -> None:
         self.rejections.append(Rejection(reason, message, change))
 
@@ -302,16 +340,6 @@ class Admission(NetChanges):
 
     def _reject_late(self, change: InputChange, sync_time: int) -> None:
         self.rejections.append(Rejection.late(change, sync_time, self._watermark, self._axis))
-
-
-def _samples_in_order(changes: Sequence[InputChange]) -> Sequence[InputChange]:
-    """Return samples in an order in which of several at one time the same one always comes first.
-
-    Cost: sorting by all that they hold, as text, only where there are several.
-    """
-    if len({change.start for change in changes}) == len(changes):
-        return changes
-    return sorted(changes, key=lambda change: (change.start, repr(change)))
 
 
 def _is_same(payload: tuple[object, ...], other: tuple[object, ...]) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from operator import itemgetter
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from muntin import EARLIEST, INFINITY, LatePolicy
 from muntin.safe_text import safe_repr
+from muntin.value_order import sorted_by_value
 from muntin_engine.core.changes import InputChange, Key, Progress, Reason, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
@@ -184,13 +185,20 @@ class Shedding:
         # only those that start where the room ends need more than their start to be told apart
         edge = events[room][0]
         first, last = (find(events, edge, key=_by_start) for find in (bisect_left, bisect_right))
-        events[first:last] = sorted(events[first:last], key=lambda event: _rank([rows[place] for place in event[1]]))
+        events[first:last] = sorted_by_value(
+            events[first:last], lambda event: _rank_of([rows[place] for place in event[1]])
+        )
         message = f"its key has no room: {full}; those that start earliest are taken"
         gone = dict.fromkeys(place for _, same in events[room:] for place in same)
         taken = [change for place, change in enumerate(rows) if place not in gone]
         return taken, [Rejection(Reason.SHED, message, rows[place]) for place in gone]
 
 
-def _rank(same: Sequence[InputChange]) -> list[tuple[int, str]]:
-    """Return the rank of an event among those with its start: by its end, and then by all that it holds, as text."""
-    return sorted((INFINITY if change.end is None else change.end, repr(change)) for change in same)
+def _rank_of(insertions: Sequence[InputChange]) -> Sequence[tuple[int, tuple[Any, ...], InputChange]]:
+    """Return what ranks an event among those with its start, as a value: its end, its payload, and then all else.
+
+    Args:
+        insertions: The insertions of the event; several if it is duplicated.
+    """
+    ranks = [(INFINITY if row.end is None else row.end, row.payload, row) for row in insertions]
+    return sorted_by_value(ranks, lambda rank: rank)

@@ -15,7 +15,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from muntin import INFINITY
+from muntin.value_order import sorted_by_value
 from muntin_engine.core.changes import InputChange
+from muntin_engine.core.frozen_values import freeze
 
 
 class EventState(NamedTuple):
@@ -84,9 +86,9 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
     Cost: linear in the number of rows, and sorting of those that leave one node.
     """
     start, limit = base.start, INFINITY + 1 if until == INFINITY else until
-    blind = sorted(
-        (row for row in rows if row.end is None and row.new_end is not None), key=lambda row: (row.new_end, repr(row))
-    )
+    blind = [row for row in rows if row.end is None and row.new_end is not None]
+    if len(blind) > 1:
+        blind = sorted_by_value(blind, lambda row: (row.new_end, row))
     edges = _by_source([_edge(start, row) for row in rows if row.end is not None or row.new_end is None])
     before, walk = base, _walk(edges, base.end)
     here = walk[-1][1] if walk else base.end
@@ -136,9 +138,9 @@ def _by_source(edges: Iterable[_Edge]) -> _Edges:
     found: _Edges = {}
     for edge in edges:
         found.setdefault(edge[0], []).append(edge)
-    for leaving in found.values():
+    for node, leaving in found.items():
         if len(leaving) > 1:  # equal ones are ordered by their values, so that rejection does not depend on order
-            leaving.sort(key=lambda edge: (edge[1], repr(edge[2])), reverse=True)
+            found[node] = sorted_by_value(leaving, lambda edge: (edge[1], edge[2]), descending=True)
     return found
 
 
@@ -169,17 +171,17 @@ def _payload(base: EventState, here: int, taken: Sequence[_Edge]) -> tuple[tuple
 
     There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; one
     without a payload, or with one that has not come, retracts the first. Of several that are left, those count whose
-    insertion can have led here last, and of these the greatest, as text.
+    insertion can have led here last, and of these the greatest by its values.
     """
     inserted = [(target, row.payload) for _, target, row in taken if row.new_end is None]
     retracted = [row.payload for _, target, row in taken if target == base.start]
     if not inserted and not retracted:
         return base.payload, True
     first = [(base.end, base.payload)] if base.is_alive else []
-    named = Counter(repr(payload) for payload in retracted if any(value is not None for value in payload))
+    named = Counter(freeze(payload) for payload in retracted if any(value is not None for value in payload))
     left: list[tuple[int, tuple[Any, ...]]] = []
     for offer in first + inserted:
-        name = repr(offer[1])
+        name = freeze(offer[1])
         if named[name]:
             named[name] -= 1
         else:
@@ -195,4 +197,7 @@ def _payload(base: EventState, here: int, taken: Sequence[_Edge]) -> tuple[tuple
             fresh += sources - before
             before |= sources
         left = [offer for offer in left if offer[0] in before] or left
-    return max(left, key=lambda offer: repr(offer[1]))[1] if left else base.payload, has_come
+    if not left:
+        return base.payload, has_come
+    _, payload = sorted_by_value(left, lambda offer: offer[1])[-1]
+    return payload, has_come

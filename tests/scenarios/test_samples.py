@@ -1,0 +1,96 @@
+"""Samples of one time: the last by order holds, however they come and wherever micro-batches are cut."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+from typing import Final
+
+import pytest
+
+from muntin import INFINITY, ClipPolicy, EmitPolicy, JoinKind, count_by_start, hopping, session, snapshot, tumbling
+from muntin.changes import Insertion
+from muntin.events import Event
+from muntin.testing import Batch, KeyedChange
+from tests.scenarios.drawing import drawn
+from tests.scenarios.join import Join
+from tests.scenarios.known import Arrival
+from tests.scenarios.modules import ANY
+from tests.scenarios.query import Query
+from tests.scenarios.running import Mishaps, Run
+from tests.scenarios.scenario import Scenario
+from tests.scenarios.streams import scenario_of, stream_of
+
+WINDOWS: Final = (tumbling(8), hopping(13, 2, -5), tumbling(6, reach=5), snapshot(), session(4), count_by_start(2))
+SHAPES: Final = ("aggregate", "incremental aggregate that removes", "operator")
+SEEDS: Final = 24
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_every_evaluator_says_what_the_last_samples_say(seed: int) -> None:
+    """Many samples start together, and some of them have equal values, or are left out by a filter."""
+    random = Random(seed)
+    shape = random.choice(SHAPES)
+    is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
+    query = Query(
+        random.choice(WINDOWS),
+        ANY[shape],
+        random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE,
+        emit=random.choice(list(EmitPolicy)),
+        lifetimes="samples",
+        is_filtered=random.random() < 0.5,
+        has_order=random.random() < 0.5,
+    )
+    scenario = scenario_of(random, query, nulls=0.2)
+    narrow = stream_of(random, query, nulls=0.2, is_narrow=True)
+    for mishaps in (scenario.mishaps, replace(scenario.mishaps, seed=seed + 1, cuts=0.9, illegal=0.0)):
+        Scenario(query, scenario.streams, mishaps).run()
+        Scenario(query, narrow, mishaps).run()
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_join_waits_until_no_other_sample_can_come(seed: int) -> None:
+    """A row with a sample is final when the watermark has passed its time, and not before."""
+    scenario = drawn("joined" if seed % 2 else "joined_eagerly", seed)
+    assert isinstance(scenario.query, Join)
+    random = Random(seed)
+    lifetimes = random.choice((("samples", "samples"), ("points", "samples"), ("samples", "points")))
+    join = Join(random.choice(list(JoinKind)), lifetimes, random.random() < 0.5, is_filtered=random.random() < 0.3)
+    left, right = (stream_of(random, side, is_narrow=True) for side in join.sides)
+    Scenario(join, (left, right), Mishaps(seed, disorder=False, cuts=random.choice((0.1, 0.5)))).run()
+
+
+def samples(*payloads: int | None) -> list[KeyedChange]:
+    """Return samples of one key at the time 2."""
+    return [KeyedChange("a", Insertion(number, Event(2, INFINITY, one))) for number, one in enumerate(payloads)]
+
+
+def run_of(query: Query, *batches: list[KeyedChange]) -> Run:
+    """Run micro-batches, after which the stream is closed."""
+    run = Run(query, query.plan(), Mishaps(crashes=0.0))
+    for changes in batches:
+        run.take(Arrival((Batch(tuple(changes)),)))
+    run.take(Arrival((Batch((), INFINITY),)))
+    return run
+
+
+# by value and by order 10 comes after 9; as text it comes before
+@pytest.mark.parametrize("has_order", [True, False])
+@pytest.mark.parametrize("emit", EmitPolicy)
+@pytest.mark.parametrize("cuts", [(), (1,), (2,), (1, 2)])
+@pytest.mark.parametrize("payloads", [(9, 10, -3), (10, 9, -3), (-3, 10, 9), (None, 9, 10), (10, 10, 9)])
+def test_the_last_sample_of_a_time_holds_and_the_others_are_replaced(
+    payloads: tuple[int | None, ...], cuts: tuple[int, ...], emit: EmitPolicy, has_order: bool
+) -> None:
+    rows = samples(*payloads)
+    bounds = [0, *cuts, len(rows)]
+    batches = [rows[start:stop] for start, stop in pairwise(bounds)]
+    query = Query(tumbling(8), ANY["aggregate"], emit=emit, lifetimes="samples", has_order=has_order)
+    run = run_of(query, *batches)
+    alone = run_of(query, samples(10))
+    assert run.output == alone.output
+    reasons = Counter(reason for _, reason, *_ in run.refused.elements())
+    assert reasons == {"replaced": len(payloads) - 1}
+    assert run.counts["accepted"] == 1
