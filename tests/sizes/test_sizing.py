@@ -166,6 +166,7 @@ def test_a_query_without_a_state_holds_nothing() -> None:
         ({"keys": "many"}, "keys='many' is not a whole number above zero"),
         ({"keys": True}, "keys=True is not a whole number above zero"),
         ({"keys": None}, "got rows_per_second=1000 alone"),
+        ({"keys": None, "rows_per_second": None, "every": "1 minute"}, "got every='1 minute' alone"),
         ({"rows_per_second": None}, "got keys=10000 alone\n  write both: explain(keys=10_000, rows_per_second=1_000)"),
         ({"rows_per_second": 0}, "rows_per_second=0 is not a number above zero"),
         ({"rows_per_second": float("inf")}, "rows_per_second=inf is not a number above zero"),
@@ -180,6 +181,11 @@ def test_a_load_that_cannot_be_is_refused(load: dict[str, Any], message: str) ->
     with pytest.raises(QueryError) as refused:
         of(Shape(MINUTE, [(Average, 0)]), **load)
     assert message in str(refused.value)
+
+
+def test_a_load_of_no_query_of_a_pass_is_refused() -> None:
+    with pytest.raises(QueryError, match="no query of this pass is named 'rids'"):
+        loads_of(["rides", "fares"], 10, {"rids": 5}, "1 second", None, None)
 
 
 def test_a_length_that_cannot_be_read_is_refused_as_anywhere() -> None:

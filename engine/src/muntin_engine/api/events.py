@@ -63,13 +63,17 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         key: One column to group by, or several; windows, modules and results are per key. Null is a key like any
             other. None: all rows are one group.
         id: Identifies an event within its key, so that it can be revised and duplicates are rejected.
-        order: Orders rows of the same time, for row windows such as `last(10)`, stream operators, and modules that read
-            the order, such as `stats.last`: an offset, a sequence number. Null comes first. Other queries do not read
-            it.
+        order: Orders rows of the same time, for row windows such as `last(10)`, stream operators, modules that read the
+            order, such as `stats.last`, and samples: an offset, a sequence number. Null comes first. Other queries do
+            not read it.
         start: The start of an event's lifetime.
         end: The end of the lifetime; null while it is not known. In a revision, the old end, or null for any.
         at: Instead of `start` and `end`, the time of a point event.
-        edge: With `at`: each event is a sample that lasts until the next sample of its key. Samples cannot be revised.
+        edge: With `at`: each event is a sample that lasts until the next sample of its key. Of several samples of a key
+            at one time the last by `order` holds, in whatever order and micro-batches they come; of those alike in
+            order, or without `order`, the greatest by the values of the columns that the query reads, compared one
+            after the other, null first and NaN last. The others are rejected rows with the reason `replaced`. Samples
+            cannot be revised.
         change: The kind of a row: `"insert"`, `"revise"` (gives an event a new end), `"retract"` (deletes an event),
             `"punctuate"` (advances the watermark to its `start`, or `at`: nothing of any key changes before it any
             more), `"punctuate_key"` (does so for the row's key alone, if the progress policy has key punctuation),

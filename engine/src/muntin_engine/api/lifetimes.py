@@ -69,13 +69,15 @@ class ChangesLifetimes(ChangesPayload):
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: It is a column that cannot be computed, or that not every row has.
+            QueryError: It is a column that cannot be computed, or that not every row has; or it is none, and `at_least`
+                or `repeated` is given.
 
         Example:
             >>> yesterday = rides.shift("1 day")  # beside today's  # doctest: +SKIP
         """
         if not _is_length(by):
             return self._by_column("shift", by, ticks(at_least), Shift, repeated=repeated)
+        _check_one_length("shift", by, at_least=at_least, repeated=repeated)
         return self._changed(Shift(ticks(by)))
 
     @step
@@ -98,6 +100,7 @@ class ChangesLifetimes(ChangesPayload):
         """
         if not _is_length(length):
             return self._by_column("set_duration", length, 1, SetDuration, repeated=repeated)
+        _check_one_length("set_duration", length, repeated=repeated)
         return self._changed(SetDuration(_above_zero("set_duration", length)))
 
     @step
@@ -114,6 +117,7 @@ class ChangesLifetimes(ChangesPayload):
         """
         if not _is_length(by):
             return self._by_column("extend", by, 0, Extend, repeated=repeated)
+        _check_one_length("extend", by, repeated=repeated)
         return self._with_ends("extend", Extend(_above_zero("extend", by)))
 
     @step
@@ -141,19 +145,24 @@ class ChangesLifetimes(ChangesPayload):
 
         Args:
             at: `"start"`, or `"end"`.
-            repeated: True says that the rows of revisions repeat the payload of their event, and its end so far, which
-                is null only if it had none. With `at="end"`, a stream with `new_end` needs that; for others it says
+            repeated: With `at="end"`, True says that the rows of revisions repeat the payload of their event, and its
+                end so far, which is null only if it had none. A stream with `new_end` needs that; for others it says
                 that a retraction without an old end deletes an event that had none, and has no point.
 
         Raises:
             QueryError: There is no such point; events are samples, whose ends are not known from one row; or ends are
-                revised and rows of revisions do not repeat what they would have to.
+                revised and rows of revisions do not repeat what they would have to; or `repeated` is said of starts.
 
         Example:
             >>> arrivals = rides.to_points("end").window(tumbling("1 hour"))  # doctest: +SKIP
         """
         check_flag("repeated", repeated)
         if at == "start":
+            if repeated:
+                raise QueryError(
+                    "to_points('start', repeated=True) reads no end and no payload of revisions\n"
+                    "  leave repeated out: to_points('start')"
+                )
             return self._changed(PointsAtStart())
         if at != "end":
             raise QueryError(f"to_points({at!r}) is not a point of an event\n  there are 'start' and 'end'")
@@ -170,7 +179,8 @@ class ChangesLifetimes(ChangesPayload):
     def to_edges(self) -> Self:
         """Make each event a sample that lasts until the next event of its key starts, as `events(..., edge=True)` does.
 
-        The watermark stays.
+        The watermark stays. Of several events of a key that start together the last by `events(..., order=...)` is the
+        sample; without an order, the greatest by its values.
 
         Raises:
             QueryError: Ends are revised: samples cannot be.
@@ -254,6 +264,21 @@ class ChangesLifetimes(ChangesPayload):
 
 def _is_length(given: object) -> TypeIs[Duration]:
     return isinstance(given, int | str | timedelta | Decimal)
+
+
+def _check_one_length(call: str, length: Duration, *, at_least: Duration = 0, repeated: bool) -> None:
+    """Refuse what only a column of lengths needs, where all events have one length.
+
+    Raises:
+        QueryError: It is given.
+    """
+    check_flag("repeated", repeated)
+    for name, is_said in (("at_least", at_least != 0), ("repeated", repeated)):
+        if is_said:
+            raise QueryError(
+                f"{call}({length!r}) gives all events one length, and {name} is for lengths from a column\n"
+                f"  leave {name} out: {call}({length!r}); or give a column: {call}(F.col('length'), ...)"
+            )
 
 
 def _above_zero(call: str, length: Duration) -> int:

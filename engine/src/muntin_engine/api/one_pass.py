@@ -15,7 +15,7 @@ from muntin_engine.api.outputs import OUTPUTS
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.writing import text_of
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.plan.load import loads_of
+from muntin_engine.plan.load import EVERY, loads_of
 from muntin_engine.plan.planner import evaluator_of
 from muntin_engine.plan.sizing import size_together
 
@@ -229,7 +229,7 @@ class OnePass:
         checkpoint: str | PathLike[str] | None = None,
         keys: int | Mapping[str, int] | None = None,
         rows_per_second: float | Mapping[str, float] | None = None,
-        every: Duration = "1 second",
+        every: Duration = EVERY,
         lifetime: Duration | Mapping[str, Duration] | None = None,
         payload_bytes: float | Mapping[str, float] | None = None,
     ) -> None:
@@ -266,7 +266,7 @@ class OnePass:
         checkpoint: str | PathLike[str] | None = None,
         keys: int | Mapping[str, int] | None = None,
         rows_per_second: float | Mapping[str, float] | None = None,
-        every: Duration = "1 second",
+        every: Duration = EVERY,
         lifetime: Duration | Mapping[str, Duration] | None = None,
         payload_bytes: float | Mapping[str, float] | None = None,
     ) -> str:

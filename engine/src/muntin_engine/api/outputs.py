@@ -13,7 +13,7 @@ from muntin_engine.api.arguments import check_name, check_path
 from muntin_engine.api.planned_query import PlannedQuery, Selection
 from muntin_engine.api.steps import step
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
-from muntin_engine.plan.load import load_of
+from muntin_engine.plan.load import EVERY, load_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -329,7 +329,7 @@ class Outputs(PlannedQuery):
         checkpoint: str | PathLike[str] | None = None,
         keys: int | None = None,
         rows_per_second: float | None = None,
-        every: Duration = "1 second",
+        every: Duration = EVERY,
         lifetime: Duration | None = None,
         payload_bytes: float | None = None,
     ) -> None:
@@ -369,13 +369,13 @@ class Outputs(PlannedQuery):
         checkpoint: str | PathLike[str] | None = None,
         keys: int | None = None,
         rows_per_second: float | None = None,
-        every: Duration = "1 second",
+        every: Duration = EVERY,
         lifetime: Duration | None = None,
         payload_bytes: float | None = None,
     ) -> str:
         """Return the text that `explain` prints; arguments and errors are the same."""
         load = None
-        if any(part is not None for part in (keys, rows_per_second, lifetime, payload_bytes)):
+        if every != EVERY or any(part is not None for part in (keys, rows_per_second, lifetime, payload_bytes)):
             load = load_of(keys, rows_per_second, every, lifetime, payload_bytes)
         told = explain_plan(self.plan, self.plans[:-1], load)
         if checkpoint is None:

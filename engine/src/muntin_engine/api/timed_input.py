@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from numbers import Number
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from muntin import Duration
 from muntin.errors import PolicyError, QueryError
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from muntin_engine.api.request import ColumnLike
+
+
+_PERIOD: Final = "10 seconds"
+"""How often the clock of the driver's machine is read by default."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class TimedInput(InputRequest):
         return replace(self, heartbeats=(*self.heartbeats, beat))
 
     @step
-    def with_clock(self, clock: DataFrame | None = None, *, every: Duration = "10 seconds") -> Self:
+    def with_clock(self, clock: DataFrame | None = None, *, every: Duration = _PERIOD) -> Self:
         """Give the stream a clock, so that time passes and micro-batches happen also without rows.
 
         A reading does not advance the watermark: it is processing time, by which sources become idle and timers are
@@ -78,7 +82,7 @@ class TimedInput(InputRequest):
             every: How often that is read.
 
         Raises:
-            QueryError: The events are not a stream.
+            QueryError: The events are not a stream, or a stream of readings has a period.
             PolicyError: `every` is not above zero, or a number without a unit.
             DurationError: `every` cannot be read.
         """
@@ -90,6 +94,11 @@ class TimedInput(InputRequest):
             )
         if clock is not None:
             check_dataframe("with_clock", clock)
+            if every != _PERIOD:
+                raise QueryError(
+                    f"with_clock(clock, every={every!r}) has two clocks: a stream of readings comes as it comes\n"
+                    "  leave one of them out: with_clock(clock), or with_clock(every=...) for that of the driver"
+                )
         if isinstance(every, Number):
             raise PolicyError(f"every={every!r} has no unit\n  expected, for example, every='10 seconds'")
         if clock is None and not self.df.isStreaming:

@@ -83,6 +83,11 @@ def check_columns(named: Set[str], *, is_edge: bool) -> None:
         raise QueryError("an event with at has no end of its own; use start and end for lifetimes")
     if is_edge and "at" not in named:
         raise QueryError("edge=True turns samples at a time into events: give that time as at")
+    if is_edge and "id" in named:
+        raise QueryError(
+            "samples have no ids: each lasts until the next one of its key, so none is revised, and of several at one "
+            "time the last one holds\n  leave id out; order= says which sample of a time is the last"
+        )
     if "start" in named and "end" not in named:
         raise QueryError("events with a start need an end; give at instead for point events")
     if "new_end" in named and not {"id", "change"} <= named:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from muntin.axis import Duration, clock_ticks
 from muntin.errors import QueryError
 
 _SECOND = 1_000_000
+
+EVERY: Final = "1 second"
+"""The time between two micro-batches, unless a load says another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,9 @@ def load_of(
         DurationError: A length of time cannot be read.
     """
     if keys is None or rows_per_second is None:
-        got = f"keys={keys!r:.80}" if rows_per_second is None else f"rows_per_second={rows_per_second!r:.80}"
+        parts = {"keys": keys, "rows_per_second": rows_per_second, "every": None if every == EVERY else every}
+        parts |= {"lifetime": lifetime, "payload_bytes": payload_bytes}
+        got = ", ".join(f"{name}={part!r:.80}" for name, part in parts.items() if part is not None)
         raise QueryError(
             f"a query is sized for a number of keys and of rows per second, got {got} alone\n"
             "  write both: explain(keys=10_000, rows_per_second=1_000); a query without keys has one"
@@ -73,8 +78,16 @@ def loads_of(
         DurationError: A length of time cannot be read.
     """
     parts = (keys, rows_per_second, lifetime, payload_bytes)
-    if all(part is None for part in parts):
+    if every == EVERY and all(part is None for part in parts):
         return {}
+    queries = list(queries)
+    for part in parts:
+        unknown = [name for name in part if name not in queries] if isinstance(part, Mapping) else []
+        if unknown:
+            raise QueryError(
+                f"no query of this pass is named {unknown[0]!r}, for which a load is given\n"
+                f"  the queries are {', '.join(map(repr, queries))}"
+            )
     each: dict[str, list[Any]] = {
         name: [part.get(name) if isinstance(part, Mapping) else part for part in parts] for name in queries
     }
