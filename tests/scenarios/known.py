@@ -157,7 +157,7 @@ class Known:
         for key, changes in self.history.accepted.items():
             named: list[tuple[Hashable, Event[Any]]] = list(fold(changes).items())
             if query.lifetimes == "samples":
-                named = joined(named, query)
+                named = list(joined(named, query))
             named = [(id, other) for id, event in named for other in self._seen(id, event)]
             found[key] = [
                 (id, replace(event, payload=columns_of(event.payload, names)) if names else event)

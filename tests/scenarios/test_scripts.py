@@ -291,7 +291,7 @@ def test_each_input_says_of_a_time_that_it_was_seen_however_far_the_others_are(e
     Scenario(query, streams, AS_IT_IS).check()
 
 
-WITH_IDS = {
+WITH_IDS: dict[str, Query | Join] = {
     **{f"{window} {emit}": Query(window, COLUMNAR["sums"], emit=emit)
        for window in (tumbling(8), hopping(12, 2, -5), snapshot()) for emit in EmitPolicy},
     "sessions": Query(session(4), ANY["aggregate"]),
