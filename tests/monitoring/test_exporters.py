@@ -44,6 +44,16 @@ def reported(**more: Any) -> list[BatchMetrics]:
     return [batch_metrics(progress(place, rides={**one, **more}))["rides"] for place, one in enumerate(BATCHES)]
 
 
+def test_a_counter_does_not_go_down_where_samples_replace_those_of_earlier_batches() -> None:
+    registry = CollectorRegistry()
+    take = prometheus_metrics(registry)
+    for accepted in (3, -1, 2):
+        take(BatchMetrics(query="levels", batch=1, accepted=accepted, rejected=1))
+    labels = {"query": "levels", "query_id": ""}
+    assert registry.get_sample_value("muntin_accepted_rows_total", labels) == 5
+    assert registry.get_sample_value("muntin_rejected_rows_total", labels) == 3
+
+
 def test_prometheus_reads_counters_that_add_up_and_gauges_of_the_last_value_in_base_units() -> None:
     registry = CollectorRegistry()
     take = prometheus_metrics(registry)

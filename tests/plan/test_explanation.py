@@ -292,6 +292,14 @@ def test_a_query_is_explained_topic_by_topic(asked: str, lines: str) -> None:
         assert says(told.get(topic, "(not a line)"), text), f"{topic}: {told.get(topic)}"
 
 
+def test_the_explanation_says_which_sample_of_a_time_holds() -> None:
+    first_read = input_of(bounded_delay("1 minute"), order=0)
+    assert dict(topics_of(plan_of(input=first_read, is_edge=True)))["samples"] == "of one time, the last by c0"
+    without_order = dict(topics_of(plan_of(input=input_of(bounded_delay("1 minute")), is_edge=True)))
+    assert without_order["samples"].startswith("of one time, the greatest by what is read of it; events(..., order=")
+    assert "samples" not in dict(topics_of(plan_of(input=input_of(bounded_delay("1 minute")))))
+
+
 def test_the_explanation_of_a_query_has_a_line_per_topic() -> None:
     plan = plan_of(planned(Count, "n", inputs=0), planned(Members, "m"), input=input_of(bounded_delay(60)), buckets=8)
     assert explain_plan(plan) == (

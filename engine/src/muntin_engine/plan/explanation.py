@@ -76,6 +76,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
 def _topics_of_input(plan: Plan, given: Input) -> list[tuple[str, str]]:
     return [
         *([("where", _explain_filter(given))] if given.columns.conditions else []),
+        *([("samples", _explain_samples(given))] if given.has_samples else []),
         *(("events", text) for text in _explain_changes(plan, given)),
         ("progress", _CHAINED if given.is_chained else _explain_progress(plan, given)),
         (
@@ -84,6 +85,13 @@ def _topics_of_input(plan: Plan, given: Input) -> list[tuple[str, str]]:
         ),
         *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),
     ]
+
+
+def _explain_samples(given: Input) -> str:
+    """Say which of several samples of one time holds."""
+    if given.order is None:
+        return "of one time, the greatest by what is read of it; events(..., order='offset') says which is the last"
+    return f"of one time, the last by {given.columns.payload[given.order].name}"
 
 
 def _context(plan: Plan) -> WindowContext:
