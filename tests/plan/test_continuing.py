@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import muntin_adapters
 from muntin import Aggregate, IncrementalAggregate, Module, ticks, tumbling
+from muntin.modules.function_aggregate import function_aggregate
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan import NamedColumn, Plan
@@ -321,3 +325,71 @@ def test_sources_join_and_leave_as_long_as_one_stays() -> None:
     ]
     assert refused(of("a"), of("b")).differences == (Difference("sources", "a", "b"),)
     assert refused(of("a"), plan_of(SUM)).differences == (Difference("sources", "a", "none"),)
+
+
+def largest(km: list[float]) -> float:
+    return max(km)
+
+
+def middle(km: pd.Series) -> float:
+    return float(km.median())
+
+
+@pytest.mark.parametrize(
+    ("function", "returns", "written"),
+    [
+        (largest, None, "from_function(largest, name='function.largest', version='1.0.0', continues_since='code-1'"),
+        (
+            np.ptp,
+            float,
+            "from_array_function(ptp, name='function.ptp', version='1.0.0', continues_since='code-1', input=int, "
+            "result=float",
+        ),
+        (
+            middle,
+            None,
+            "from_series_function(middle, name='function.middle', version='1.0.0', continues_since='code-1', "
+            "input=int, result=float",
+        ),
+    ],
+)
+def test_a_mended_function_is_told_what_to_write_and_goes_on_with_it(function: Any, returns: Any, written: str) -> None:
+    name = f"function.{function.__name__}"
+
+    def plain(version: str) -> Plan:
+        cls = function_aggregate(function, 1, name=name, version=version, returns=returns)
+        return plan_of(modules=(planned(cls),))
+
+    error = refused(plain("code-1"), plain("code-2"))
+    assert written in error.remedies[0]
+    call = error.remedies[0].partition("write module(")[2].partition("), with ")[0].rpartition(", 'c0'")[0]
+    names = {"largest": largest, "middle": middle, "ptp": np.ptp, **vars(muntin_adapters)}
+    cls = eval(call, names)  # the advice, followed
+    stored = [json.loads(json.dumps(plan_identity(plain("code-1"))))]
+    assert check_plans([plan_of(modules=(planned(cls),))], stored, "s3://a/b") == []
+
+
+def test_a_module_without_a_version_is_told_to_get_one() -> None:
+    stored, wanted = (
+        plan_of(modules=(planned(type("Members", (PlainMembers,), {"version": version})),))
+        for version in ("code-1", "code-2")
+    )
+    error = refused(stored, wanted)
+    assert error.remedies == (
+        "test.members has no version, so the hash of its code is one: if results mean the same, give it a version such "
+        "as '1.0.0', and say continues_since = 'code-1'",
+    )
+
+
+def test_a_type_that_changed_is_told_with_its_column_and_both_types() -> None:
+    stored = plan_of(modules=(planned(First),), columns={"payload": (NamedColumn("km", "bigint"),)})
+    wanted = plan_of(modules=(planned(First),), columns={"payload": (NamedColumn("km", "int"),)})
+    error = refused(stored, wanted)
+    assert "type of the column km: the checkpoint has bigint, the query has int" in str(error)
+    assert "cast it as it was: F.col('km').cast('bigint')" in error.remedies
+    keyed = [plan_of(columns={"keys": (NamedColumn("station", kind),)}) for kind in ("string", "int")]
+    error = refused(*keyed)
+    assert [str(part) for part in error.differences] == [
+        "type of the column station: the checkpoint has string, the query has int"
+    ]
+    assert error.remedies == ("cast it as it was: F.col('station').cast('string')",)

@@ -86,6 +86,21 @@ def test_text_with_a_collation_is_refused_where_it_is_compared_and_what_is_advis
     assert sorted(row.n for row in found.collect()) == sorted(row[1] for row in expected.collect()) == [1, 2]
 
 
+def test_a_key_that_is_a_map_is_refused_and_what_is_advised_groups_as_spark_does(spark: SparkSession) -> None:
+    df = spark.sql("""
+        SELECT * FROM VALUES (map('a', 1, 'b', 2), 1), (map('b', 2, 'a', 1), 2), (map('a', 1), 2), (map(), 3), (NULL, 4)
+        AS t (m, at)
+    """)
+    with pytest.raises(QueryError, match="gives no hash of maps") as refused:
+        events(df, key="m", at="at").window(tumbling(10)).aggregate(n=module(Count)).results()
+    assert "df.withColumn('m', F.array_sort(F.map_entries('m')))" in str(refused.value)
+    keyed = df.withColumn("m", F.array_sort(F.map_entries("m")))
+    counted = events(keyed, key="m", at="at").window(tumbling(10)).aggregate(n=module(Count)).results()
+    found = counted.select(F.map_from_entries("m").alias("m"), "n").collect()
+    meant = df.groupBy("m").count().collect()
+    assert sorted(map(str, map(tuple, found))) == sorted(map(str, map(tuple, meant)))
+
+
 def test_two_keys_and_a_null_among_them(spark: SparkSession) -> None:
     df = spark.createDataFrame(
         [("a", None, 1), ("a", 2, 3), (None, None, 4), (None, None, 5)], "p string, q int, at int"

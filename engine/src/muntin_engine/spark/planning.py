@@ -345,7 +345,14 @@ def _axis(times: Sequence[spark_types.StructField]) -> Axis:
 
 def _key_type(part: spark_types.StructField) -> pa.DataType:
     if "map<" in part.dataType.simpleString():
-        raise QueryError(f"the key {part.name} holds a map, of which Spark cannot tell whether two are equal")
+        # Spark groups by maps, but gives no hash of one, by which keys are spread over buckets.
+        entries = "F.array_sort(F.map_entries(...)) in the place of the map"
+        if isinstance(part.dataType, spark_types.MapType):
+            entries = f"df.withColumn({part.name!r}, F.array_sort(F.map_entries({part.name!r})))"
+        raise QueryError(
+            f"the key {part.name} holds a map, and Spark gives no hash of maps, by which keys are spread over buckets\n"
+            f"  make a key of its sorted entries, which are equal where maps are: {entries}"
+        )
     check_no_collation(part, "the key")
     return arrow_type_of(part.dataType)
 

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from muntin import Module
+from muntin.modules.function_aggregate import FunctionAggregate
 from muntin.named_windows import continues_windows
+from muntin.schemas import spell
 from muntin.versions import continues, is_newer, is_same_version
 from muntin.windows import WindowSpecification
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.state.differences import QueryIdentity, differences_between, spell_module
+from muntin_engine.state.differences import (
+    CODE_HASH,
+    TYPE_OF_COLUMN,
+    QueryIdentity,
+    differences_between,
+    spell_module,
+)
 
 
 class SchemaVersion(NamedTuple):
@@ -157,7 +165,12 @@ class Compatibility:
         reached = self._reached(stored)
         differences = differences_between(reached, self.identity)
         if differences:
-            raise StateMismatchError(differences, tuple(self._remedies(reached)))
+            casts: list[str] = []
+            for difference in differences:
+                if difference.subject.startswith(TYPE_OF_COLUMN):
+                    column = difference.subject.removeprefix(TYPE_OF_COLUMN).partition(" of ")[0]  # of an input
+                    casts.append(f"cast it as it was: F.col({column!r}).cast({difference.checkpoint!r})")
+            raise StateMismatchError(differences, (*casts, *self._remedies(reached)))
 
     def schema_versions(self, known: Sequence[SchemaVersion]) -> list[SchemaVersion]:
         """Return the schema versions of a state, with that of the query as the last one."""
@@ -293,13 +306,60 @@ class Compatibility:
         modules, wanted = reached.get("modules", ()), self.identity.get("modules", ())
         if len(modules) != len(wanted):
             return
-        for old, new in zip(modules, wanted, strict=True):
+        for module, old, new in zip(self.modules, modules, wanted, strict=True):
+            if old == new:
+                continue
             (name, was, *_), (own, version, *_) = old, new
-            if name == own:
+            if name == own and str(was).startswith(CODE_HASH):
+                yield _advice_without_version(module, old, reached)
+            elif name == own:
                 yield from _advice(name, was, version, "let it define upgrade_state, or say")
         kept, components = reached.get("components"), self.identity.get("components")
         if modules == wanted and kept and components and kept != components:
             yield "let the modules whose components changed have a new version, with upgrade_state"
+
+
+def _advice_without_version(module: Module, stored: Sequence[Any], identity: QueryIdentity) -> str:
+    """Return the advice for a module that has the hash of its code for a version, in the checkpoint at least.
+
+    Args:
+        module: The module as it is now.
+        stored: Its entry in the identity of the checkpoint.
+        identity: That identity, which knows the names of columns.
+    """
+    name, was, _, places, *_ = stored
+    maker = _maker_of(module, places)
+    if maker is None:
+        return (
+            f"{name} has no version, so the hash of its code is one: if results mean the same, "
+            f"give it a version such as '1.0.0', and say continues_since = {was!r}"
+        )
+    column = identity["inputs"][places[0]][0] if places[0] < len(identity.get("inputs", ())) else "km"
+    function = name.rpartition(".")[2]
+    types = ""
+    if maker != "from_function":  # which reads them from the annotations
+        read = _PYTHON_TYPES.get(identity["inputs"][places[0]][1], "float")
+        types = f", input={read}, result={spell(type(module).result_field())}"
+    made = f"{maker}({function}, name={name!r}, version='1.0.0', continues_since={was!r}{types})"
+    return (
+        f"the function {function} has the hash of its code for a version: if results mean the same, "
+        f"write module({made}, {column!r}), with {maker} of muntin_adapters"
+    )
+
+
+_PYTHON_TYPES: Final = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "int"),
+    **dict.fromkeys(("float", "double"), "float"),
+    **{"string": "str", "boolean": "bool", "date": "date", "timestamp": "datetime", "binary": "bytes"},
+}
+"""Types of Python, by the names that Spark has for them."""
+
+
+def _maker_of(module: Module, places: Sequence[Any]) -> str | None:
+    """Return what makes a module with a version of a plain function of one column; None for another module."""
+    if not isinstance(module, FunctionAggregate) or len(places) != 1 or not isinstance(places[0], int):
+        return None
+    return module.maker
 
 
 def _advice(name: str, was: str, version: str, way: str) -> Iterator[str]:

@@ -19,6 +19,9 @@ QueryIdentity: TypeAlias = Mapping[str, Any]
 """By name, each as plain data of a kind of its own: keys, windows, modules and so on."""
 
 
+CODE_HASH: Final = "code-"
+"""The start of the hash of its code, which a module without a version has for one."""
+
 _NOTHING: Final = "none"
 _DECIMALS: Final = re.compile(r"decimals of (\d+) places")
 """The words of `Plan.identity` for times that are decimals."""
@@ -42,6 +45,8 @@ def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[D
             continue
         if name == "modules" and old and new:
             found += _modules(stored, wanted)
+        elif name in _TYPED and (changed := _types_changed(old, new)):
+            found += changed
         elif name in _BY_NAME and old is not None and new is not None:
             found += _by_name(_BY_NAME[name], old, new)
         elif name == "several" and _names(old) == _names(new):
@@ -49,6 +54,17 @@ def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[D
         else:
             found.append(Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, wanted)))
     return tuple(found)
+
+
+def _types_changed(stored: Any, wanted: Any) -> list[Difference]:
+    """Return the columns whose types differ; none if the columns differ in more than that."""
+    if not stored or not wanted or [name for name, _ in stored] != [name for name, _ in wanted]:
+        return []
+    return [
+        Difference(f"{TYPE_OF_COLUMN}{name}", old, new)
+        for (name, old), (_, new) in zip(stored, wanted, strict=True)
+        if old != new
+    ]
 
 
 def _by_name(subject: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
@@ -262,6 +278,12 @@ _BY_NAME: Final = {"functions": "function", "code": "code"}
 
 _FOLLOWING: Final = ("results", "components")
 """Parts that only some queries have, and parts that depend on their modules or their evaluator."""
+
+TYPE_OF_COLUMN: Final = "type of the column "
+"""The subject of a difference of types, before the name of the column."""
+
+_TYPED: Final = ("inputs", "keys")
+"""What has columns with their types, in order."""
 
 _SUBJECTS: Final = {
     "forget_keys_after": "silence after which keys are forgotten",

@@ -31,6 +31,14 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
     def __init__(self, **parameters: object) -> None:
         self._parameters = parameters
 
+    @property
+    def maker(self) -> str:
+        """The adapter that makes a module of the same function of one column, with a version of its own."""
+        collection = self._collections[0]
+        if collection is list:
+            return "from_function"
+        return "from_array_function" if collection is None else "from_series_function"
+
     def compute_result(self, payloads: Sequence[In]) -> Out:
         """Call the function with an array, a list or a Series for each column."""
         from muntin.columnar.payloads import array_of
