@@ -98,11 +98,11 @@ def test_partial_states_of_points_are_held_by_slice_or_session(window: Any, plac
         ]
     )
     assert states["columnar"] == [
-        f"{kind} j {of_j} {average} 1 of {{'mean': Fraction(5, 1)}}",
+        f"{kind} j {of_j} {average} 1 of {{'high': 0, 'low': 5}}",
         *sorted(
             [
-                f"{kind} k {first} {average} 3 of {{'mean': Fraction(2, 1)}}",
-                f"{kind} k {second} {average} 1 of {{'mean': Fraction(3, 1)}}",
+                f"{kind} k {first} {average} 3 of {{'high': 0, 'low': 6}}",
+                f"{kind} k {second} {average} 1 of {{'high': 0, 'low': 3}}",
             ]
         ),
     ]
@@ -126,7 +126,7 @@ def test_of_events_that_last_those_are_held_that_open_windows_need(window: Any, 
     named = ["event k [2,14) #2 {'x': 7}", "event k [9,20) #5 {'x': 3}"]
     parts = [("[2,14)", "[9,20)"), ("[0,15)", "[5,20)")][isinstance(window, type(hopping(10, 5)))]
     kind = "slices" if parts[0] == "[0,15)" else "event"
-    summed = [f"{kind} k {part} {average} {{'mean': Fraction({x}, 1)}}" for part, x in zip(parts, (7, 3), strict=True)]
+    summed = [f"{kind} k {part} {average} {{'high': 0, 'low': {x}}}" for part, x in zip(parts, (7, 3), strict=True)]
     assert told(feed.cells) == (named if lifetimes == "named" else summed)
     if lifetimes == "intervals":
         feed = fed(window, "grouped", Members(), lifetimes=lifetimes)
