@@ -191,3 +191,10 @@ def test_what_events_without_windows_cannot_do_is_refused_with_what_to_write(spa
     corrected = events(table.drop("lifetime"), key="station", at="leaves", watermark=5, late_policy=correct(10))
     with pytest.raises(PolicyError, match="use late_policy='side' and a longer delay"):
         corrected.to_query()
+
+
+def test_a_stream_of_events_that_is_written_needs_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write_batches(tmp_path / "in", [rides()])
+    passed = events(read_stream(spark, folder), key="station", at="leaves")
+    with pytest.raises(QueryError, match=r"write\(\) needs a checkpoint"):
+        passed.write(results=str(tmp_path / "results"))

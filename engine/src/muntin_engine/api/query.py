@@ -155,11 +155,13 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         """
         return self.to_query().results(watermark)
 
-    def write(self, *, checkpoint: str | PathLike[str], **options: Unpack[WriteOptions]) -> StreamingQuery:
+    def write(
+        self, *, checkpoint: str | PathLike[str] | None = None, **options: Unpack[WriteOptions]
+    ) -> StreamingQuery:
         """Start a Spark query that writes the events to sinks, as `to_query().write(...)` does.
 
         Args:
-            checkpoint: Spark's checkpoint location.
+            checkpoint: Spark's checkpoint location. It has to be given.
             options: The sinks and the other arguments of `Query.write`.
 
         Raises:
