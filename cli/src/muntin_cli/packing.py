@@ -24,7 +24,7 @@ from muntin.triggers import Trigger
 from muntin.wheels import Wheel, read_wheel, spelled_hash
 from muntin.windows import WindowSpecification
 from muntin_cli.checking.discovery import check_discovery
-from muntin_cli.checking.laws import check_laws
+from muntin_cli.checking.laws_section import laws_section
 from muntin_cli.checking.package import find_package
 from muntin_cli.checking.report import Report
 from muntin_cli.checking.subjects import Given, subjects_in
@@ -104,7 +104,7 @@ def check_wheel(name: str, data: bytes, given: Given) -> tuple[Wheel, Report]:
     package = find_package(wheel.name, plugin_entries().entries)
     discovery, plugins = check_discovery(package, Catalog(package.entries))
     subjects = subjects_in(plugins, given)
-    sections = [discovery, check_laws(subjects), check_pickling(subjects)[0]] if plugins else [discovery]
+    sections = [discovery, laws_section(subjects), check_pickling(subjects)[0]] if plugins else [discovery]
     return wheel, Report(f"{wheel.name} {wheel.version}", tuple(sections))
 
 

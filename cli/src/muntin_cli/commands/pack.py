@@ -10,6 +10,7 @@ import typer
 from muntin_cli.commands.check import parse_given, show_report
 from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.exit_codes import ExitCode
+from muntin_cli.laws import LAWS_NOT_TRIED, has_laws
 from muntin_cli.output import show
 
 
@@ -39,4 +40,6 @@ def pack(
     target = put(into, name, data, key)
     offers = "\n".join(f"  {item.text}" for item in report.sections[0].items)
     show(f"{target}\n{offers}\n  sha256 {wheel.digest}{', signed' if key else ''}")
+    if not has_laws():
+        show(f"  {LAWS_NOT_TRIED}")
     return ExitCode.OK
