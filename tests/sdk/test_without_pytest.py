@@ -129,13 +129,6 @@ def test_a_check_without_laws_says_so() -> None:
     assert f"note    laws are not tried; they are {needed}" in checked
 
 
-def test_a_module_is_packed_and_the_command_says_that_laws_were_not_tried(tmp_path: Path) -> None:
-    source = tmp_path / "levels.py"
-    source.write_text(QUERY.partition("script =")[0], encoding="utf-8")
-    packed = command("pack", source, "--into", tmp_path / "shared")
-    assert "laws are not tried" in packed
-
-
 def test_all_of_the_command_is_imported_without_them_but_what_tries_laws() -> None:
     failed = run("""
         from importlib import import_module

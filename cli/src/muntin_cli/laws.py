@@ -8,9 +8,6 @@ from typing import Final
 LAWS_NEED: Final = "where Hypothesis and pytest are installed: pip install 'muntin-cli[check]'"
 """The end of a sentence about laws that cannot be listed or tried."""
 
-LAWS_NOT_TRIED: Final = f"laws are not tried; they are {LAWS_NEED}"
-"""What a check says that has to leave them out."""
-
 
 def has_laws() -> bool:
     """Return True if what the laws are tried with is installed."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from muntin.catalog import Catalog
 from muntin_cli.checking.discovery import check_discovery
 from muntin_cli.checking.import_cost import check_import
-from muntin_cli.checking.laws_section import laws_section
 from muntin_cli.checking.package import Package
-from muntin_cli.checking.report import Report
-from muntin_cli.checking.subjects import Given, subjects_in
+from muntin_cli.checking.report import Report, Section, note
+from muntin_cli.checking.subjects import Given, Subjects, subjects_in
 from muntin_cli.checking.travelling import check_pickling, check_worker
 from muntin_cli.checking.types import check_types
+from muntin_cli.laws import LAWS_NEED, has_laws
 
 
 def check(package: Package, catalog: Catalog, given: Given) -> Report:
@@ -26,5 +26,13 @@ def check(package: Package, catalog: Catalog, given: Given) -> Report:
     pickling, pickled = check_pickling(subjects)
     sections = [discovery, check_import(package), check_types(package)]
     if plugins:
-        sections += [laws_section(subjects, package.tests), pickling, check_worker(pickled)]
+        sections += [_check_laws(subjects, package), pickling, check_worker(pickled)]
     return Report(f"{package.name} {package.version}", tuple(sections))
+
+
+def _check_laws(subjects: Subjects, package: Package) -> Section:
+    if not has_laws():
+        return Section("laws", (note(f"laws are not tried; they are {LAWS_NEED}"),))
+    from muntin_cli.checking.laws import check_laws
+
+    return check_laws(subjects, package.tests)
