@@ -88,7 +88,7 @@ LIBRARIES: Final = (
     # files, sketches, and what the command checks.
     *("tests/sql/test_meaning.py", "tests/columnar/test_forms.py", "tests/plugins/test_sketches.py"),
     *("tests/writing/test_databases.py", "tests/writing/test_table_sinks.py", "tests/writing/test_kafka_topic.py"),
-    *("tests/monitoring/test_exporters.py", "tests/sdk/test_catalog_folder.py", "tests/cli/test_check.py"),
+    *("tests/monitoring/test_exporters.py", "tests/cli/test_check.py"),
 )
 """What is run besides where all requirements are as old as they may be."""
 
