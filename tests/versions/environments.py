@@ -84,8 +84,8 @@ QUICK: Final = (
 
 
 LIBRARIES: Final = (
-    # What other packages are used for: SQL's texts, arrays, sinks in databases and tables, brokers, exporters, signed
-    # files, sketches, and what the command checks.
+    # What other packages are used for: SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
+    # sketches, and what the command checks.
     *("tests/sql/test_meaning.py", "tests/columnar/test_forms.py", "tests/plugins/test_sketches.py"),
     *("tests/writing/test_databases.py", "tests/writing/test_table_sinks.py", "tests/writing/test_kafka_topic.py"),
     *("tests/monitoring/test_exporters.py", "tests/cli/test_check.py"),
