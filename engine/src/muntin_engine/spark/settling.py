@@ -2,7 +2,12 @@
 
 Before a task, PySpark has Python forget where it found modules; Python then reads the directory of every archive on its
 path anew, for each package in it. After a task, PySpark runs the cyclic garbage collector, which walks over everything
-that pandas, Arrow and the engine have imported. See decision 0048.
+that pandas, Arrow and the engine have imported: some 110,000 objects. In a profile of short queries, the two took most
+of the time of a worker.
+
+The collector stays on, as modules of users may make cycles. The archives stay on the path, as PySpark itself may be
+imported from one of them, and imports more of itself later. Without `spark.python.worker.reuse` each task would fork
+and warm up a worker instead.
 """
 
 from __future__ import annotations

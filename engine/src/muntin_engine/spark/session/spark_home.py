@@ -3,7 +3,11 @@
 Spark puts `python/lib/pyspark.zip` of its home on the path of every Python process. Python compiles the sources in an
 archive again in each process: 0.9 seconds of a processor, instead of 0.2 for the installed PySpark. For the process on
 the driver that asks a streaming query for its state, Spark waits ten seconds, which no setting changes; then the query
-fails with "Python worker failed to connect back". See decision 0090.
+fails with "Python worker failed to connect back". At a load of nine on two cores, the import took 5.6 seconds from the
+archive and 1.2 from the package.
+
+The query is not started again automatically, although nothing is lost: it runs in Spark's own thread, and whoever holds
+its `StreamingQuery` would hold one that has ended.
 """
 
 from __future__ import annotations
