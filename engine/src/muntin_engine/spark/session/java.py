@@ -4,8 +4,8 @@ The Java that is installed comes first: `JAVA_HOME`, then `PATH`. Where neither 
 brings one (the `jre` extra).
 
 Spark's start command always holds `--add-modules=jdk.incubator.vector`, and no setting removes it. Spark does without
-the module, but a Java that lacks it refuses to start. Such a Java gets a wrapper that drops the argument; see decision
-0002.
+the module, but a Java that lacks it refuses to start. Such a Java gets a wrapper that drops the argument; see
+docs/decisions/java-from-pypi-runs-behind-a-wrapper.md.
 """
 
 from __future__ import annotations
