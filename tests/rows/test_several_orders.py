@@ -54,6 +54,14 @@ def test_a_union_and_a_query_over_results_have_several_orders(rows: Any, stream:
     assert [row.x for row in chained.results().collect()] == [IN_ORDER]
 
 
+def test_of_samples_of_one_time_the_last_by_several_columns_holds(rows: Any) -> None:
+    samples = events(rows, key="k", at="at", edge=True, order=["part", "nr"])
+    held = samples.window(tumbling(2)).aggregate(x=stats.collect_list("x"))
+    windows = {row.window.start: row.x for row in held.results().collect()}
+    assert windows[0] == ["d"]  # of the four at 1
+    assert windows[2] == ["e"]
+
+
 def test_several_orders_go_through_text_and_sql(spark: SparkSession, rows: Any, stream: EventStream) -> None:
     query = stream.window(tumbling(10)).aggregate(x=stats.collect_list("x"))
     again = query_from_dict(query.to_dict(rows=rows), {"rows": rows})
