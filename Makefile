@@ -94,7 +94,7 @@ docs-check: docs .venv/browser.stamp
 	$(BIN)/python -m docs.website.check
 
 look-check: .venv/browser.stamp
-	PICTURES=$(PICTURES) $(BIN)/python -m pytest tests/story_page/in_browser.py tests/story_page/chains_in_browser.py tests/monitoring/in_browser.py
+	PICTURES=$(PICTURES) $(BIN)/python -m pytest tests/story_page/in_browser.py tests/story_page/chains_in_browser.py
 
 format: .venv/tools.stamp
 	$(BIN)/ruff check --fix

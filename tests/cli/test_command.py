@@ -33,7 +33,6 @@ COMMANDS = (
     "look",
     "state",
     "schema",
-    "watch",
     "doctor",
     "checkpoint",
 )

@@ -136,6 +136,7 @@ LAYERS = (
     Layer("muntin_engine.needed", (*SDK, "muntin_engine.errors"), never=TESTING),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
+    Layer("muntin_engine.monitoring.watching", MONITORING, for_types=("rich",), never=TESTING),
     Layer("muntin_engine.monitoring.prometheus", MONITORING, for_types=("prometheus_client",), never=TESTING),
     Layer("muntin_engine.monitoring.opentelemetry", MONITORING, for_types=("opentelemetry",), never=TESTING),
     Layer(
@@ -357,8 +358,8 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.api.events import events"),
         ("muntin_engine.writing.anything", "from muntin_engine.spark import changelog"),
         ("muntin_engine.shipping.anything", "from muntin_engine.api.query import Query"),
-        ("muntin_engine.monitoring.board", "import rich"),
-        ("muntin_engine.monitoring.history", "from pyspark.sql.streaming import StreamingQuery"),
+        ("muntin_engine.monitoring.running", "import rich"),
+        ("muntin_engine.monitoring.recent_batches", "from pyspark.sql.streaming import StreamingQuery"),
         ("muntin_cli.anything", "import muntin_engine"),
         ("muntin_cli.anything", "def late():\n    import pyspark"),
         ("muntin_stats.anything", "from muntin_engine import events"),

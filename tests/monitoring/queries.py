@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,10 @@ class FakeQuery:
 
     batches: Sequence[Mapping[str, Any]]
     name: str | None = None
+    id: str = "id"
+    runId: str = "run"
     error: Exception | None = None
-    looks: int = field(default=0, init=False)
+    looks: int = 0
 
     @property
     def isActive(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from muntin.errors import QueryError
-from muntin_engine import BatchMetrics, MetricsListener, alert, queries
+from muntin_engine import BatchMetrics, MetricsListener, alert
 from tests.monitoring.queries import progress
 
 MINUTE = 60_000_000
@@ -33,14 +33,6 @@ def test_each_limit_that_is_exceeded_is_a_sentence() -> None:
 def test_what_is_no_limit_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(QueryError):
         alert(**wrong)
-
-
-def test_queries_say_which_limits_they_exceed() -> None:
-    running = SimpleNamespace(id="id", runId="run", name=None, recentProgress=[progress(muntin=FAR)])
-    session: Any = SimpleNamespace(streams=SimpleNamespace(active=[running]))
-    (found,) = queries(session, alerts=[alert(lag="1 minute"), alert(late=100)])
-    assert found.alerts == ("lag is 20 min, above 1 min",)
-    assert str(found).splitlines()[-1] == "  alerts     lag is 20 min, above 1 min"
 
 
 def test_a_listener_logs_when_a_limit_begins_and_ceases_to_be_exceeded(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,98 +1,79 @@
-"""Watching a query, in a terminal and in a notebook; the running queries of a session."""
+"""Watching a query in a terminal; the running queries of a session."""
 
 from __future__ import annotations
 
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from io import StringIO
-from types import ModuleType, SimpleNamespace, TracebackType
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.live import Live
 
 from muntin import INFINITY
 from muntin_engine import RunningQuery, SetupError, monitor, queries
-from muntin_engine.monitoring import watching
-from muntin_engine.monitoring.history import Watch
-from muntin_engine.monitoring.notebook import NotebookDisplay, html_of, is_notebook, live_html
-from muntin_engine.monitoring.terminal import TerminalDisplay, picture
+from muntin_engine.monitoring.terminal import picture_of
 from muntin_engine.monitoring.watching import watch_on
 from tests.monitoring.queries import FakeQuery, progress, recorded
 
 BATCHES = [progress(number, muntin={"accepted": 1000 * number, "state_bytes": 2_500_000}) for number in range(4)]
 
 
-class Pictures:
-    """A display that keeps the status of each picture."""
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-
-    def __enter__(self) -> Pictures:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.shown.append("left")
-
-    def show(self, watch: Watch) -> None:
-        self.shown.append(watch.status)
-
-
-def text_of(watch: Watch) -> str:
-    """Return what a terminal shows of a watched query."""
-    console = Console(file=StringIO(), record=True, width=100)
-    console.print(picture(watch))
+def text_of(query: FakeQuery, *, is_active: bool = False) -> str:
+    """Return what a terminal shows of a query all of whose micro-batches have ended."""
+    query.looks = len(query.batches)
+    console = Console(file=StringIO(), record=True, width=120)
+    console.print(picture_of(query, is_active=is_active))
     return console.export_text()
 
 
 def line(text: str, label: str) -> str:
-    """Return the line of a label, with single spaces and without its picture."""
+    """Return the line of a label, with single spaces."""
     (found,) = [some for some in text.splitlines() if re.match(rf"│\s+{label}  ", some)]
-    return re.sub(r"\s+", " ", re.sub(r"[│▁▂▃▄▅▆▇█]", "", found)).strip()
+    return re.sub(r"\s+", " ", found.replace("│", "")).strip()
 
 
-def seen(query: FakeQuery) -> Watch:
-    watch = Watch(query)
-    while watch.look():
-        pass
-    return watch
+def watched(query: FakeQuery, *, width: int = 100) -> Console:
+    """Return a console that a query was shown on until it ended."""
+    console = Console(file=StringIO(), record=True, width=width)
+    watch_on(query, Live(console=console, auto_refresh=False), refresh=1, pause=never)
+    return console
 
 
 def never(_: float) -> None:
     """Wait for no time."""
 
 
-def test_a_terminal_shows_the_last_batch_the_sums_and_how_it_went() -> None:
-    text = text_of(seen(FakeQuery(BATCHES)))
-    assert "muntin: batch 3" in text
+def test_a_terminal_shows_the_last_batch_and_the_sums() -> None:
+    text = text_of(FakeQuery(BATCHES))
+    assert "muntin: micro-batch 3" in text
+    assert re.search(r"last\s+last 4", text)
     assert line(text, "rows in") == "rows in 3,000 6,000"
-    assert line(text, "size") == "size 2.5 MB"
-    assert line(text, "batch") == "batch 500 ms 2.00 s"
-    assert "▁▃▆█" in text
+    assert line(text, "state") == "state 2.5 MB"
+    assert line(text, "time") == "time 500 ms 2.00 s"
+    assert "held back: no events have come" in text
     assert "the query has ended" in text
 
 
 def test_calls_that_ran_long_are_shown_once_there_were_any() -> None:
     slow = {"long_calls:km": 2, "longest_call_us:km": 90_500_000, "long_calls:n": 0}
     batches = [progress(0, muntin=slow), progress(1, muntin={"long_calls:km": 1, "longest_call_us:km": 70_000_000})]
-    text = text_of(seen(FakeQuery([*batches, progress(2, muntin={})])))
-    assert line(text, "long calls of km") == "long calls of km 0 3"
+    text = text_of(FakeQuery([*batches, progress(2, muntin={})]))
+    assert line(text, "long calls of km") == "long calls of km - 3"
     assert line(text, "longest call of km") == "longest call of km - 1 min 30 s"
     assert "calls of n" not in text
 
 
 def test_a_recorded_query_has_all_its_lines() -> None:
-    text = text_of(seen(FakeQuery(recorded(), name="rides")))
+    text = text_of(FakeQuery(recorded(), name="rides"))
     assert line(text, "rows in").endswith(" 1 7")
     assert line(text, "late").endswith(" 0 1")
     assert line(text, "windows closed").endswith(" 2 4")
-    for label in ("watermark", "watermark behind newest", "output behind input", "windows open", "keys held"):
+    for label in ("watermark", "behind the newest start", "output behind it", "windows open", "keys held"):
         assert line(text, label)
     assert line(text, "in longest")
     assert "retractions" not in text
@@ -100,38 +81,37 @@ def test_a_recorded_query_has_all_its_lines() -> None:
 
 
 def test_several_queries_in_one_are_shown_each() -> None:
-    text = text_of(seen(FakeQuery([progress(0, left={"late": 1}, right={"late": 2})])))
-    assert re.findall(r"(\w+): batch 0", text) == ["left", "right"]
+    text = text_of(FakeQuery([progress(0, left={"late": 1}, right={"late": 2})]))
+    assert re.findall(r"(\w+): micro-batch 0", text) == ["left", "right"]
 
 
 def test_a_query_that_reports_nothing_is_said_to() -> None:
-    watch = Watch(FakeQuery([{"batchId": 0}, {"batchId": 1}], name="other"))
-    watch.look()
-    assert text_of(watch).strip() == "other runs; it has not reported any Muntin query yet"
+    text = text_of(FakeQuery([{"batchId": 0}, {"batchId": 1}], name="other"), is_active=True)
+    assert text.strip() == "other runs; it has not reported any Muntin query yet"
 
 
 def test_a_query_that_fails_is_shown_with_the_first_line_of_why() -> None:
-    watch = seen(FakeQuery(BATCHES, error=RuntimeError("a module failed\n  at length")))
-    assert watch.status == "the query has failed: a module failed"
+    text = text_of(FakeQuery(BATCHES, error=RuntimeError("a module failed\n  at length")))
+    assert text.splitlines()[-1].strip() == "the query has failed: a module failed"
 
 
 def test_names_are_shown_as_they_are() -> None:
     queries: dict[str, Any] = {"<b>[red]": {"accepted": 1}}
-    watch = seen(FakeQuery([progress(0, **queries)]))
-    assert "<b>[red]: batch 0" in text_of(watch)
-    assert "&lt;b&gt;[red]: batch 0" in html_of(watch)
+    assert "<b>[red]: micro-batch 0" in text_of(FakeQuery([progress(0, **queries)]))
 
 
-def test_watching_shows_each_look_and_ends_with_the_query() -> None:
-    pictures = Pictures()
-    watch_on(Watch(FakeQuery(BATCHES)), pictures, refresh=1, pause=never)
-    assert pictures.shown == ["the query runs"] * 4 + ["the query has ended", "left"]
+def test_a_terminal_is_left_with_the_last_picture() -> None:
+    query = FakeQuery(BATCHES)
+    text = watched(query).export_text()
+    assert line(text, "rows in") == "rows in 3,000 6,000"
+    assert "the query has ended" in text
+    assert query.looks == len(BATCHES) + 1, "it looks until the query has ended"
 
 
 @pytest.mark.parametrize(("refresh", "pauses"), [(0.05, [0.05]), (0.25, [0.1, 0.1, 0.05])])
 def test_between_looks_it_waits_for_as_long_as_it_is_told(refresh: float, pauses: list[float]) -> None:
     waited: list[float] = []
-    watch_on(Watch(FakeQuery(BATCHES[:1])), Pictures(), refresh, waited.append)
+    watch_on(FakeQuery(BATCHES[:1]), Live(console=Console(file=StringIO())), refresh, waited.append)
     assert waited == pytest.approx(pauses)
 
 
@@ -139,21 +119,17 @@ def test_ctrl_c_ends_the_watching_and_not_the_query() -> None:
     def interrupt(_: float) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    query, pictures, before = FakeQuery(BATCHES), Pictures(), signal.getsignal(signal.SIGINT)
-    watch_on(Watch(query), pictures, refresh=1, pause=interrupt)
-    assert pictures.shown == ["the query runs", "the query goes on; nobody watches it any more", "left"]
+    query, before = FakeQuery(BATCHES), signal.getsignal(signal.SIGINT)
+    console = Console(file=StringIO(), record=True, width=100)
+    watch_on(query, Live(console=console, auto_refresh=False), refresh=1, pause=interrupt)
+    assert console.export_text().splitlines()[-1].strip() == "the query runs"
     assert query.looks == 1
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_terminal_is_left_with_the_last_picture() -> None:
-    console = Console(file=StringIO(), record=True, width=100)
-    watch_on(Watch(FakeQuery(BATCHES)), TerminalDisplay(console), refresh=1, pause=never)
-    assert line(console.export_text(), "rows in") == "rows in 3,000 6,000"
-
-
-def test_without_rich_a_terminal_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "find_spec", lambda name: None)
+def test_without_rich_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "rich.live", raising=False)
+    monkeypatch.setitem(sys.modules, "rich", None)
     with pytest.raises(SetupError, match=re.escape("pip install 'muntin-engine[monitor]'")):
         monitor(FakeQuery(BATCHES))
 
@@ -162,49 +138,6 @@ def test_without_rich_a_terminal_says_what_to_install(monkeypatch: pytest.Monkey
 def test_the_time_between_looks_is_above_zero(refresh: float) -> None:
     with pytest.raises(ValueError, match="above zero, got"):
         monitor(FakeQuery(BATCHES), refresh=refresh)
-
-
-class ZMQInteractiveShell:
-    """As Jupyter's shell is called."""
-
-
-@contextmanager
-def notebook(monkeypatch: pytest.MonkeyPatch, shell: Callable[[], Any]) -> Iterator[list[str]]:
-    """Stand in for IPython; yield the HTML that is shown."""
-    shown: list[str] = []
-
-    class Handle:
-        def update(self, what: Any) -> None:
-            shown.append(what._repr_html_())
-
-    def display(what: Any, *, display_id: bool) -> Handle:
-        assert display_id
-        shown.append(what._repr_html_())
-        return Handle()
-
-    package, module = ModuleType("IPython"), ModuleType("IPython.display")
-    vars(package)["get_ipython"], vars(module)["display"] = shell, display
-    monkeypatch.setitem(sys.modules, "IPython", package)
-    monkeypatch.setitem(sys.modules, "IPython.display", module)
-    yield shown
-
-
-def test_a_notebook_shows_a_table_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    with notebook(monkeypatch, ZMQInteractiveShell) as shown:
-        watch_on(Watch(FakeQuery(BATCHES)), NotebookDisplay(), refresh=1, pause=never)
-    assert len(shown) == 5
-    assert "<h4>muntin: batch 3</h4>" in shown[-1]
-    assert re.search(r"rows in</td><td[^>]*>3,000</td><td[^>]*>6,000</td>", shown[-1])
-
-
-@pytest.mark.parametrize(("shell", "is_one"), [(ZMQInteractiveShell, True), (object, False), (lambda: None, False)])
-def test_a_notebook_is_known_by_its_shell(
-    monkeypatch: pytest.MonkeyPatch, shell: Callable[[], Any], is_one: bool
-) -> None:
-    with notebook(monkeypatch, shell):
-        assert is_notebook() is is_one
-    monkeypatch.delitem(sys.modules, "IPython")
-    assert not is_notebook()
 
 
 MINUTE = 60_000_000
@@ -222,13 +155,6 @@ def session(*batches: Sequence[Mapping[str, Any]], name: str | None = None) -> A
 def only(*batches: Mapping[str, Any], name: str | None = None) -> RunningQuery:
     (found,) = queries(session(batches, name=name))
     return found
-
-
-def test_a_running_query_shows_its_metrics_in_a_notebook_as_of_now() -> None:
-    shown = live_html(FakeQuery(recorded(), name="rides"))
-    assert "<table>" in shown
-    assert "rows in" in shown
-    assert "rides runs" in shown
 
 
 def test_two_unnamed_queries_of_one_session_are_told_apart() -> None:

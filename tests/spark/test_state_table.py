@@ -7,7 +7,6 @@ from datetime import UTC
 from pathlib import Path
 from shutil import copytree
 from typing import Any
-from urllib.request import urlopen
 
 import pyarrow as pa
 import pytest
@@ -16,7 +15,7 @@ from typer.testing import CliRunner
 
 from muntin import EmitPolicy, tumbling
 from muntin_cli import app
-from muntin_engine import Query, events, module, one_pass, read_state, serve
+from muntin_engine import Query, events, module, one_pass, queries, read_state
 from muntin_engine.errors import StateError
 from tests.core.feed import Merged
 from tests.spark.running import stream_of
@@ -67,19 +66,19 @@ def test_state_is_read_while_the_query_runs_and_as_text(spark: SparkSession, tmp
         rows = read_state(spark, checkpoint).orderBy("key", "kind", "start").collect()
         of_a = json.loads(shown(checkpoint, "--key", "tail=a", "--json"))
         text = shown(checkpoint, "--key", "b", "--limit", 1)
-        with serve(spark) as server, urlopen(f"{server.url}queries.json") as answer:
-            served = [query for query in json.loads(answer.read()) if query["run_id"] == str(running.runId)]
+        (listed,) = [entry for entry in queries(spark) if entry.run_id == str(running.runId)]
         assert running.isActive
         shows_itself: Any = running
-        assert "<td" in shows_itself._repr_html_()
+        shown_in_notebook = shows_itself._repr_html_()
     finally:
         running.stop()
-    ((of_a_b,), reasons) = ([query["sources"] for query in served], served[0]["held_back_by"])
-    assert {name: (source["rows"], source["watermark"]) for name, source in of_a_b.items()} == {
-        "a": (2, "1970-01-01 00:00:06"),
-        "b": (0, "1969-12-31 23:59:57"),
+    assert listed.last is not None
+    assert {name: (source.rows, source.watermark) for name, source in listed.last.sources.items()} == {
+        "a": (2, 6 * SECOND),
+        "b": (0, -3 * SECOND),
     }
-    assert "the source 'b' is at 1969-12-31 23:59:57, and silent since micro-batch 0 at" in reasons[0]
+    assert "the source 'b' is at 1969-12-31 23:59:57, and silent since micro-batch 0 at" in listed.held_back_by[0]
+    assert "the source &#x27;b&#x27; is at 1969-12-31 23:59:57" in shown_in_notebook
     assert told(rows) == [
         *(("0", "event", "a", at, at, {"x": at}, 1, 1) for at in (1, 3, 11)),
         ("0", "result", "a", 0, 10, [4], None, 1),

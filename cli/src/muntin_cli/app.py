@@ -22,7 +22,6 @@ from muntin_cli.commands.run import run
 from muntin_cli.commands.schema import schema
 from muntin_cli.commands.shrink import shrink
 from muntin_cli.commands.state import state
-from muntin_cli.commands.watch import watch
 from muntin_cli.output import own_process
 
 _EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environment lacks something."
@@ -42,7 +41,7 @@ app = typer.Typer(
 _EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE}
 """What stands at the end of a command's help."""
 
-for command in (new, modules, describe, check, run, query, replay, shrink, look, state, schema, watch, doctor):
+for command in (new, modules, describe, check, run, query, replay, shrink, look, state, schema, doctor):
     app.command(epilog=_EPILOGS.get(command))(command)
 app.add_typer(checkpoint)
 

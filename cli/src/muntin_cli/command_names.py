@@ -12,7 +12,6 @@ COMMAND_BY_WORD: Final[Mapping[str, str]] = {
     **dict.fromkeys(("create", "init", "start"), "new"),
     **dict.fromkeys(("lint", "test", "validate", "verify"), "check"),
     **dict.fromkeys(("explain", "info", "inspect", "show"), "describe"),
-    **dict.fromkeys(("dashboard", "monitor", "status", "top"), "watch"),
     "sql": "query",
     "view": "look",
 }

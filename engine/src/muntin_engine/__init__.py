@@ -36,13 +36,11 @@ if TYPE_CHECKING:
     from muntin_engine.monitoring.logs import JsonFormatter, log_metrics
     from muntin_engine.monitoring.opentelemetry import opentelemetry_metrics
     from muntin_engine.monitoring.prometheus import prometheus_metrics
-    from muntin_engine.monitoring.server import WatchServer
     from muntin_engine.recording.recorder import Recorder
     from muntin_engine.recording.recording import Recording
     from muntin_engine.shipping import ship
     from muntin_engine.spark.failures import root_cause
     from muntin_engine.spark.metrics_listener import MetricsListener
-    from muntin_engine.spark.serving import serve
     from muntin_engine.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
     from muntin_engine.spark.writing.query_texts import read_query
@@ -98,7 +96,6 @@ else:
         "muntin_engine.monitoring.logs": ("JsonFormatter", "log_metrics"),
         "muntin_engine.monitoring.opentelemetry": ("opentelemetry_metrics",),
         "muntin_engine.monitoring.prometheus": ("prometheus_metrics",),
-        "muntin_engine.monitoring.server": ("WatchServer",),
         "muntin_engine.recording.recorder": ("Recorder",),
         "muntin_engine.recording.recording": ("Recording",),
         "muntin_engine.shipping": ("ship",),
@@ -109,7 +106,6 @@ else:
         ),
         "muntin_engine.spark.failures": ("root_cause",),
         "muntin_engine.spark.metrics_listener": ("MetricsListener",),
-        "muntin_engine.spark.serving": ("serve",),
         "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.spark.session.preconditions": ("prepare_session",),
         "muntin_engine.spark.writing.query_texts": ("read_query",),
@@ -169,7 +165,6 @@ __all__ = [
     "StateError",
     "StateMismatchError",
     "StreamColumns",
-    "WatchServer",
     "WindowedStream",
     "WorkerEnvironmentError",
     "WrittenBatch",
@@ -198,7 +193,6 @@ __all__ = [
     "read_query",
     "read_state",
     "root_cause",
-    "serve",
     "ship",
     "spark_session",
     "sql",

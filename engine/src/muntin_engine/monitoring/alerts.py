@@ -74,11 +74,6 @@ def alert(**limits: Duration | float) -> Alert:
     return Alert(found)
 
 
-def exceeded(alerts: Iterable[Alert], metrics: BatchMetrics) -> dict[str, str]:
-    """Return what a micro-batch exceeds of several conditions, a sentence for each limit."""
-    return {name: text for one in alerts for name, text in one.exceeded(metrics).items()}
-
-
 class AlertChanges:
     """Tells when a limit begins to be exceeded, and when it no longer is."""
 
@@ -88,7 +83,9 @@ class AlertChanges:
 
     def take(self, metrics: BatchMetrics) -> Iterator[tuple[bool, str]]:
         """Yield whether a limit is exceeded, and a sentence, of each that changed with a micro-batch of a query."""
-        found = exceeded(self._alerts, metrics)
+        found: dict[str, str] = {}
+        for condition in self._alerts:
+            found |= condition.exceeded(metrics)
         held = self._held.setdefault((metrics.run_id, metrics.query), set())
         for name in found.keys() - held:
             yield True, f"{metrics.spelled_query}: {found[name]}, in micro-batch {metrics.batch}"

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from muntin_engine.monitoring.alerts import Alert, exceeded
-from muntin_engine.monitoring.history import Histories, History, Watched
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
 from muntin_engine.monitoring.reasons import reasons_of
+from muntin_engine.monitoring.recent_batches import Watched, latest, recent_batches
 from muntin_engine.monitoring.spelling import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
 
 _PACED: Final = 60
 """So many micro-batches make the pace."""
 
 
-class Identified(Watched, Protocol):
-    """A streaming query with its ids."""
-
-    @property
-    def id(self) -> object:
-        """Spark's id of the query."""
-        ...
-
-    @property
-    def runId(self) -> object:
-        """Spark's id of this run of it."""
-        ...
-
-
 class _Active(Protocol):
     @property
-    def active(self) -> Sequence[Identified]:
+    def active(self) -> Sequence[Watched]:
         """The queries that run."""
         ...
 
@@ -59,7 +44,6 @@ class RunningQuery:
         held_back_by: What the results wait for, and what takes most of the time, a sentence each; empty if nothing.
         state_bytes: The size of the state, as far as it is known.
         keys_held: The number of keys with state, where the evaluator knows it.
-        alerts: The limits that the last micro-batch exceeds, a sentence each.
     """
 
     query_id: str
@@ -70,7 +54,6 @@ class RunningQuery:
     held_back_by: tuple[str, ...] = ()
     state_bytes: int | None = None
     keys_held: int | None = None
-    alerts: tuple[str, ...] = ()
 
     @property
     def name(self) -> str | None:
@@ -95,14 +78,15 @@ class RunningQuery:
                 f"  watermark  {at}, {spell_ticks(self.lag, is_time=last.is_time)} behind the newest start",
                 f"  state      {spell_bytes(self.state_bytes)}{keys}",
             ]
-        for label, texts in (("held back", self.held_back_by), ("alerts", self.alerts)):
-            lines += [f"  {'' if number else label:9}  {text}" for number, text in enumerate(texts)]
+        for number, reason in enumerate(self.held_back_by):
+            label = "" if number else "held back"
+            lines.append(f"  {label:9}  {reason}")
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
-def queries(spark: Session, *, alerts: Iterable[Alert] = ()) -> list[RunningQuery]:
+def queries(spark: Session) -> list[RunningQuery]:
     """Return the running queries of a session, each with its pace, its state and what holds it back.
 
     A Spark query that contains several Muntin queries gives one entry for each. One that has not ended a micro-batch
@@ -110,7 +94,6 @@ def queries(spark: Session, *, alerts: Iterable[Alert] = ()) -> list[RunningQuer
 
     Args:
         spark: The session.
-        alerts: Conditions, of which each entry says which its last micro-batch exceeds.
 
     Example:
         >>> queries(spark)  # doctest: +SKIP
@@ -120,36 +103,54 @@ def queries(spark: Session, *, alerts: Iterable[Alert] = ()) -> list[RunningQuer
           state      2.4 MB, 312 keys
           held back  the watermark is 10 min behind the newest start: that is its delay, or punctuation is missing]
     """
-    found, alerts = [], tuple(alerts)
+    found: list[RunningQuery] = []
     for query in spark.streams.active:
-        progress, histories = query.recentProgress, Histories()
-        histories.take(progress)
-        found += [running(query, history, alerts) for history in histories.by_query.values()]
-        found += [] if progress else [running(query)]
+        reported = recent_batches(query)
+        for batches in reported.values():
+            found.append(running_query(query, batches))
+        if not reported and not query.recentProgress:
+            found.append(running_query(query))
     return found
 
 
-def running(query: Identified, history: History | None = None, alerts: Iterable[Alert] = ()) -> RunningQuery:
-    """Return the entry of a query, given its history; None before a micro-batch has ended."""
+def running_query(query: Watched, batches: Sequence[BatchMetrics] = ()) -> RunningQuery:
+    """Return the entry of a query, given its last micro-batches, oldest first."""
     known = RunningQuery(query_id=str(query.id), run_id=str(query.runId), spark_name=query.name)
-    if history is None:
+    if not batches:
         return replace(known, held_back_by=("no micro-batch has ended yet",))
     return replace(
         known,
-        last=history.last,
-        rows_per_second=_pace(history),
-        held_back_by=tuple(reasons_of(history)),
-        state_bytes=history.latest("state_bytes"),
-        keys_held=history.latest("keys_held"),
-        alerts=tuple(exceeded(alerts, history.last).values()),
+        last=batches[-1],
+        rows_per_second=_pace(batches),
+        held_back_by=tuple(reasons_of(batches)),
+        state_bytes=latest(batches, "state_bytes"),
+        keys_held=latest(batches, "keys_held"),
     )
 
 
-def _pace(history: History) -> float:
+def status_of(query: Watched, reported: Mapping[str, object], *, is_active: bool) -> str:
+    """Return in a line whether a query runs, has ended or has failed.
+
+    Args:
+        query: The query.
+        reported: The Muntin queries in it that have reported a micro-batch.
+        is_active: True if it ran when its micro-batches were read.
+    """
+    name = query.name or "the query"
+    if is_active:
+        return f"{name} runs" if reported else f"{name} runs; it has not reported any Muntin query yet"
+    error = query.exception()
+    if error is None:
+        return f"{name} has ended"
+    lines = str(error).strip().splitlines()
+    return f"{name} has failed: {lines[0] if lines else type(error).__name__}"
+
+
+def _pace(batches: Sequence[BatchMetrics]) -> float:
     """Return the accepted rows per second, from the start of the first micro-batch of some to the end of the last."""
-    some = list(history.batches)[-_PACED:]
-    first, last = some[0], some[-1]
+    counted = batches[-_PACED:]
+    first, last = counted[0], counted[-1]
     seconds = last.seconds
     if first.started is not None and last.started is not None:
         seconds += (last.started - first.started).total_seconds()
-    return sum(metrics.accepted for metrics in some) / seconds if seconds > 0 else 0.0
+    return sum(metrics.accepted for metrics in counted) / seconds if seconds > 0 else 0.0

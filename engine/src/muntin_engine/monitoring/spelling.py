@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from muntin import INFINITY, moment
 
-_BARS: Final = "▁▂▃▄▅▆▇█"
 _SIZES: Final = ("bytes", "kB", "MB", "GB", "TB")
 _SPANS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
 
@@ -77,19 +75,6 @@ def spell_ticks(ticks: int | None, *, is_time: bool) -> str:
     if ticks is None:
         return "-"
     return spell_seconds(ticks / 1_000_000) if is_time else f"{spell_count(ticks)} ticks"
-
-
-def sparkline(values: Iterable[float | None]) -> str:
-    """Return a line of bars, from zero to the largest value; a value that is not known leaves a gap.
-
-    Example:
-        >>> sparkline([0, 1, None, 7])
-        '▁▂ █'
-    """
-    known = list(values)
-    top = max((value for value in known if value is not None), default=0) or 1
-    steps = len(_BARS) - 1
-    return "".join(" " if value is None else _BARS[round(max(value, 0) / top * steps)] for value in known)
 
 
 def _spell_moment(tick: int) -> str:

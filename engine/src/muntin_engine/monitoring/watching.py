@@ -1,4 +1,4 @@
-"""Watching a query while it runs."""
+"""Watching a query while it runs, in the program that runs it."""
 
 from __future__ import annotations
 
@@ -6,33 +6,26 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from importlib.util import find_spec
+from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from muntin.errors import QueryError
-from muntin_engine.errors import SetupError
-from muntin_engine.monitoring.history import Watch, Watched
-from muntin_engine.monitoring.notebook import NotebookDisplay, is_notebook
+from muntin_engine.monitoring.recent_batches import Watched
+from muntin_engine.needed import needed
+
+if TYPE_CHECKING:
+    from rich.live import Live
 
 _SLICE: Final = 0.1
 """For so many seconds at most Ctrl-C goes unanswered."""
 
 
-class Display(Protocol):
-    """The display of a watched query."""
-
-    def show(self, watch: Watch) -> None:
-        """Show the present status."""
-        ...
-
-
 def monitor(query: Watched, *, refresh: float = 1.0) -> None:
-    """Show the metrics of a streaming query until it ends, in a terminal or in a notebook.
+    """Show the metrics of a streaming query in the terminal until it ends.
 
-    Ctrl-C, or interrupting the notebook's kernel, ends the watching and never the query. A query that fails is shown
-    as failed; `query.awaitTermination()` then raises its error.
+    Ctrl-C ends the watching and never the query. A query that fails is shown as failed; `query.awaitTermination()`
+    then raises its error.
 
     Args:
         query: A `StreamingQuery` that contains one Muntin query or several.
@@ -40,7 +33,7 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
 
     Raises:
         QueryError: The thing to watch is no streaming query.
-        SetupError: In a terminal: rich is not installed.
+        SetupError: rich is not installed.
         ValueError: The time between looks is not above zero.
     """
     given: Any = type(query)
@@ -51,47 +44,30 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
         )
     if not refresh > 0:
         raise ValueError(f"refresh must be a number of seconds above zero, got {refresh!r}")
-    watch_on(Watch(query), _display(), refresh)
+    rich_live: Any = needed("rich.live", "monitor()", "monitor")
+    watch_on(query, rich_live.Live(auto_refresh=False), refresh)
 
 
-def watch_on(
-    watch: Watch,
-    display: AbstractContextManager[Display],
-    refresh: float,
-    pause: Callable[[float], None] = time.sleep,
-) -> None:
-    """Show a watched query until it ends or Ctrl-C comes.
+def watch_on(query: Watched, live: Live, refresh: float, pause: Callable[[float], None] = time.sleep) -> None:
+    """Show a query until it ends or Ctrl-C comes; the last picture stays.
 
     Args:
-        watch: The query.
-        display: Where it is shown.
+        query: The query.
+        live: Where it is shown.
         refresh: Seconds between looks.
         pause: Waits for some seconds.
     """
-    with noticing_interrupts() as is_interrupted, display as shown:
-        while watch.look():
-            shown.show(watch)
+    from muntin_engine.monitoring.terminal import picture_of  # it imports rich, which is an extra
+
+    with noticing_interrupts() as is_interrupted, live:
+        is_active = True
+        while is_active and not is_interrupted():
+            is_active = query.isActive  # asked first, so that the last micro-batch is in the last picture
+            live.update(picture_of(query, is_active=is_active), refresh=True)
             waited = 0.0
-            while waited < refresh and not is_interrupted():
+            while is_active and waited < refresh and not is_interrupted():
                 pause(min(_SLICE, refresh - waited))
                 waited += _SLICE
-            if is_interrupted():
-                watch.leave()
-                break
-        shown.show(watch)
-
-
-def _display() -> AbstractContextManager[Any]:
-    if is_notebook():
-        return NotebookDisplay()
-    if find_spec("rich") is None:
-        raise SetupError(
-            "monitor() shows metrics with rich, which is not installed\n"
-            "  install it: pip install 'muntin-engine[monitor]'"
-        )
-    from muntin_engine.monitoring.terminal import TerminalDisplay
-
-    return TerminalDisplay()
 
 
 @contextmanager

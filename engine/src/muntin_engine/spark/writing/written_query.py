@@ -6,13 +6,15 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin_engine.monitoring.notebook import live_html
+from muntin_engine.monitoring.recent_batches import recent_batches
+from muntin_engine.monitoring.running import running_query, status_of
 from muntin_engine.spark.failures import in_our_words, names_module
 from muntin_engine.spark.session.classic import Py4JError
 from muntin_engine.spark.writing.checkpoint_files import damage_of
@@ -68,10 +70,15 @@ class WrittenQuery(StreamingQuery):
         return in_our_words(error, StreamingQueryException, damage)
 
     def _repr_html_(self) -> str:
-        """Return the metrics of the queries in it as of now, and their plans, for notebooks."""
+        """Return the queries in it as `queries` prints them, as of now, and their plans, for notebooks."""
         running: Any = self
+        is_active = self.isActive
+        reported = recent_batches(running)
+        texts = [str(running_query(running, batches)) for batches in reported.values()]
+        texts.append(status_of(running, reported, is_active=is_active))
         shown: Sequence[Any] = self._shown
-        return "".join([live_html(running), *(query._repr_html_() for query in shown)])
+        plans = [query._repr_html_() for query in shown]
+        return "".join([f"<pre>{escape(text)}</pre>" for text in texts] + plans)
 
 
 class _Interrupted(KeyboardInterrupt):

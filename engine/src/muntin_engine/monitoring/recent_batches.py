@@ -1,0 +1,66 @@
+"""The last micro-batches of a streaming query, as Spark keeps them: 100, unless its configuration says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
+
+
+class Watched(Protocol):
+    """The part of a `StreamingQuery` that is watched; nothing of it changes the query."""
+
+    @property
+    def id(self) -> object:
+        """Spark's id of the query."""
+        ...
+
+    @property
+    def runId(self) -> object:
+        """Spark's id of this run of it."""
+        ...
+
+    @property
+    def name(self) -> str | None:
+        """Its name, if it was given one."""
+        ...
+
+    @property
+    def isActive(self) -> bool:
+        """True while it runs."""
+        ...
+
+    @property
+    def recentProgress(self) -> Sequence[Mapping[str, object]]:
+        """Its progress, batch by batch, oldest first."""
+        ...
+
+    def exception(self) -> Exception | None:
+        """Return the exception that ended it, if it failed."""
+        ...
+
+
+def recent_batches(query: Watched) -> dict[str, list[BatchMetrics]]:
+    """Return the last micro-batches, oldest first, of each Muntin query in a Spark query, by their names."""
+    batches: dict[str, list[BatchMetrics]] = {}
+    for progress in query.recentProgress:
+        for name, metrics in batch_metrics(progress).items():
+            batches.setdefault(name, []).append(metrics)
+    return batches
+
+
+def latest(batches: Sequence[BatchMetrics], metric: str) -> Any:
+    """Return the last value of a metric that is not known in every micro-batch; None if it was in none.
+
+    Example:
+        >>> first = BatchMetrics(query="muntin", batch=0, state_bytes=500)
+        >>> second = BatchMetrics(query="muntin", batch=1)
+        >>> latest([first, second], "state_bytes")
+        500
+    """
+    for metrics in reversed(batches):
+        value = getattr(metrics, metric)
+        if value is not None:
+            return value
+    return None
