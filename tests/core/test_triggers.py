@@ -391,6 +391,27 @@ def test_a_trigger_counts_on_where_lives_of_a_key_are_joined(window: WindowKind)
     assert feed.batch(row(5, 5, 6, 1)).told == [f"+[{start},{end}) early 0 5"]
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_window_that_only_is_another_lifes_now_goes_on_without_a_sign(*, restarts: bool) -> None:
+    """
+    1   [0 .. 5)~~~~~~~~18)                  reaches the other life from the third batch on
+    2                      [20 .. 25)        and two more like it; the fourth comes after that
+    """
+    emit = early(every_count(2), refinement="retract")
+    tested = query(tumbling(10), Total(), emit=emit, forget_keys_after=3)
+    feed = Feed(tested, "general")
+    batches: list[Batch] = [
+        ([row(1, 0, 5, 1), row(2, 20, 25, 1), row(3, 20, 25, 1)], {}, ["+[20,28) early 0 2"]),
+        ([row(4, 20, 25, 1)], {}, []),
+        ([revision(1, 0, 5, 18)], {}, []),
+        ([row(5, 20, 25, 1)], {}, ["+[20,28) early 1 4", "-[20,28) early 0 2"]),
+    ]
+    for rows, said, wanted in batches:
+        assert sorted(feed.batch(*rows, **said).told) == sorted(wanted), f"after {rows}"
+        if restarts:
+            feed = Feed(tested, "general", feed.cells)
+
+
 @dataclass(frozen=True)
 class Patient(Trigger):
     """Fires after so many micro-batches with members, and knows nothing of windows that merge."""

@@ -30,6 +30,12 @@ TESTED_ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
         "a `WindowAssigner` of your own": "tests/rows/test_windows_of_ones_own.py",
         "a `WindowFn` of your own": "tests/rows/test_windows_of_ones_own.py",
         "a state schema that evolves": "tests/core/test_schema_versions.py",
+        "a timer whose time has passed": "tests/operators/test_followed.py",
+        "timers at the end of a bounded input": "tests/operators/test_followed.py",
+        "`Trigger.onMerge`, `canMerge`": "tests/core/test_triggers.py",
+        "a window join, `LEFT JOIN ... WHERE r.id IS NULL`, `FOR SYSTEM_TIME AS OF`": "tests/sql/test_joins.py",
+        "an interval join, `o.placed BETWEEN s.shipped - INTERVAL '4' HOUR AND s.shipped` "
+        "in `ON` or `WHERE`": "tests/sql/test_joins.py",
     },
     KAFKA_STREAMS: {
         "`TopologyTestDriver`": "tests/spark/test_streaming_job.py",

@@ -113,7 +113,7 @@ WRONG: Final[dict[Callable[[Path], None], str]] = {
 LOGS: Final = ("metadata", "offsets/3", "offsets/2", "commits/3", "sources/0/2", "sources/0/3", "muntin/0/part-*")
 STATE: Final = (
     "state/0/_metadata/v2/0",
-    "state/0/_stateSchema/default/*",
+    "state/0/_stateSchema/default/[!.]*",
     "state/0/0/1.zip",
     "state/0/0/SSTs/*.sst",
     "state/0/1/3.changelog",

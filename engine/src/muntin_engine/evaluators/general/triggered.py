@@ -216,15 +216,19 @@ class ReplacedWindow(NamedTuple):
 
     Attributes:
         window: The window.
+        entry: Its entry before the batch.
         trigger_state: The state of its trigger.
-        members: The ids of its members.
-        is_emitted: True if a result of it was live.
+        members: Its members before the batch, by their ids.
     """
 
     window: Window
+    entry: WindowEntry
     trigger_state: TriggerState
-    members: frozenset[Hashable]
-    is_emitted: bool
+    members: Mapping[Hashable, StoredEvent]
+
+    def is_the_same(self, step: SweptWindow) -> bool:
+        """Return True for a window with the same extent and members, which another life of the key has now."""
+        return self.window == step.window and self.members == step.members
 
 
 def predecessors(
@@ -245,7 +249,7 @@ def predecessors(
     members = step.members.keys()
     shared: dict[int, Set[Hashable]] = {}
     for place, window in enumerate(replaced):
-        shared[place] = members & window.members
+        shared[place] = members & window.members.keys()
     nearest = sorted(
         (place for place in shared if shared[place]),
         key=lambda place: (-len(shared[place]), abs(replaced[place].window.start - step.window.start), place),
@@ -254,7 +258,7 @@ def predecessors(
     taken: set[Hashable] = set()
     for place in nearest:
         if chosen:
-            is_whole = not any(map(is_member, replaced[place].members - members))
+            is_whole = not any(map(is_member, replaced[place].members.keys() - members))
             if not is_whole or shared[place] & taken:
                 continue
         chosen.append(place)
@@ -300,7 +304,13 @@ class TriggeredEmission(Emission):
     ) -> list[OutputChange]:
         """Return the rows of the windows that close, and of the open ones that fire."""
         output = self._retract_removed(state, affected)
-        happenings = self._take_over(key, state, affected, before)
+        happenings: dict[Window, _WindowChange] = {}
+        for step, sources in self._replacing_windows(state, affected, before):
+            if len(sources) == 1 and sources[0].is_the_same(step):
+                output += self._go_on(state, step.window, sources[0].entry)
+                affected[step.window].exists = False  # nothing in it has changed
+            else:
+                happenings[step.window] = self._take_over(key, state, step, sources)
         closed: set[Window] = set()
         for step, rows in self._rows(key, state, self._closing.steps(state, before, now)):
             output += self._emit_window(key, state, step.window, rows, Timing.FINAL)
@@ -343,39 +353,52 @@ class TriggeredEmission(Emission):
                 change.exists = False
         return output
 
-    def _take_over(
-        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress
-    ) -> dict[Window, _WindowChange]:
-        """Give new windows the trigger states of those in whose place they are.
-
-        Returns:
-            The effect of the batch on these windows. New members are those that the windows before did not have.
-        """
+    def _replacing_windows(
+        self, state: KeyState, affected: Mapping[Window, Affected], before: Progress
+    ) -> Iterator[tuple[SweptWindow, list[ReplacedWindow]]]:
+        """Yield the new windows that are in the place of others, each with these."""
         if not self._replaced:
-            return {}
+            return
         new = [window for window, change in affected.items() if change.exists and not state.windows.get(window).size]
 
         def is_member(id: Hashable) -> bool:
             event = state.event(id)
             return event is not None and event.is_member and event.since < event.until
 
-        changes: dict[Window, _WindowChange] = {}
         for step in state.sweep(new):
             if state.closes_out_of_order and self._closing.has_closed(step, before.watermark):
                 continue
             sources = predecessors(step, self._replaced, is_member)
-            if not sources:
-                continue
-            window = step.window
-            size = len(step.members)
-            known = frozenset[Hashable]().union(*(source.members for source in sources))
-            came = [event for event in step.members.values() if event.id not in known]
-            left = len(known) - (size - len(came))
-            trigger_state = self._trigger_call.merge(key, window, [source.trigger_state for source in sources])
-            state.windows.put(window, NEW._replace(size=size, trigger_state=trigger_state))
-            is_moved = len(sources) == 1 and sources[0].is_emitted and not came and not left
-            changes[window] = _WindowChange(size, True, came, left, is_moved)
-        return changes
+            if sources:
+                yield step, sources
+
+    def _go_on(self, state: KeyState, window: Window, entry: WindowEntry) -> list[OutputChange]:
+        """Let a window that only is another life's now go on as it was, with an entry of before the batch.
+
+        What was live of it has been retracted in the other life. It is inserted again as of the same firing, so the
+        two cancel out, and nobody sees that.
+        """
+        live = [LiveRow(state.next_serial(), out.row) for out in entry.live]
+        entry = entry._replace(live=live)
+        state.windows.put(window, entry)
+        return _changes_of_live_rows(OutputKind.INSERT, window, entry)
+
+    def _take_over(
+        self, key: object, state: KeyState, step: SweptWindow, sources: Sequence[ReplacedWindow]
+    ) -> _WindowChange:
+        """Give a new window the trigger states of those in whose place it is.
+
+        Returns:
+            The effect of the batch on it. New members are those that the windows before did not have.
+        """
+        size = len(step.members)
+        known = frozenset[Hashable]().union(*(source.members for source in sources))
+        came = [event for event in step.members.values() if event.id not in known]
+        left = len(known) - (size - len(came))
+        trigger_state = self._trigger_call.merge(key, step.window, [source.trigger_state for source in sources])
+        state.windows.put(step.window, NEW._replace(size=size, trigger_state=trigger_state))
+        is_moved = len(sources) == 1 and bool(sources[0].entry.live) and not came and not left
+        return _WindowChange(size, True, came, left, is_moved)
 
     def _happenings(
         self, state: KeyState, affected: dict[Window, Affected], closed: set[Window], now: Progress
@@ -476,13 +499,18 @@ def _replaced_window(state: KeyState, window: Window, entry: WindowEntry, change
     """Describe a window that no longer exists, by the events of the key now and what the batch changed in it."""
     assert entry.trigger_state is not None, "each window with members has one"
     added = {event.id for event in change.added}
-    members = {event.id for event in change.removed}
+    members = {event.id: event for event in change.removed}
     for event in state.events.overlapping(window.start, window.end):
         if event.is_member and event.id not in added:
-            members.add(event.id)
-    return ReplacedWindow(window, entry.trigger_state, frozenset(members), bool(entry.live))
+            members[event.id] = event
+    return ReplacedWindow(window, entry, entry.trigger_state, members)
 
 
 def _retractions(window: Window, entry: WindowEntry) -> list[OutputChange]:
+    return _changes_of_live_rows(OutputKind.RETRACT, window, entry)
+
+
+def _changes_of_live_rows(kind: OutputKind, window: Window, entry: WindowEntry) -> list[OutputChange]:
+    """Return the live rows of a window as changes of a kind, with the number of the firing that emitted them."""
     firing = entry.trigger_state.firings - 1 if entry.trigger_state is not None else 0
-    return [out.change(OutputKind.RETRACT, window, timing=Timing.EARLY, firing=firing) for out in entry.live]
+    return [out.change(kind, window, timing=Timing.EARLY, firing=firing) for out in entry.live]
