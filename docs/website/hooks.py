@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Final
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 from docs.website.fences import readable_fences
-from docs.website.links import NOTEBOOK, address_of, linked_files, page_of, readable_links
+from docs.website.links import FOLDER, NOTEBOOK, address_of, linked_files, page_of, readable_links
 from docs.website.names import with_docstrings
 from docs.website.navigation import navigation_of
-from docs.website.search import complete_index, other_words, search_options
 
 ROOT: Final = Path(__file__).parents[2]
 
 _PLACES: Final[dict[str, str]] = {}
 """What the pages of files outside of docs/ show, by the pages' own paths."""
-
-_WORDS: Final[dict[str, list[str]]] = {}
-"""Other words under which the search finds pages and sections, by their addresses on the site."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -49,21 +43,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn what code hosts and tests read into what the site shows."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
-    page.meta.update(search=search_options(page.file.src_uri))
+    if page.file.src_uri.startswith(f"{FOLDER}/"):
+        page.meta["search"] = {"exclude": True}
     return readable_fences(readable_links(with_docstrings(markdown), place_of(page.file)))
-
-
-def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Note the other words under which the page and its sections are found."""
-    _WORDS.update({f"{page.url}#{anchor}".rstrip("#"): words for anchor, words in other_words(html).items()})
-    return html
-
-
-@event_priority(-100)
-def on_post_build(config: MkDocsConfig) -> None:
-    """Complete the index that the theme's search has written."""
-    file = Path(config.site_dir, "search/search_index.json")
-    file.write_text(json.dumps(complete_index(json.loads(file.read_text("utf-8")), _WORDS)), encoding="utf-8")
 
 
 def place_of(file: File) -> str:

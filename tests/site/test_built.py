@@ -7,14 +7,10 @@ import os
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from docs.website.check.ranking import Ranking
-from docs.website.check.searches import SEARCHES
 from docs.website.links import address_of
 from tests.docs.pages import DOCS, NOTEBOOKS, ROOT, name_of
 
@@ -88,33 +84,12 @@ def test_the_numbers_of_our_own_rules_stay_out_of_the_reference(site: Path) -> N
 
 
 def test_sources_are_not_among_what_the_search_finds(site: Path) -> None:
-    pages = {entry["location"].partition("#")[0] for entry in searched(site)["docs"]}
+    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
+    pages = {entry["location"].partition("#")[0] for entry in index["docs"]}
     built = {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in DOCS.rglob("*.md")}
     assert pages
     assert {page for page in pages if page.startswith("repository/")} == set()
     assert {page for page in built if not page.endswith(("README.html", "index.html"))} <= pages
-
-
-def test_a_section_is_found_under_the_words_below_its_heading_and_its_page_is_not(site: Path) -> None:
-    tags = {entry["location"]: entry.get("tags", []) for entry in searched(site)["docs"]}
-    assert "savepoint" in tags["how-to/restart-and-checkpoints.html#copy-a-checkpoint"]
-    assert "savepoint" not in tags["how-to/restart-and-checkpoints.html"]
-
-
-@pytest.mark.parametrize("words", SEARCHES)
-def test_the_search_finds_what_answers_first(site: Path, words: str) -> None:
-    found = ranking(site).answer(words)
-    assert (f"{found.page}#{found.section}" if "#" in SEARCHES[words] else found.page) == SEARCHES[words]
-
-
-@cache
-def ranking(site: Path) -> Ranking:
-    return Ranking(searched(site))
-
-
-@cache
-def searched(site: Path) -> Any:
-    return json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
 
 
 def _text(page: Path) -> str:

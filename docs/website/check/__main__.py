@@ -1,7 +1,7 @@
 """`python -m docs.website.check [page ...]`: look at pages of build/site in headless Chromium; exits with 1 on a fault.
 
 A page is named by the beginning of its address, such as `how-to/`. Without a name all pages are looked at, and the
-links between them and the search are tried too.
+links between them are tried too.
 
 Pictures of some pages are saved beside the site, in build/site-pictures.
 """
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 from docs.website.check.browser import BrowserNotFoundError, running_browser
 from docs.website.check.dead_links import dead_links
-from docs.website.check.searching import wrong_answers
 from docs.website.check.server import served
 from docs.website.check.visit import SCHEMES, WIDTHS, visit
 
@@ -74,11 +73,8 @@ def _look_at(browser: Browser, site: str, pages: list[str], *, is_whole: bool) -
         visits = [visit(context, site + page, site, _picture(page, scheme)) for page in pages]
         faults += [f"{seen.address.removeprefix(site)}: {fault} ({scheme})" for seen in visits for fault in seen.faults]
         context.close()
-    if not is_whole:
-        return faults
-    context = browser.new_context()
-    faults += [*dead_links(visits, site), *wrong_answers(context, site)]
-    context.close()
+    if is_whole:
+        faults += dead_links(visits, site)
     return faults
 
 
