@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from docs.website.notebooks import markdown_of
+from docs.build_pages import markdown_of
 from release.distributions import distributions
 
 ROOT: Final = Path(__file__).parents[2]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import pytest
 
-from docs.website.check.browser import running_browser
-from docs.website.check.visit import SMALLEST_TEXT
 from muntin_engine import alert, batch_metrics
 from muntin_engine.monitoring.live import LiveQueries
+from tests.browser.chromium import LOOK, running_browser
 from tests.monitoring.queries import progress
 from tests.monitoring.test_serving import METRICS, running, served, session
-
-LOOK: Final = Path("docs/website/check/look.js").read_text(encoding="utf-8").replace("SMALLEST", str(SMALLEST_TEXT))
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1366), ("dark", 375)])

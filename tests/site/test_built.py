@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.website.links import address_of
+from docs.build_pages import address_of, write_pages
 from tests.docs.pages import DOCS, NOTEBOOKS, ROOT, name_of
 
 _LOADED = re.compile(r"""<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)=["']?(?P<address>[^"'\s>]+)""")
@@ -20,12 +20,13 @@ _NOT_LOADED = re.compile(r"""<link\b[^>]*\brel=["']?(?:canonical|next|prev)\b[^>
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    build = tmp_path_factory.mktemp("build")
+    write_pages(build)
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", f"{build}/mkdocs.yml"]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    return build / "site"
 
 
 def test_every_page_is_built(site: Path) -> None:
@@ -49,6 +50,16 @@ def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
     ]
     assert len(loaded) > 100
     assert [(page.name, address) for page, address in loaded if re.match(r"(?:https?:)?//", address)] == []
+
+
+def test_a_picture_has_a_text_for_who_cannot_see_it(site: Path) -> None:
+    pictures = [
+        (page.name, picture)
+        for page in site.rglob("*.html")
+        for picture in re.findall(r"<img\b[^>]*>", _content(page.read_text(encoding="utf-8")))
+    ]
+    assert len(pictures) > 20
+    assert [(page, picture) for page, picture in pictures if not re.search(r"""\balt=["']?[^"'\s>]""", picture)] == []
 
 
 def test_files_outside_of_the_pages_are_shown_too(site: Path) -> None:
@@ -94,6 +105,11 @@ def test_sources_are_not_among_what_the_search_finds(site: Path) -> None:
 
 def _text(page: Path) -> str:
     return _plain(page.read_text(encoding="utf-8"))
+
+
+def _content(html: str) -> str:
+    """Return a page without what the theme puts around it, such as the logo."""
+    return html[html.index("<article") : html.index("</article>")] if "<article" in html else ""
 
 
 def _plain(html: str) -> str:
