@@ -87,7 +87,7 @@ bench-quick: .venv/bench.stamp
 
 docs: .venv/tools.stamp
 	$(BIN)/python -m docs.build_pages
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --config-file build/mkdocs.yml
+	$(BIN)/python -m zensical build --strict --clean --config-file build/mkdocs.yml
 	@echo "the site is in build/site"
 
 look-check: .venv/browser.stamp

@@ -79,7 +79,7 @@ class Heading:
 
     @property
     def anchor(self) -> str:
-        """Return what a link to it ends with, as GitHub and mkdocs make it."""
+        """Return what a link to it ends with, as GitHub and the site make it."""
         kept = re.sub(r"[^\w\- ]", "", self.text.lower())
         return kept.replace(" ", "-")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -22,9 +21,8 @@ _NOT_LOADED = re.compile(r"""<link\b[^>]*\brel=["']?(?:canonical|next|prev)\b[^>
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = tmp_path_factory.mktemp("build")
     write_pages(build)
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", f"{build}/mkdocs.yml"]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", f"{build}/mkdocs.yml"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return build / "site"
 
@@ -95,8 +93,8 @@ def test_the_numbers_of_our_own_rules_stay_out_of_the_reference(site: Path) -> N
 
 
 def test_sources_are_not_among_what_the_search_finds(site: Path) -> None:
-    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
-    pages = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    index = json.loads((site / "search.json").read_text(encoding="utf-8"))
+    pages = {entry["location"].partition("#")[0] for entry in index["items"]}
     built = {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in DOCS.rglob("*.md")}
     assert pages
     assert {page for page in pages if page.startswith("repository/")} == set()
