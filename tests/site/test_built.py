@@ -1,4 +1,4 @@
-"""The site builds without a warning, and a browser that opens a page of it asks no other host for anything."""
+"""The site builds without a warning, and pages load nothing from another host, but Mermaid where one has a diagram."""
 
 from __future__ import annotations
 
