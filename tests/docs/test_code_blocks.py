@@ -22,7 +22,7 @@ from muntin_engine.shipping.code_version import with_version
 from tests.docs.pages import NOTEBOOKS, PAGES, ROOT, Block, blocks, name_of
 from tests.docs.runner import Printed, needs_spark, open_page, tidy
 
-LANGUAGES = {"python", "text", "toml", "shell", "sql", "json", "java", "csharp"}
+LANGUAGES = {"python", "text", "toml", "shell", "sql", "json", "java", "csharp", "mermaid"}
 PROGRAMS = {
     *("cd", "export", "git", "make", "mkdir", "muntin", "pip", "pytest", "python", "rm"),
     *("cat", "spark-class", "spark-submit", "ssh-keygen"),

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import griffe
 
-from docs.website.command_line import command_names
-from docs.website.names import Entry, entries_of
+from docs.build_pages import ApiEntry, commands, entry_of
 from tests.docs.pages import REFERENCE, ROOT, name_of
 
 CHECKED_IN = (ROOT / "tests/house/public_names.txt").read_text(encoding="utf-8").splitlines()
@@ -31,10 +30,11 @@ MORE = {
 
 class Listed(NamedTuple):
     page: Path
-    entry: Entry
+    entry: ApiEntry
 
 
-LISTED = [Listed(page, entry) for page in sorted(REFERENCE.glob("*.md")) for entry in entries_of(page.read_text())]
+LINES = [(page, line) for page in sorted(REFERENCE.glob("*.md")) for line in page.read_text("utf-8").splitlines()]
+LISTED = [Listed(page, entry) for page, line in LINES if (entry := entry_of(line)) is not None]
 COMMANDS = [listed.entry.name for listed in LISTED if listed.entry.is_command]
 NAMES = [listed for listed in LISTED if not listed.entry.is_command]
 
@@ -106,4 +106,4 @@ def test_a_name_has_a_docstring_or_it_would_not_show() -> None:
 
 
 def test_every_command_has_one_place_in_the_reference() -> None:
-    assert sorted(COMMANDS) == sorted(command_names())
+    assert sorted(COMMANDS) == sorted(commands())

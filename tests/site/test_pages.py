@@ -1,4 +1,4 @@
-"""The pages as the site shows them, what the one on compatibility says, and the check in a browser without one."""
+"""The pages as the site shows them, and what the one on compatibility says."""
 
 from __future__ import annotations
 
@@ -7,19 +7,10 @@ import tomllib
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 import pytest
 
-from docs.website.check.browser import BrowserNotFoundError, find_browser
-from docs.website.check.dead_links import dead_links
-from docs.website.check.server import served
-from docs.website.check.visit import Visit
-from docs.website.fences import readable_fences
-from docs.website.lines import lines_of
-from docs.website.links import address_of
-from docs.website.navigation import navigation_of, pages_in
+from docs.build_pages import address_of, lines_of, navigation_of, pages_in, with_plain_fences
 from muntin_engine.spark.session.java import OLDEST
 from tests.docs.pages import DOCS, NOTEBOOKS, PAGES, ROOT, name_of, text_of
 
@@ -32,7 +23,7 @@ def prose_of(page: Path) -> list[str]:
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
-    listed = Counter(pages_in(navigation_of(DOCS)))
+    listed = Counter(pages_in(navigation_of()))
     pages = {address_of(name_of(page)) for page in (*DOCS.rglob("*.md"), *NOTEBOOKS)}
 
     assert sorted(pages - set(listed)) == [], "add a link to docs/pages.md, or to the README.md of its folder"
@@ -41,13 +32,13 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 
 def test_the_navigation_has_a_tab_for_each_reason_to_read() -> None:
-    home, *tabs = navigation_of(DOCS)
+    home, *tabs = navigation_of()
     assert home == "index.md"
     assert [next(iter(tab)) for tab in tabs] == ["Get started", "Deploy", "Guides", "Reference", "Contributing"]
 
 
 def test_the_pages_of_users_and_the_decisions_are_in_the_navigation() -> None:
-    *of_users, of_the_house = navigation_of(DOCS)
+    *of_users, of_the_house = navigation_of()
     assert len(list(pages_in(of_users))) > 40
     assert set(pages_in([of_the_house])) >= {f"decisions/{page.name}" for page in (DOCS / "decisions").glob("*.md")}
 
@@ -69,15 +60,11 @@ def test_a_nested_list_is_indented_by_four() -> None:
 
 
 def test_a_block_with_a_file_gets_its_name_as_title() -> None:
-    assert readable_fences("```python file=src/a.py\nx = 1\n```").splitlines()[0] == '```python title="src/a.py"'
+    assert with_plain_fences("```python file=src/a.py\nx = 1\n```").splitlines()[0] == '```python title="src/a.py"'
 
 
 def test_a_reason_not_to_run_a_block_is_not_shown() -> None:
-    assert readable_fences("```python no-run: it never ends\nx = 1\n```").splitlines()[0] == "```python"
-
-
-def test_the_comment_above_an_output_is_not_shown() -> None:
-    assert readable_fences("<!-- prints -->\n```text\n1\n```\n").splitlines()[0] == "```{ .text .output }"
+    assert with_plain_fences("```python no-run: it never ends\nx = 1\n```").splitlines()[0] == "```python"
 
 
 PAGE = (DOCS / "compatibility.md").read_text(encoding="utf-8")
@@ -106,39 +93,3 @@ def test_the_oldest_python_and_java_are_in_the_table() -> None:
     for project in PROJECTS.values():
         assert f"| Python | `{project['requires-python']}`," in PAGE
     assert f"| Java | {OLDEST} or newer," in PAGE
-
-
-HERE = "http://127.0.0.1:1/"
-
-
-def page(name: str, *links: str, anchors: frozenset[str] = frozenset()) -> Visit:
-    return Visit(HERE + name, frozenset(links), anchors, ())
-
-
-def test_a_link_to_a_page_and_to_a_place_on_it_is_alive() -> None:
-    pages = [
-        page("index.html", HERE, HERE + "a.html", HERE + "a.html#here", "https://example.org/"),
-        page("a.html", anchors=frozenset({"here"})),
-    ]
-    assert list(dead_links(pages, HERE)) == []
-
-
-def test_a_link_to_a_place_that_is_not_on_the_page_is_dead() -> None:
-    pages = [page("a.html", HERE + "b.html#there"), page("b.html", anchors=frozenset({"here"}))]
-    assert list(dead_links(pages, HERE)) == ["a.html: links to b.html#there, where there is no such place"]
-
-
-def test_the_site_is_served_on_this_machine_alone(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("<title>here</title>", encoding="utf-8")
-    with served(tmp_path) as address:
-        assert address.startswith("http://127.0.0.1:")
-        assert b"here" in urlopen(address).read()
-        with pytest.raises(HTTPError) as missing:
-            urlopen(address + "nothing.html")
-        missing.value.close()
-
-
-def test_without_a_browser_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHROMIUM", "no-such-browser")
-    with pytest.raises(BrowserNotFoundError, match="no-such-browser"):
-        find_browser()

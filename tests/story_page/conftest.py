@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from docs.website.check.browser import running_browser
 from muntin_cli.story_page.page import page_of
 from muntin_engine.recording.story import Story
+from tests.browser.chromium import running_browser
 from tests.story_page.browsing import DESK, Open, settle
 
 if TYPE_CHECKING:

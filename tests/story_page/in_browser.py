@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from docs.website.check.visit import SMALLEST_TEXT
 from muntin.axis import Axis
 from muntin_cli.story_page.serving import served_page
 from muntin_engine.recording.story import Story, StoryBatch, StoryChange, StoryRow
+from tests.browser.chromium import LOOK
 from tests.recording.recorded import recorded
 from tests.recording.test_telling import TOLD
 from tests.scenarios.drawing import drawn as drawn_scenario
@@ -25,7 +25,6 @@ from tests.story_page.stories import NOON, WRONG, flights, short_rides
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-LOOK = Path("docs/website/check/look.js").read_text(encoding="utf-8").replace("SMALLEST", str(SMALLEST_TEXT))
 MOST_PER_FRAME = 33
 """Milliseconds for a frame while the picture moves, by the median: 30 frames in a second."""
 

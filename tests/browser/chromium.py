@@ -1,4 +1,4 @@
-"""Finding the Chromium that is installed; nothing is downloaded."""
+"""Pages in the Chromium that is installed; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 VARIABLE: Final = "CHROMIUM"
+
+SMALLEST_TEXT: Final = 11.5
+"""Pixels; text below it is not read on a phone."""
+
+LOOK: Final = Path(__file__).with_name("look.js").read_text("utf-8").replace("SMALLEST", str(SMALLEST_TEXT))
+"""A function for `page.evaluate`, which returns what the page looks like at its present width."""
 
 
 class BrowserNotFoundError(LookupError):
@@ -28,7 +35,7 @@ class BrowserNotFoundError(LookupError):
             "no Chromium was found to look at the pages with\n"
             f"  looked for: {', '.join(names)}\n"
             "  install one (Debian and Ubuntu: apt install chromium), or name it:\n"
-            f"  {VARIABLE}=/path/to/chromium make docs-check"
+            f"  {VARIABLE}=/path/to/chromium make look-check"
         )
 
 
