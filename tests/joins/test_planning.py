@@ -118,7 +118,7 @@ def test_the_struct_of_a_column_is_an_argument_and_not_all_of_them() -> None:
     [
         (replace(fits, is_vectorized=True), "shop.fits is vectorised\n  expected: a function of single values"),
         (replace(fits, result=describe(float)), "shop.fits returns float\n  expected: .* that returns bool or None"),
-        (3, "3 has no name in SQL"),
+        (3, r"condition\(\) takes a function or the name of an installed one, got 3"),
     ],
 )
 def test_what_is_no_condition_is_refused(given: Any, message: str) -> None:

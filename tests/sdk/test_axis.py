@@ -77,8 +77,6 @@ def test_a_length_in_words_is_read_as_itself(length: int) -> None:
 @pytest.mark.parametrize(
     ("duration", "reason"),
     [
-        ("1 month", "the unit 'month' has no fixed length"),
-        ("2 years", "the unit 'years' has no fixed length"),
         ("soon", "it is not a list of numbers with units"),
         ("", "it is not a list of numbers with units"),
         ("10", "it is not a list of numbers with units"),
@@ -100,7 +98,27 @@ def test_what_has_no_fixed_length_is_refused_with_the_reason(duration: object, r
     assert str(refused.value) == (
         f"{duration!r} is not a duration: {reason}\n"
         "  expected: ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'"
-        + (f"\n  windows of months are calendar({duration!r})" if "fixed length" in reason else "")
+    )
+
+
+@pytest.mark.parametrize(
+    ("duration", "unit", "windows", "days"),
+    [
+        ("1 month", "month", "1 month", 30),
+        ("2 years", "years", "2 years", 730),
+        ("1.5 months", "months", "1 month", 45),
+    ],
+)
+def test_a_unit_without_a_fixed_length_is_refused_with_windows_of_it_and_days(
+    duration: str, unit: str, windows: str, days: int
+) -> None:
+    with pytest.raises(DurationError) as refused:
+        ticks(duration)
+    assert str(refused.value) == (
+        f"{duration!r} is not a duration: the unit {unit!r} has no fixed length\n"
+        "  expected: ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'\n"
+        f"  windows of months are calendar({windows!r})\n"
+        f"  any other length is in days, such as '{days} days'"
     )
 
 

@@ -87,6 +87,9 @@ _UNITS: Final[dict[str, int]] = {
     for unit in names.split()
 }
 _SPELLED: Final = ("day", "hour", "minute", "second", "millisecond", "microsecond")
+_DAYS: Final = {"month": 30, "quarter": 91, "year": 365}
+"""Units without a fixed length, with the days that an error gives in their place."""
+
 _PLURALS: Final = tuple(f"{unit}s" for unit in ("week", *_SPELLED))
 
 
@@ -185,9 +188,15 @@ def _parse(text: str) -> int:
 def _term(text: str, number: str, unit: str) -> int:
     size = _UNITS.get(unit.lower())
     if size is None:
-        if unit.lower().rstrip("s") in {"month", "year", "quarter"}:
+        days = _DAYS.get(unit.lower().rstrip("s"))
+        if days is not None:
+            # A calendar counts whole months: for any other number an example shows its windows.
+            months = f"{number} {unit}" if number.isdecimal() else "1 month"
             raise DurationError(
-                text, f"the unit {unit!r} has no fixed length", f"windows of months are calendar('{number} {unit}')"
+                text,
+                f"the unit {unit!r} has no fixed length",
+                f"windows of months are calendar('{months}')\n"
+                f"  any other length is in days, such as '{round(float(number) * days)} days'",
             )
         alike = [plural for plural in _PLURALS if plural[0] == unit[0].lower()]
         close = ["minutes"] if unit == "m" else get_close_matches(unit.lower(), alike, n=1, cutoff=0.65)

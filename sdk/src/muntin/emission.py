@@ -127,7 +127,10 @@ def early(
             raise PolicyError(f"{trigger!r} is not a trigger\n  a period goes by name: early(every={trigger!r})")
     if (trigger is None) == (every is None):
         given = "neither" if trigger is None else "both"
-        raise PolicyError(f"early() needs either a trigger or a period, as in early(every='1 minute'); got {given}")
+        raise PolicyError(
+            f"early() needs either a trigger or a period; got {given}\n"
+            "  for example early(every_count(100)), or early(every='1 minute') on a stream with a clock, .with_clock()"
+        )
     chosen = trigger if every is None else at_every(every)
     assert chosen is not None
     if not isinstance(refinement, ResultRefinement):

@@ -123,9 +123,10 @@ def kind_named(name: str) -> type[WindowSpecification]:
     if name in _OWN:
         return _OWN[name]
     if "." not in name:  # only plugins' kinds have a dot, so it is none of theirs
-        close = difflib.get_close_matches(name, _OWN, n=1)
-        suggestion = f"{close[0]!r}" if close and name not in _OTHER_WORDS else None
-        advice = _OTHER_WORDS.get(name, "Muntin's own kinds are one word; that of a plugin has two: 'shop.visits'")
+        close = difflib.get_close_matches(name, [*_OWN, *_OTHER_WORDS], n=1)
+        meant = close[0] if close else ""
+        suggestion = repr(meant) if meant in _OWN else None
+        advice = _OTHER_WORDS.get(meant, "Muntin's own kinds are one word; that of a plugin has two: 'shop.visits'")
         advice += f"\n  window kinds: {', '.join(sorted(_OWN))}, and those of plugins"
         raise UnknownModuleError("window kind", name, suggestion, sorted(_OWN), advice=advice, is_sure=True)
     return installed().window_kind(name)

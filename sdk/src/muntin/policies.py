@@ -159,7 +159,10 @@ _NOT_EMIT_POLICIES: Final = {
         "  and emit='eager' where the reader takes retractions"
     ),
     "complete": "Spark's output mode 'complete' is emit='eager', written into a ChangelogTable",
-    "early": "early results of windows need a trigger, as in emit=early(every='1 minute')",
+    "early": (
+        "early results of windows need a trigger, as in emit=early(every_count(100)),\n"
+        "  or a period, emit=early(every='1 minute'), for which the stream has a clock, .with_clock()"
+    ),
 }
 """Replacements for Spark's output modes; the how-to page 'From Spark's output modes to emit' has them all."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import isfunction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from muntin import Function
 from muntin.catalog import installed
@@ -36,7 +36,7 @@ def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
     if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
         raise QueryError(f"functions() needs a session first, got {spelled(spark)}\n  write functions(spark, ...)")
     for name in names:
-        _check_function(name)
+        _check_named_function(name)
     from muntin_engine.spark.functions import register
 
     return register(spark, names)
@@ -75,18 +75,36 @@ def condition(
     if isfunction(function):
         made = Function(function.__qualname__, code_version(function), function, boolean)
     else:
-        _check_function(function)
+        _check_condition(function)
         made = installed().function(function) if isinstance(function, str) else cast("Function[..., Any]", function)
     if made.is_vectorized or made.result.type != boolean.type:
         fact = "is vectorised" if made.is_vectorized else f"returns {spell(made.result)}"
-        raise QueryError(f"{made.name} {fact}\n  expected: a function of single values that returns bool or None")
+        raise QueryError(
+            f"{made.name} {fact}\n  expected: a function of single values that returns bool or None{_CONDITION}"
+        )
     lefts, rights = (tuple(given) if isinstance(given, list | tuple) else (given,) for given in (left, right))
     for column in (*lefts, *rights):
         check_column("condition()", column)
     return JoinCondition(made, lefts, rights, parameters)
 
 
-def _check_function(function: object) -> None:
+_CONDITION: Final = ", such as condition(lambda km, limit: km > limit, left='km', right='limit')"
+
+
+def _check_condition(function: object) -> None:
+    """Refuse what cannot be the condition of a join: no function, and no name of one.
+
+    Raises:
+        QueryError: It is something else.
+    """
+    if not isinstance(function, str | Function):
+        raise QueryError(
+            f"condition() takes a function or the name of an installed one, got {spelled(function)}\n"
+            f"  expected a function of single values that returns bool or None{_CONDITION}"
+        )
+
+
+def _check_named_function(function: object) -> None:
     """Refuse what is neither a function's name nor a function that `muntin.function` made.
 
     Raises:

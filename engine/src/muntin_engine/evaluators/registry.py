@@ -42,6 +42,6 @@ def parse_evaluator(value: str) -> str | None:
         ('columnar', None)
     """
     if value != "auto" and value not in BY_NAME:
-        names = ", ".join(map(repr, BY_NAME))
-        raise PolicyError(f"{value!r} is not an evaluator; there are 'auto', {names}")
+        names = ", ".join(repr(evaluator.name) for evaluator in EVALUATORS if evaluator.takes_windows)
+        raise PolicyError(f"{value!r} is not an evaluator of windows; there are 'auto', {names}")
     return None if value == "auto" else value

@@ -204,9 +204,17 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     """
     events, streams = request.events, [_Stream.of(stream) for stream in request.streams]
     if len({stream.request.df.isStreaming for stream in streams}) > 1:
-        raise QueryError("the inputs of a query are all streams, or all static DataFrames; got both")
+        raise QueryError(
+            "the inputs of a query are all streams, or all static DataFrames; got both\n"
+            "  a table without times is joined before events(): events(df.join(table, 'station'), ...)\n"
+            "  one with times is read as a stream too, with spark.readStream"
+        )
     if len({(stream.axis, stream.places, stream.request.unit) for stream in streams}) > 1:
-        raise QueryError("the inputs of a query have times of one kind, and of one unit if they are integers")
+        named = ", ".join(f"{stream.request.name} {_spelled_times(stream)}" for stream in streams)
+        raise QueryError(
+            f"the inputs of a query have times of one kind, and of one unit if they are integers; got {named}\n"
+            "  cast them to timestamp, for example F.timestamp_millis('at'), or give each events() the same unit"
+        )
     first, windows = streams[0], request.specification
     scale = AxisScale(first.axis, events.unit, first.fields["start"].name, first.places)
 
@@ -323,6 +331,11 @@ def _plan_expressions(inputs: ReadColumns, reader: RowWindows | Trigger) -> dict
             )
         places[expression] = inputs.place(column, part, wanted)
     return places
+
+
+def _spelled_times(stream: _Stream) -> str:
+    unit = "" if stream.request.unit is None else f" in {stream.request.unit}"
+    return f"{stream.fields['start'].dataType.simpleString()}{unit}"
 
 
 def _fields(parts: Sequence[spark_types.StructField]) -> list[Field]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Protocol, TypeAlias, cast
 
 from typing_extensions import ParamSpec
@@ -200,12 +201,26 @@ def check_columns(columns: tuple[object, ...], code: Callable[..., object], *, r
             named = ", ".join(map(repr, column))
             raise QueryError(f"a module takes columns one by one, got {column!r}\n  write module(..., {named})")
         if isinstance(column, bool | int | float):
-            names = list(signature_of(code).parameters)[place if reads_by_place else 0 :] or ["parameter"]
+            parameters = list(signature_of(code).parameters)[place if reads_by_place else 0 :]
+            remedies = [f"{parameters[0]}={column!r}"] if parameters else []
+            if place < _most_columns(code):
+                remedies.append(f"F.lit({column!r}) for a column that is the same in each row")
+            to_do = f"write {', or '.join(remedies)}" if remedies else "leave it out: there are no parameters"
             raise QueryError(
-                f"a module takes columns by place and parameters by name, got {column!r} by place\n"
-                f"  write {names[0]}={column!r}, or F.lit({column!r}) for a column that is the same in each row"
+                f"a module takes columns by place and parameters by name, got {column!r} by place\n  {to_do}"
             )
         check_column("column", column)
+
+
+def _most_columns(code: Callable[..., object]) -> float:
+    """Return how many columns a module class or a function reads at most."""
+    if isinstance(code, type) and issubclass(code, Module):
+        wanted = code.input_field().type
+        return len(wanted.fields) if isinstance(wanted, Struct) else 1
+    parts = signature_of(code).parameters.values()
+    if any(part.kind is part.VAR_POSITIONAL for part in parts):
+        return inf
+    return sum(part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD) for part in parts)
 
 
 def check_column(argument: str, column: object) -> None:

@@ -55,6 +55,11 @@ class LastRows(RowAutomaton):
     triggers: RowPolicy = _EVERY_ROW
     waits_until_full: bool = False
 
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return a call of `last`."""
+        return "last(10)"
+
     def __post_init__(self) -> None:
         for role, policy in (("evicted", self.evicts), ("triggered", self.triggers)):
             if isinstance(policy, MarkerPolicy):

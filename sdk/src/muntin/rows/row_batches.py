@@ -62,6 +62,11 @@ class RowBatches(_Tumbling):
 
     evicts: RowPolicy
 
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return a call of `batch`."""
+        return "batch(10)"
+
     def __post_init__(self) -> None:
         if self.within is not None and isinstance(self.evicts, ElapsedPolicy):
             raise WindowError(
@@ -143,6 +148,11 @@ class RowsBetween(_Tumbling):
     closing_row: bool = True
     reopens: bool = False
     closed_only: bool = False
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return a call of `between`."""
+        return "between(\"kind = 'login'\", \"kind = 'logout'\")"
 
     def __post_init__(self) -> None:
         if self.opens is None and self.closes is None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from muntin.axis import INFINITY
 from muntin.errors import PolicyError
+from muntin.safe_text import safe_repr
 from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
@@ -31,6 +32,21 @@ class Composed(Trigger):
         return min((part.next_event_time(own, window) for part, own in self._waiting(state)), default=INFINITY)
 
 
+def check_parts(call: str, parts: Iterable[object]) -> None:
+    """Refuse to make a trigger of what is none, such as a period.
+
+    Raises:
+        PolicyError: A part is something else.
+    """
+    for part in parts:
+        if not isinstance(part, Trigger):
+            spelled = getattr(part, "__name__", None) or safe_repr(part)
+            raise PolicyError(
+                f"{call}() is made of triggers, got {spelled}\n"
+                "  expected, for example, every_count(100), or for a period every('1 minute')"
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Several(Composed):
     """A trigger made of one or more others."""
@@ -39,7 +55,10 @@ class Several(Composed):
 
     def __post_init__(self) -> None:
         if not self.triggers:
-            raise PolicyError(f"{self.name}() needs at least one trigger")
+            raise PolicyError(
+                f"{self.name}() needs at least one trigger\n  expected, for example, {self.name}(every_count(100))"
+            )
+        check_parts(self.name, self.triggers)
 
 
 class Parallel(Several):
@@ -159,6 +178,9 @@ class Repeat(Composed):
 
     repeated: Trigger
 
+    def __post_init__(self) -> None:
+        check_parts(self.name, [self.repeated])
+
     def create_state(self, window: Window) -> object:
         """Return the state of the repeated trigger."""
         return self.repeated.create_state(window)
@@ -196,6 +218,9 @@ class Until(Composed):
 
     trigger: Trigger
     end: Trigger
+
+    def __post_init__(self) -> None:
+        check_parts(self.name, [self.trigger, self.end])
 
     def create_state(self, window: Window) -> list[object]:
         """Return the states of both."""

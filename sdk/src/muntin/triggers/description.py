@@ -8,6 +8,7 @@ from typing import Any
 from muntin.errors import ModuleDefinitionError, PolicyError
 from muntin.modules.methods import check_name, undefined_methods
 from muntin.refining import ResultRefinement
+from muntin.safe_text import safe_repr
 from muntin.triggers.trigger import Trigger
 
 
@@ -24,7 +25,8 @@ def to_dict(part: object) -> dict[str, Any]:
     """
     cls: Any = type(part)
     if not isinstance(part, Trigger | ResultRefinement):
-        raise PolicyError(f"{part!r} is not a trigger; expected, for example, every_count(100)")
+        spelled = getattr(part, "__name__", None) or safe_repr(part)
+        raise PolicyError(f"{spelled} is not a trigger; expected, for example, every_count(100)")
     if not _is_frozen(cls) or not isinstance(getattr(cls, "name", None), str):
         raise PolicyError(
             f"{cls.__qualname__} cannot be stored with a query\n"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from muntin.axis import EARLIEST, INFINITY, BareClockLength, Duration, clock_ticks, spell_given, spell_ticks, ticks
 from muntin.errors import PolicyError
+from muntin.safe_text import safe_repr
 from muntin.triggers.composed import Repeat
 from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
@@ -197,8 +198,11 @@ class Past(Once):
     delay: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.part <= 1:
-            raise PolicyError(f"a part of a window lies between 0 and 1, got {self.part}")
+        part: object = self.part  # nothing keeps a caller from giving what the annotation does not allow
+        if not isinstance(part, int | float) or not 0 <= part <= 1:
+            raise PolicyError(
+                f"a part of a window lies between 0 and 1, got {self.part!r}\n  half of a window is past_part(0.5)"
+            )
 
     def __str__(self) -> str:
         delay = spell_given(self.delay) if self.delay else ""
@@ -262,9 +266,10 @@ class Percentile(Once):
     part: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.part < 1:
+        part: object = self.part
+        if not isinstance(part, int | float) or not 0 < part < 1:
             raise PolicyError(
-                f"a percentile of a window's extent lies between 0 and 1, got {self.part}\n"
+                f"a percentile of a window's extent lies between 0 and 1, got {self.part!r}\n"
                 "  half of the extent is percentile(0.5); its end is past_end()"
             )
 
@@ -327,6 +332,14 @@ class When(Once):
 
     condition: str
 
+    def __post_init__(self) -> None:
+        condition: object = self.condition
+        if not isinstance(condition, str) or not condition:
+            raise PolicyError(
+                f"when() takes a condition on columns as text, got {safe_repr(self.condition)}\n"
+                "  for example when(\"kind = 'end'\")"
+            )
+
     @property
     def reads(self) -> tuple[str, ...]:
         """The condition."""
@@ -366,6 +379,15 @@ class Reaches(Once):
 
     result: str
     limit: float
+
+    def __post_init__(self) -> None:
+        result: object = self.result
+        limit: object = self.limit
+        if not isinstance(result, str) or not isinstance(limit, int | float):
+            raise PolicyError(
+                "reaches() takes the name of a result and a number, got "
+                f"{safe_repr(self.result)} and {safe_repr(self.limit)}\n  for example reaches('total', 100)"
+            )
 
     @property
     def reads_results(self) -> tuple[str, ...]:

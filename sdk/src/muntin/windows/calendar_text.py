@@ -106,7 +106,7 @@ def start_of(text: str, given: object = None) -> tuple[int, int, int, int]:
     if found is None or found.tzinfo is not None or found.microsecond:
         raise WindowError(
             f"{text if given is None else given!r} is not a start of calendar windows\n"
-            "  expected: a date such as '2024-04-06', a day of the week such as 'sunday', a month such as 'april', "
-            "or a time of day such as '06:00'"
+            "  expected: a date such as '2024-04-06', a month such as 'april', a time of day such as '06:00', "
+            "or for whole weeks a day of the week such as 'sunday'"
         )
     return found.year, found.month, found.day, found.hour * 3600 + found.minute * 60 + found.second

@@ -58,6 +58,12 @@ class CumulateWindows(WindowKind):
                 + (f"\n  the size comes first: write {instead}" if is_swapped else "")
             )
 
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return days that grow by the hour, or thirty ticks that grow by ten."""
+        is_time = axis is Axis.TIME
+        return cls(ticks("1 day") if is_time else 30, ticks("1 hour") if is_time else 10).spell(axis)
+
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime up to the end of the period of its last tick."""
         return start, end if end == INFINITY else self._period(end - 1) + self.size
@@ -160,6 +166,11 @@ class GlobalWindows(WindowKind):
     title: ClassVar[str] = "the global window"
     waits_for_events: ClassVar[bool] = False
     keeps_all: ClassVar[bool] = True
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return the call of `global_windows`."""
+        return cls().spell(axis)
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the window."""
