@@ -1,4 +1,4 @@
-"""The page of running queries in headless Chromium: `make look-check`."""
+"""The page of running queries in headless Chromium: `make docs-check`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a chain of queries in headless Chromium, a part of `make look-check`."""
+"""The page of a chain of queries in headless Chromium, a part of `make docs-check`."""
 
 from __future__ import annotations
 

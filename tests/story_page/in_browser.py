@@ -1,4 +1,4 @@
-"""The page of a recording in headless Chromium: `make look-check`, which needs an installed Chromium and playwright.
+"""The page of a recording in headless Chromium: `make docs-check`, which needs an installed Chromium and playwright.
 
 Where `PICTURES` names a folder, the pictures that the documentation shows are written there.
 """
