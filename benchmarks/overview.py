@@ -1,6 +1,6 @@
 """`python -m benchmarks.overview`: one table of rows per second, by system and question, from results of a run.
 
-The table is that of the page with the measurements, from which `make pictures` draws the chart on the first pages.
+The table is that of the page with the measurements, from which `make pages` draws the chart on the first pages.
 """
 
 from __future__ import annotations

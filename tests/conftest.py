@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 from muntin.testing.laws import trial
 from release.distributions import distributions
+from tests.quick_choice import EXAMPLES, hide_java, is_quick, some_cases, uses_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,8 +68,22 @@ trial.SETTINGS = settings(trial.SETTINGS, max_examples=5)
 trial.CROWDED = settings(trial.CROWDED, max_examples=2)
 
 
-def pytest_configure() -> None:
-    """Name a distribution that was added since the environment was made, instead of a hundred imports that fail."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Know `make quick`."""
+    parser.addoption("--quick", action="store_true", help="run the tests that take no Spark and little time")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the run quick, if it is to be; and name a distribution that was added since the environment was made.
+
+    Without the name, a hundred imports would fail.
+    """
+    if config.getoption("quick"):
+        settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=EXAMPLES)
+        settings.load_profile("quick")
+        folder = TemporaryDirectory(prefix="no-java-")
+        config.add_cleanup(folder.cleanup)
+        hide_java(Path(folder.name))
     installed = {canonicalize_name(str(dist.name)) for dist in metadata.distributions()}
     missing = [each for name, each in distributions().items() if name not in installed]
     if missing:
@@ -77,14 +92,45 @@ def pytest_configure() -> None:
         raise pytest.UsageError(f"not installed: {names}\n  to do: make test, or pip install {command}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what `make quick` does not run, before it is imported."""
+    is_left_out = config.getoption("quick") and collection_path.suffix == ".py" and not is_quick(collection_path)
+    return True if is_left_out else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Start with what takes longest, so that no process works alone at the end: Spark, then programs with their own.
 
     The processes refuse tests whose names differ between them, which a run by one process would not show.
     """
     if addressed := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"{addressed[0]} is another name in each process\n  to do: ids=tests.naming.spelled")
-    items.sort(key=lambda item: (not uses_spark(item.nodeid), not item.nodeid.startswith(PROGRAMS)))
+    if config.getoption("quick"):
+        chosen = quick_items(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
+    items.sort(key=lambda item: (not uses_spark(file_of(item.nodeid)), not item.nodeid.startswith(PROGRAMS)))
+
+
+def quick_items(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the tests that `make quick` runs: those of the first seed, and of each test some cases."""
+    cases_of: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if seed_of(item) == 0:
+            cases_of.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return {item for test, cases in cases_of.items() for item in some_cases(file_of(test), cases)}
+
+
+def seed_of(item: pytest.Item) -> int:
+    """Return the seed that a test is repeated with, 0 if it is not repeated."""
+    case = getattr(item, "callspec", None)
+    seed = case.params.get("seed", 0) if case else 0
+    return seed if isinstance(seed, int) else 0
+
+
+def file_of(nodeid: str) -> str:
+    """Return the file of a test, as a path from the root of the repository."""
+    return nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -94,20 +140,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
     class Scheduler(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if uses_spark(nodeid) else nodeid.partition("::")[0]
+            return "spark" if uses_spark(file_of(nodeid)) else file_of(nodeid)
 
     return Scheduler(config, log)
-
-
-def uses_spark(nodeid: str) -> bool:
-    """True if the file of a test asks for the session, at once or while it runs."""
-    return _names_spark(nodeid.partition("::")[0])
-
-
-@cache
-def _names_spark(file: str) -> bool:
-    text = (ROOT / file).read_text(encoding="utf-8")
-    return "spark: SparkSession" in text or 'getfixturevalue("spark")' in text
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Notebooks run, and what they show is what their cells give; `make notebooks` writes it anew, in Jupyter."""
+"""Notebooks run, and what they show is what their cells give; `make pages` writes it anew, in Jupyter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_cells_of_a_notebook_give_what_it_shows(path: Path, tmp_path: Path, 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_a_notebook_has_nothing_of_who_ran_it(path: Path) -> None:
     notebook = read(path)
-    assert path.read_text(encoding="utf-8") == file_of(notebook, outputs_in(notebook)), "make notebooks"
+    assert path.read_text(encoding="utf-8") == file_of(notebook, outputs_in(notebook)), "make pages"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)

@@ -33,7 +33,7 @@ KINDS = [
     if function.__annotations__.get("return") in RETURNED
 ]
 OF_ROWS = [batch, between, last]
-REGENERATE = "make pictures"
+REGENERATE = "python -m docs.pictures"
 IMAGE = re.compile(r"!\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 IMAGES = [
     (page, (page.parent / image["target"]).resolve(), image["text"])

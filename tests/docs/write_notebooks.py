@@ -1,4 +1,4 @@
-"""`make notebooks`: run the notebooks in Jupyter, each in a kernel of its own, and write what their cells give.
+"""`make pages`: run the notebooks in Jupyter, each in a kernel of its own, and write what their cells give.
 
 With `--check` nothing is written, and a notebook that shows something else is an error.
 """
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _ran(text: str) -> Notebook:
-    import nbformat  # `make notebooks` installs them, and the tests, which import this file, need neither
+    import nbformat  # `make pages` installs them, and the tests, which import this file, need neither
     from nbclient import NotebookClient
 
     notebook: Notebook = nbformat.reads(text, as_version=4)

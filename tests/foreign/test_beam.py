@@ -1,5 +1,5 @@
 # mypy: disable-error-code="misc, name-defined, no-untyped-def, no-any-return"
-"""Combine functions of Apache Beam itself as modules. `make test-adapters` runs this where Beam is installed."""
+"""Combine functions of Apache Beam itself as modules. `make test-others` runs this where Beam is installed."""
 
 from __future__ import annotations
 

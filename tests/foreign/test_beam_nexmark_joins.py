@@ -1,7 +1,7 @@
 # mypy: disable-error-code="misc, name-defined, no-untyped-def, no-any-return"
 """Nexmark's queries without windows, and those that join, by Beam itself, on the site of `tests/nexmark`.
 
-`make test-adapters` runs this where Beam is installed. `make test` compares the engine with the same answers.
+`make test-others` runs this where Beam is installed. `make test` compares the engine with the same answers.
 """
 
 from __future__ import annotations

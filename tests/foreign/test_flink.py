@@ -1,5 +1,5 @@
 # mypy: disable-error-code="misc, name-defined, no-untyped-def, no-any-return"
-"""Aggregate functions of PyFlink itself as modules. `make test-adapters` runs this where Flink and a Java are."""
+"""Aggregate functions of PyFlink itself as modules. `make test-others` runs this where Flink and a Java are."""
 
 from __future__ import annotations
 

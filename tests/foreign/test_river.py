@@ -1,4 +1,4 @@
-"""The statistics of river itself as modules. `make test-adapters` runs this where river is installed."""
+"""The statistics of river itself as modules. `make test-others` runs this where river is installed."""
 
 from __future__ import annotations
 

