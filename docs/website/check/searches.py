@@ -143,7 +143,7 @@ SEARCHES: Final = {
     "sql": "how-to/use-functions-in-sql.html",
     "start spark": "install.html#get-a-session",
     "state data source": "how-to/restart-and-checkpoints.html#what-is-in-it",
-    "state size": "deploy/size-a-query.html#estimate-the-state-of-a-query",
+    "state size": "deploy/size-a-query.html#what-a-key-takes",
     "state ttl": "how-to/choose-a-window.html#keys-that-fall-silent",
     "static dataframe": "tutorials/first-query.html#the-query",
     "static table": "how-to/join-streams.html#a-table-that-does-not-change",
