@@ -64,7 +64,6 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.ordered.evaluator",
     "muntin_engine.evaluators.pairing.evaluator",
     "muntin_engine.evaluators.registry",
-    "muntin_engine.evaluators.sizes",
 )
 ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "evaluator", "registry"))
 TESTING = ("muntin.testing", "pytest", "hypothesis")

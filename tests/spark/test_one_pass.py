@@ -127,5 +127,3 @@ def test_what_cannot_be_asked_in_one_pass_is_refused(spark: SparkSession, tmp_pa
     with pytest.raises(QueryError, match=r"rows\(x\) is of type bigint"):
         events(stream, at="at", rows="x")
     assert both.plan_text().startswith("query       a, 1 of 2 in one pass\nwindow      tumbling(10)")
-    with pytest.raises(QueryError, match="keys names 'bb', and there is no such query\n  did you mean 'b'"):
-        both.explain(keys={"a": 10, "bb": 5}, rows_per_second=100)

@@ -15,9 +15,7 @@ from muntin_engine.api.outputs import OUTPUTS
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.writing import text_of
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.plan.load import EVERY, loads_of
 from muntin_engine.plan.planner import evaluator_of
-from muntin_engine.plan.sizing import size_together
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -224,73 +222,30 @@ class OnePass:
 
         return check_checkpoint(self.queries, checkpoint)
 
-    def explain(
-        self,
-        *,
-        checkpoint: str | PathLike[str] | None = None,
-        keys: int | Mapping[str, int] | None = None,
-        rows_per_second: float | Mapping[str, float] | None = None,
-        every: Duration = EVERY,
-        lifetime: Duration | Mapping[str, Duration] | None = None,
-        payload_bytes: float | Mapping[str, float] | None = None,
-    ) -> None:
+    def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
         """Print the evaluation of each query, with reasons; see `Query.explain`.
-
-        With `keys` and `rows_per_second` it says what each query takes under that load, and all of them together.
 
         Args:
             checkpoint: A checkpoint, as `Query.explain` takes it.
-            keys: How many keys there are; the same for all queries, or a mapping from their names.
-            rows_per_second: How many rows come in a second of event time; all of the input, or, where `rows` leaves
-                some out, a mapping from the names of queries.
-            every: The time between two micro-batches, which all share.
-            lifetime: How long an event lasts on average, or a session does; of all, or a mapping.
-            payload_bytes: As `Query.explain` takes it; of all, or a mapping.
 
         Raises:
-            QueryError: As for `Query.explain`; or there is no query of a name.
             StateError: As for `Query.explain`.
         """
-        told = self.plan_text(
-            checkpoint=checkpoint,
-            keys=keys,
-            rows_per_second=rows_per_second,
-            every=every,
-            lifetime=lifetime,
-            payload_bytes=payload_bytes,
-        )
-        print(told)  # noqa: T201  # as a DataFrame does
+        print(self.plan_text(checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
 
-    def plan_text(
-        self,
-        *,
-        checkpoint: str | PathLike[str] | None = None,
-        keys: int | Mapping[str, int] | None = None,
-        rows_per_second: float | Mapping[str, float] | None = None,
-        every: Duration = EVERY,
-        lifetime: Duration | Mapping[str, Duration] | None = None,
-        payload_bytes: float | Mapping[str, float] | None = None,
-    ) -> str:
+    def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
         """Return the text that `explain` prints; arguments and errors are the same."""
-        parts = {"keys": keys, "rows_per_second": rows_per_second, "lifetime": lifetime, "payload_bytes": payload_bytes}
-        for argument, part in parts.items():
-            if isinstance(part, Mapping):
-                self._check_names(argument, part)
-        loads = loads_of(self.queries, keys, rows_per_second, every, lifetime, payload_bytes)
-        told = [
+        texts = [
             f"query       {name}, {place} of {len(self.queries)} in one pass\n"
-            + explain_plan(query.plan, query.plans[:-1], loads.get(name))
+            + explain_plan(query.plan, query.plans[:-1])
             for place, (name, query) in enumerate(self.queries.items(), 1)
         ]
-        if loads:
-            together = size_together((query.plan, loads[name]) for name, query in self.queries.items())
-            told.append("\n".join(f"{title:<12}{text}" for title, text in together))
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
             from muntin_engine.spark.writing.write import explain_checkpoint
 
-            told.append(explain_checkpoint(self.queries, checkpoint))
-        return "\n\n".join(filter(None, told))
+            texts.append(explain_checkpoint(self.queries, checkpoint))
+        return "\n\n".join(filter(None, texts))
 
     def _sinks(self, outputs: Mapping[str, Mapping[str, SinkLike] | None]) -> dict[str, dict[str, SinkLike | None]]:
         """Return the sinks by output, by the name of their query.

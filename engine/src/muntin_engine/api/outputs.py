@@ -13,7 +13,6 @@ from muntin_engine.api.arguments import check_name, check_path
 from muntin_engine.api.planned_query import PlannedQuery, Selection
 from muntin_engine.api.steps import step
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
-from muntin_engine.plan.load import EVERY, load_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -338,64 +337,24 @@ class Outputs(PlannedQuery):
 
         return check_checkpoint({"": self}, checkpoint)
 
-    def explain(
-        self,
-        *,
-        checkpoint: str | PathLike[str] | None = None,
-        keys: int | None = None,
-        rows_per_second: float | None = None,
-        every: Duration = EVERY,
-        lifetime: Duration | None = None,
-        payload_bytes: float | None = None,
-    ) -> None:
+    def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
         """Print the evaluation of the query, with reasons; `plan_text` returns it.
-
-        With `keys` and `rows_per_second` it says what the query takes under such a load, when it holds most: keys and
-        rows, bytes in the state store and in the memory of workers, and rows of a micro-batch. The times of the query
-        must measure time. In a chain that is said of the last query, whose rows are results of the one before.
 
         Args:
             checkpoint: A checkpoint, to have it said whether the query can go on with it, and which modules and
                 functions have other code than it began with, and the same version.
-            keys: How many keys there are.
-            rows_per_second: How many rows come in a second of event time, over all inputs.
-            every: The time between two micro-batches.
-            lifetime: How long an event lasts on average, if events last; how long a session does.
-            payload_bytes: The bytes of the columns that modules read of a row, or of the state that they keep in the
-                place of rows. By default they follow from the types; a text is taken to have 16 letters.
 
         Raises:
-            QueryError: A part of the load is missing, is no number above zero, or says nothing of this query.
             StateError: As for `check`, where the checkpoint is not that of another query.
         """
-        told = self.plan_text(
-            checkpoint=checkpoint,
-            keys=keys,
-            rows_per_second=rows_per_second,
-            every=every,
-            lifetime=lifetime,
-            payload_bytes=payload_bytes,
-        )
-        print(told)  # noqa: T201  # as a DataFrame does
+        print(self.plan_text(checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
 
-    def plan_text(
-        self,
-        *,
-        checkpoint: str | PathLike[str] | None = None,
-        keys: int | None = None,
-        rows_per_second: float | None = None,
-        every: Duration = EVERY,
-        lifetime: Duration | None = None,
-        payload_bytes: float | None = None,
-    ) -> str:
+    def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
         """Return the text that `explain` prints; arguments and errors are the same."""
-        load = None
-        if every != EVERY or any(part is not None for part in (keys, rows_per_second, lifetime, payload_bytes)):
-            load = load_of(keys, rows_per_second, every, lifetime, payload_bytes)
-        told = explain_plan(self.plan, self.plans[:-1], load)
+        evaluation = explain_plan(self.plan, self.plans[:-1])
         if checkpoint is None:
-            return told
+            return evaluation
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.write import explain_checkpoint
 
-        return f"{told}\n{explain_checkpoint({'': self}, checkpoint)}"
+        return f"{evaluation}\n{explain_checkpoint({'': self}, checkpoint)}"

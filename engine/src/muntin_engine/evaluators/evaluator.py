@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.evaluators.batch import BucketBlob
-from muntin_engine.evaluators.sizes import SIZES
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
-from muntin_engine.plan.sizes import Sizes
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 
@@ -92,15 +90,6 @@ class Evaluator(ABC):
     @abstractmethod
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
-
-    def sizes(self, plan: Plan) -> Sizes | None:
-        """Return the sizes of what it keeps; None if these are not known."""
-        return SIZES.get(self.sized_as(plan))
-
-    def sized_as(self, plan: Plan) -> str:
-        """Return the name in `SIZES` of the sizes of what it keeps; by default its own."""
-        del plan
-        return self.name
 
     def explain_output(self, plan: Plan) -> tuple[str, str]:
         """Say of a query without windows when its output is complete, and how far its watermark is behind the input's.

@@ -12,18 +12,15 @@ from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import CountPolicy, ElapsedPolicy, RowWindows
 from muntin.windows import WindowContext
 from muntin_engine.plan import Input, ModulePlan, Plan
-from muntin_engine.plan.load import Load
 from muntin_engine.plan.planner import evaluator_of
-from muntin_engine.plan.sizing import size_topics
 
 
-def explain_plan(plan: Plan, inner: Sequence[Plan] = (), load: Load | None = None) -> str:
+def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     """Return the evaluation of a query in words, a line per topic.
 
     Args:
         plan: The query.
         inner: The queries whose results it reads, each after those that it reads itself; they are explained as well.
-        load: The load that the query is sized for; None for none.
 
     The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
     are spread; `where`, what new events must meet, if there is a filter; `events`, what becomes of their lifetimes and
@@ -34,11 +31,13 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = (), load: Load | None = Non
     one; a line per `module` with how it is computed, and why, and another one with its `inputs`, if it reads several;
     `early`, when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between
     micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind the
-    input's, and why. Under a load, what `size_topics` says follows.
+    input's, and why.
     """
-    sized = () if load is None else size_topics(plan, load)
-    topics = [*map(topics_of, inner), [*topics_of(plan), *sized]]
-    return "\n\n".join("\n".join(f"{title:<12}{text}" for title, text in of_one) for of_one in topics)
+    explanations = []
+    for query in (*inner, plan):
+        lines = [f"{title:<12}{text}" for title, text in topics_of(query)]
+        explanations.append("\n".join(lines))
+    return "\n\n".join(explanations)
 
 
 def topics_of(plan: Plan) -> list[tuple[str, str]]:

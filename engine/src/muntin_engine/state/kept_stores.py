@@ -31,7 +31,7 @@ class KeptStores:
     so a store is only ever handed out for the version that the state store itself holds. Whoever takes it out owns it,
     and puts it back under its next version; if that fails in between, the store is gone and is read anew.
 
-    They are bounded by their bytes, as these lie in a checkpoint. What is too much of others goes first, the longest
+    They are bounded by their bytes, as these lie in memory, roughly. What is too much of others goes first, the longest
     unused before; a query whose own stores are too much keeps some of them, and reads the rest anew in each batch.
 
     Attributes:

@@ -84,11 +84,6 @@ class ArrayEvaluator(Evaluator):
         own = "" if parts.geometry is Geometry.SNAPSHOTS else " partial states"
         return f"a partial state per {kept}; {sizes}; a batch writes only its own{own}"
 
-    def sized_as(self, plan: Plan) -> str:
-        """Return the name of the sizes of what it keeps."""
-        parts = plan.arrays
-        return f"{self.name}, {parts.arrivals if parts.arrivals is Arrivals.IDENTIFIED else parts.geometry}"
-
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the blob of each bucket that gets rows."""
         from muntin_engine.evaluators.arrays.array_query import work_of
@@ -181,10 +176,6 @@ class GroupedEvaluator(ArrayEvaluator):
     name = "grouped"
     advantage = "its rows wait in columns until their windows close"
     held = Held.ROWS
-
-    def sized_as(self, plan: Plan) -> str:
-        """Return the name of the sizes of what it keeps: a state that slides is kept in memory besides."""
-        return f"{super().sized_as(plan)}{' that a state slides over' if states_slide(plan) else ''}"
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""

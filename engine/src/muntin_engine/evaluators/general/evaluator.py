@@ -69,10 +69,6 @@ class GeneralEvaluator(KeyedEvaluator):
             kept += ", until the key has been silent for long enough"
         return f"{kept}, in a log per bucket: a batch appends the changes of the keys that have rows or a timer"
 
-    def sized_as(self, plan: Plan) -> str:
-        """Return the name of the sizes of what it keeps: of an event that may change, where it lies is kept too."""
-        return f"{self.name}, events with ids" if plan.event_ends_move else self.name
-
     def load(self) -> None:
         """Import what micro-batches need."""
         super().load()

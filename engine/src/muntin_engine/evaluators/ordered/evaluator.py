@@ -57,10 +57,6 @@ class RowsEvaluator(KeyedEvaluator):
         log = "in a log per bucket: a batch appends the keys that have rows or a timer"
         return f"the rows that wait for the watermark, and {rows}, {log}"
 
-    def sized_as(self, plan: Plan) -> str:
-        """Return the name of the sizes of what it keeps."""
-        return f"{self.name}, {'states' if self._folds(plan) else 'rows'}"
-
     def load(self) -> None:
         """Import what micro-batches need."""
         super().load()

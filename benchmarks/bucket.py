@@ -1,0 +1,232 @@
+"""One bucket of a query, filled in this process: by map tasks and the evaluator, as in workers, without Spark."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from muntin import Axis, ClipPolicy, EmitPolicy, JoinKind, Module, TimestampPolicy
+from muntin.progress import ProgressPolicy, Punctuated
+from muntin.schemas import Field, describe
+from muntin.windows import WindowSpecification
+from muntin.windows.specification import Unwindowed
+from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket
+from muntin_engine.exchange.distribute import distribute
+from muntin_engine.exchange.shuffle import SIDE, collect, shared_name
+from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
+from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
+from muntin_engine.plan.planner import checked_plan
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.kept_stores import KEPT
+
+SECOND: Final = 1_000_000
+START: Final = 1_699_999_200 * SECOND
+"""The time of the first row, a whole hour."""
+
+_ARROW: Final[Mapping[str, pa.DataType]] = {"bigint": pa.int64(), "string": pa.string()}
+_TICKS: Final = pa.struct([("start", pa.int64()), ("end", pa.int64())])
+_ADDED: Final[Mapping[str, pa.DataType]] = {
+    "window": _TICKS,
+    "lifetime": _TICKS,
+    "change": pa.string(),
+    "event_id": pa.int64(),
+}
+_VALUE: Final = describe(float, "value")
+
+
+@dataclass(frozen=True)
+class BucketQuery:
+    """A query of rows with a key and a number, in one or several buckets.
+
+    Attributes:
+        window: The windows; None of a join, a stream operator, or events that are the results.
+        module: The module that reads the number; None of a join, or of events that are the results.
+        evaluator: The name of the evaluator; None for the cheapest.
+        key: The type of the key, `bigint` or `string`.
+        lasting: How many seconds events last; 0 for points.
+        has_ids: True if events may be revised.
+        in_order: True if the number says the order of rows of one time.
+        join: The kind of a join of two streams; None of other queries.
+        passes_events: True if the events themselves are the results.
+        progress: What says how far the input is; by default nothing, so that all that came is held.
+        buckets: How many buckets there are.
+    """
+
+    window: WindowSpecification | None = None
+    module: type[Module] | None = None
+    evaluator: str | None = None
+    key: str = "bigint"
+    lasting: int = 0
+    has_ids: bool = False
+    in_order: bool = False
+    join: JoinKind | None = None
+    passes_events: bool = False
+    progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
+    buckets: int = 1
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the query."""
+        names = ("",) if self.join is None else ("left", "right")
+        order = 0 if self.in_order else None
+        inputs = [Input(self._columns, progress=self.progress, order=order, name=name) for name in names]
+        return checked_plan(
+            Plan(
+                inputs=tuple(inputs),
+                axis=Axis.TICKS,
+                window=self.window or Unwindowed(),
+                clip=ClipPolicy.NONE,
+                timestamps=TimestampPolicy.ALIGN,
+                emit=EmitPolicy.FINAL,
+                modules=self._modules,
+                join=self._joined,
+                buckets=self.buckets,
+                wanted=self.evaluator,
+                unit="us",
+            )
+        )
+
+    @property
+    def task(self) -> TaskPayload:
+        """The query as it travels to workers."""
+        plan = self.plan
+        fields = [("key", _ARROW[self.key])]
+        fields += [(name, _ADDED[name]) for name in plan.added]
+        fields += [(part.name, pa.float64()) for part in plan.outputs]
+        columns = InputColumns((pa.float64(),), has_changes=self.has_ids)
+        keys = (_ARROW[self.key],)
+        return TaskPayload(
+            plan.for_workers(), plan_identity(plan), keys, (columns,) * len(plan.inputs), pa.schema(fields)
+        )
+
+    def rows(self, keys: Sequence[Any], starts: Sequence[int], values: Sequence[float]) -> pa.RecordBatch:
+        """Return rows as the projection of the query has them; those of a join are all of its first stream."""
+        count = len(starts)
+        start = pa.array(starts, pa.int64())
+        columns: dict[str, Any] = {"start": start, "k0": pa.array(keys, _ARROW[self.key])}
+        if self._columns.end is not None:
+            columns["end"] = pa.array([at + self.lasting * SECOND for at in start.to_pylist()], pa.int64())
+        if self.has_ids:
+            columns["id"] = pa.array(range(10**9, 10**9 + count), pa.int64())
+            columns["change"] = pa.array(["insert"] * count)
+        columns["i0"] = pa.array(values, pa.float64())
+        if self.join is not None:
+            del columns["i0"]
+            columns[shared_name(0, "i0")] = pa.array(values, pa.float64())
+            columns[shared_name(1, "i0")] = pa.nulls(count, pa.float64())
+            columns[SIDE] = pa.array([0] * count, pa.int32())
+        return pa.record_batch(columns)
+
+    @property
+    def _columns(self) -> Columns:
+        lasts = self.lasting > 0 or self.join is not None
+        return Columns(
+            start=NamedColumn("start", "bigint"),
+            end=NamedColumn("end", "bigint") if lasts else None,
+            id=NamedColumn("id", "bigint") if self.has_ids else None,
+            change=NamedColumn("change", "string") if self.has_ids else None,
+            keys=(NamedColumn("key", self.key),),
+            payload=(NamedColumn(_VALUE.name, "double"),),
+        )
+
+    @property
+    def _modules(self) -> tuple[ModulePlan, ...]:
+        if self.module is None:
+            return ()
+        output = "" if self.module.is_operator else "result"
+        return (plan_module(output, self.module, {}, [_VALUE], _place_of_value),)
+
+    @property
+    def _joined(self) -> JoinPlan | None:
+        if self.passes_events:
+            return JoinPlan(JoinKind.ANTI, (JoinedColumn(_VALUE, 0, 0),))
+        if self.join is None:
+            return None
+        names = ("left_value", "right_value") if self.join.pairs else ("left_value",)
+        columns = tuple(JoinedColumn(describe(float, name), side, 0) for side, name in enumerate(names))
+        return JoinPlan(self.join, columns)
+
+
+class Bucket:
+    """The first bucket of a query, as the state store and a worker hold it.
+
+    Attributes:
+        task: The query as it travels to workers.
+        cells: What is in the state store.
+    """
+
+    def __init__(self, query: BucketQuery) -> None:
+        self.task = query.task
+        self.cells = MemoryCells()
+
+    @property
+    def state_bytes(self) -> int:
+        """The bytes in the state store."""
+        return sum(map(len, self.cells.cells.values()))
+
+    def send(self, rows: pa.RecordBatch) -> list[dict[str, Any]]:
+        """Return what a map task sends for rows."""
+        return [row for sent in distribute(self.task, [rows]) for row in sent.to_pylist()]
+
+    def process(self, sent: Iterable[Mapping[str, Any]]) -> list[OutputBlob]:
+        """Evaluate a micro-batch of what map tasks sent, write the state and return the output."""
+        arrived = collect(sent, len(self.task.inputs))
+        return list(run_bucket(self.task, self.task.buckets[0], self.cells, arrived))
+
+
+@dataclass(frozen=True)
+class FilledBucket:
+    """What a filled bucket takes.
+
+    Attributes:
+        state: Its bytes in the state store.
+        memory: The bytes of its decoded state, as a worker keeps it between micro-batches.
+        counted: The bytes that the worker takes that for, by which it keeps as much as the session allows.
+    """
+
+    state: int
+    memory: int
+    counted: int
+
+
+def fill_bucket(query: BucketQuery, batches: Iterable[pa.RecordBatch]) -> FilledBucket:
+    """Evaluate micro-batches in a bucket of a query, and return what it takes in the end."""
+    bucket = Bucket(query)
+    forget_decoded_state()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for rows in batches:
+            bucket.process(bucket.send(rows))
+        gc.collect()
+        counted = KEPT.held_bytes
+        with_decoded_state = _allocated_bytes()
+        forget_decoded_state()
+        gc.collect()
+        return FilledBucket(bucket.state_bytes, with_decoded_state - _allocated_bytes(), counted)
+    finally:
+        tracemalloc.stop()
+
+
+def forget_decoded_state() -> None:
+    """Drop the state that this process keeps between micro-batches: the next one reads it from the state store."""
+    for name in list(KEPT._stores):
+        KEPT._drop(name)
+
+
+def _allocated_bytes() -> int:
+    """Return the bytes that Python, NumPy and Arrow have allocated."""
+    return tracemalloc.get_traced_memory()[0] + int(pa.total_allocated_bytes())
+
+
+def _place_of_value(number: int, field: Field) -> int:
+    """Return the place of the only column that modules read."""
+    del number, field
+    return 0
