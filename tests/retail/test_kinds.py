@@ -84,7 +84,7 @@ def test_shifts_are_those_that_have_a_tick_of_an_event() -> None:
 
 def test_a_kind_is_named_with_parameters_and_spelled_that_way() -> None:
     kind = window("retail.visits", gap="10 minutes")
-    assert str(kind) == "window('retail.visits', gap=600000000)"
+    assert str(kind) == "window('retail.visits', gap='10 minutes')"
     plan = plan_of(window=kind)
     assert "window('retail.visits', gap='10 minutes'), version 1.2" in explain_plan(plan)
     assert plan.choice.evaluator == "general"

@@ -44,5 +44,9 @@ def test_what_is_held_is_what_is_reported_and_what_may_change_is_out(
 ) -> None:
     monkeypatch.setattr(scenario, "Run", Read)
     READ.clear()
-    drawn(family, 1).run()
-    assert READ or type(drawn(family, 1).query).__name__ == "Query", "nothing was held"
+    for seed in range(1, 6):
+        drawn(family, seed).run()
+        if READ:
+            return
+    # of a join or of passing events, some seed holds something; a hostile query may have windows that no reader finds
+    assert type(drawn(family, 1).query).__name__ == "Query", "nothing was held"

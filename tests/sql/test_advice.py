@@ -751,8 +751,8 @@ CASES: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "a sum of text": (
         within("COUNT(*)", "SUM(city)", COUNTS),
-        "CAST(city AS bigint)",
-        within("COUNT(*)", "SUM(CAST(id AS bigint))", COUNTS),
+        "CAST(city AS double)",
+        within("COUNT(*)", "SUM(CAST(id AS double))", COUNTS),
     ),
     "a clip that the module refuses": (
         f"SELECT stats.time_weighted_average(km) AS n FROM {TUMBLE} {ENDS} CLIP NONE",

@@ -65,7 +65,7 @@ def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: 
         ("rides,", "nowhere,", "nowhere", "`nowhere` cannot be found"),
         ("TABLE rides", "TABLE (SELECT zz FROM rides)", "zz", "`zz` cannot be resolved"),
         ("'1' HOUR", "'0' HOURS", "TUMBLE", "a tumbling window needs a size above zero"),
-        ("AVG(km)", "SUM(station)", "SUM", "CAST(station AS bigint)"),
+        ("AVG(km)", "SUM(station)", "SUM", "CAST(station AS double)"),
         ("window_end", "window_end CLIP NONE", "NONE", "does not accept CLIP NONE"),
         ("AVG(km)", "stats.quantile(km)", "stats.quantile", "missing a required argument: 'q'"),
         ("leaves)", "station)", "station", "the time column station is of type string"),

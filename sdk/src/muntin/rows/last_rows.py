@@ -137,6 +137,6 @@ def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:
 
     Example:
         >>> print(last(100), last("5 minutes").trigger("1 minute").describe())
-        last(100) last(elapsed(300000000)).trigger(elapsed(60000000))
+        last(100) last('5 minutes').trigger('1 minute')
     """
     return LastRows(policy_of(size))

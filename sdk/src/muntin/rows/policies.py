@@ -290,7 +290,7 @@ def on_row(condition: str) -> ConditionPolicy:
     Example:
         >>> from muntin.rows import last
         >>> print(last("5 minutes").trigger(on_row("offset % 10 = 9")))
-        last(elapsed(300000000)).trigger(on_row('offset % 10 = 9'))
+        last('5 minutes').trigger(on_row('offset % 10 = 9'))
     """
     return ConditionPolicy(condition)
 

@@ -114,7 +114,7 @@ class CheckpointFiles:
             has_id = False
         if not has_id:
             yield "metadata is not the id of a query as JSON"
-        elif self._has_wrong_checksum(file):
+        elif has_wrong_checksum(file):
             yield self._changed(file)
 
     def _offsets_damage(self, offsets: Mapping[int, Path], commits: Mapping[int, Path]) -> Iterator[str]:
@@ -186,7 +186,7 @@ class CheckpointFiles:
                 yield f"{self._name(file)} is empty"
             elif data.count(b"{") != data.count(b"}"):
                 yield f"{self._name(file)} is cut short or changed: its JSON is not whole"
-            elif self._has_wrong_checksum(file):
+            elif has_wrong_checksum(file):
                 yield self._changed(file)
 
     def _partitions_damage(self, operator: Path, store: Mapping[str, Any], version: int) -> Iterator[str]:
@@ -230,7 +230,7 @@ class CheckpointFiles:
             reason = "is empty" if not file.stat().st_size else f"is cut short or changed: {error}"
             yield f"{self._name(file)} {reason}"
             return
-        if damaged_part is not None or self._has_wrong_checksum(file):
+        if damaged_part is not None or has_wrong_checksum(file):
             yield self._changed(file)
         for listed in listing.get("sstFiles", ()):
             part = file.parent / "SSTs" / listed["dfsSstFileName"]
@@ -238,7 +238,7 @@ class CheckpointFiles:
                 yield f"{self._name(part)} is gone: it is the state of a partition"
             elif part.stat().st_size != listed["sizeBytes"]:
                 yield f"{self._name(part)} has {part.stat().st_size:,} bytes, and had {listed['sizeBytes']:,}"
-            elif self._has_wrong_checksum(part):
+            elif has_wrong_checksum(part):
                 yield self._changed(part)
 
     def _changelog_damage(self, file: Path) -> Iterator[str]:
@@ -248,7 +248,7 @@ class CheckpointFiles:
             return
         if not data.startswith(_LZ4_MAGIC):
             # The session has another codec.
-            if self._has_wrong_checksum(file):
+            if has_wrong_checksum(file):
                 yield self._changed(file)
             return
         if not data.endswith(_LZ4_END):
@@ -259,7 +259,7 @@ class CheckpointFiles:
         except Py4JError as error:
             yield f"{self._name(file)} is changed: {root_cause(error).splitlines()[0]}"
             return
-        if self._has_wrong_checksum(file):
+        if has_wrong_checksum(file):
             yield self._changed(file)
 
     def _text_damage(self, file: Path) -> Iterator[str]:
@@ -283,7 +283,7 @@ class CheckpointFiles:
             except ValueError:
                 yield f"{self._name(file)} is cut short or changed: its line {number} is not JSON"
                 return
-        if self._has_wrong_checksum(file):
+        if has_wrong_checksum(file):
             yield self._changed(file)
 
     def _lost_state(self) -> Iterator[str]:
@@ -292,21 +292,6 @@ class CheckpointFiles:
             file = beside.with_name(beside.name[1:].removesuffix(".crc"))
             if not file.exists() and not file.name.endswith(".tmp"):
                 yield f"{self._name(file)} is gone, and its checksum {beside.name} is there"
-
-    def _has_wrong_checksum(self, file: Path) -> bool:
-        """True if Hadoop's checksum is beside a file and is not that of its bytes."""
-        beside = file.with_name(f".{file.name}.crc")
-        if not beside.exists():
-            return False
-        stored = beside.read_bytes()
-        covered = int.from_bytes(stored[4:8])  # so many bytes have one checksum of four
-        if not stored.startswith(b"crc\0") or not 0 < covered <= _CHUNK:
-            return True
-        checksums = bytearray()
-        with file.open("rb") as content:
-            while part := content.read(covered):
-                checksums += zlib.crc32(part).to_bytes(4)
-        return bytes(checksums) != stored[8:]
 
     def _changed(self, file: Path) -> str:
         return f"{self._name(file)} is changed: it does not have the checksum that Spark wrote beside it"
@@ -330,6 +315,22 @@ class CheckpointFiles:
 
     def _name(self, file: Path) -> str:
         return file.relative_to(self._folder).as_posix()
+
+
+def has_wrong_checksum(file: Path) -> bool:
+    """True if Hadoop's checksum is beside a file and is not that of its bytes."""
+    beside = file.with_name(f".{file.name}.crc")
+    if not beside.exists():
+        return False
+    stored = beside.read_bytes()
+    covered = int.from_bytes(stored[4:8])  # so many bytes have one checksum of four
+    if not stored.startswith(b"crc\0") or not 0 < covered <= _CHUNK:
+        return True
+    checksums = bytearray()
+    with file.open("rb") as content:
+        while part := content.read(covered):
+            checksums += zlib.crc32(part).to_bytes(4)
+    return bytes(checksums) != stored[8:]
 
 
 def _decompress_in_jvm(spark: SparkSession) -> Decompress:

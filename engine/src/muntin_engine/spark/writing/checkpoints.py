@@ -31,7 +31,7 @@ from muntin_engine.spark.failures import RESTORE, root_cause
 from muntin_engine.spark.session.classic import Py4JError
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
-from muntin_engine.spark.writing.checkpoint_files import damage_of
+from muntin_engine.spark.writing.checkpoint_files import damage_of, has_wrong_checksum
 from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
 from muntin_engine.spark.writing.stored_state import StoredState, buckets_of
 from muntin_engine.writing import Sink
@@ -233,12 +233,18 @@ class Checkpoint:
                 if self._lies_at(file.root):
                     continue
                 if not self._is_there(file):
-                    raise moved_checkpoint_error(self._path, name, file)
+                    raise self._damage_of(name) or moved_checkpoint_error(self._path, name, file)
                 _LOG.warning(
                     "the checkpoint %s is a copy of %s, and works only as long as that is there: %s names %s\n"
                     "  a copy that stands alone is made by %s FROM TO",
                     *(self._path, file.root, name, file.path, COMMAND),
                 )
+
+    def _damage_of(self, name: str) -> StateError | None:
+        """Return the error for a file with other bytes than Spark wrote; None if it has these, or cannot be seen."""
+        if not self._is_seen or not has_wrong_checksum(local_path(self._path) / name):
+            return None
+        return damage_of(self._spark, self._path)
 
     def _operator_metadata(self) -> Iterator[tuple[str, str]]:
         """Yield the name and the content of each file with the metadata of a stateful operator."""
