@@ -363,6 +363,9 @@ def when(condition: str) -> Trigger:
         condition: An SQL expression over the columns of the input, whether modules read them or not, for example
             `"kind = 'settlement'"`. Spark computes it for each row.
 
+    Raises:
+        PolicyError: It is no text, or empty.
+
     Example:
         >>> from muntin.triggers import repeat
         >>> print(repeat(when("price > 100")))
@@ -409,6 +412,9 @@ def reaches(result: str, limit: float) -> Trigger:
     Args:
         result: The name of the result's column, as `aggregate(...)` names it.
         limit: The limit; a result at it or above has reached it.
+
+    Raises:
+        PolicyError: The name is no text, or the limit no number.
 
     Example:
         >>> reaches("total", 100).step(None, Window(0, 60), TriggerView(came=1, results={"total": 120.0}))
