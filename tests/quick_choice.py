@@ -43,6 +43,8 @@ LEFT_OUT: Final = {
     "tests/shipping/": "makes and installs packages",
     "tests/site/": "builds the site",
     "tests/sizes/test_sizes": "measures the state of long streams",
+    "tests/spark_units/test_breaking_workers": "starts processes that die",
+    "tests/spark_units/test_watchdog": "starts processes that die",
     "tests/spark/": "starts programs with a Spark of their own",
     "tests/thesis/": "replays streams of packets",
     "tests/torture/": "starts programs that hang and die",
@@ -59,7 +61,7 @@ LEFT_OUT: Final = {
 CASES: Final = 3
 """Of a test with more cases, so many are run: the first, the last, and one between them."""
 
-WITH_ALL_CASES: Final = ("tests/scenarios/", "tests/house/")
+WITH_ALL_CASES: Final = ("tests/scenarios/test_scenarios", "tests/scenarios/test_held", "tests/house/")
 """How the paths of tests begin that run with all cases: each is another kind of query, or another room."""
 
 EXAMPLES: Final = 5
