@@ -188,6 +188,13 @@ def test_the_error_of_a_module_is_kept_from_its_first_line_on() -> None:
         assert cause_first(Captured(message)) == said
 
 
+def test_the_error_of_a_module_is_found_in_the_line_that_spark_connect_makes_of_it() -> None:
+    said = "muntin.errors.ModuleFailedError: test.level failed in compute_result: no level\n  window: [10, 20)"
+    worker = f"[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {said}\n SQLSTATE: 38000"
+    around = "[STREAM_FAILED] Query terminated with exception: Found error inside foreachBatch Python process: "
+    assert root_cause(Captured(f"{around}{FRAMES}{worker}")) == said
+
+
 def test_an_error_of_ours_on_the_driver_is_told_instead_of_its_cause() -> None:
     """A StateError names the file and the way on; the JSON error that it was raised from does not."""
     damage = StateError("the file checkpoint/metadata is damaged\n  put back a copy")

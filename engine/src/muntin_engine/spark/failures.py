@@ -24,8 +24,8 @@ E = TypeVar("E", bound=PySparkException)
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _WORKER: Final = "from the Python worker"
 _RUNNER: Final = re.compile(r"^\s*at \S*Python\w*Runner", re.MULTILINE)
-_OURS: Final = re.compile(r"^muntin\w*\.[\w.]+: ", re.MULTILINE)
-"""An error of ours at the end of a traceback, which names the module if one is to blame."""
+_OURS: Final = re.compile(r"(?:^|(?<=from the Python worker: ))muntin\w*\.[\w.]+: ", re.MULTILINE)
+"""An error of ours, which names the module if one is to blame: where a line begins, or where Spark Connect has it."""
 _LAST_LINE: Final = re.compile(r"^[\w.]+(?:: .*|$)", re.MULTILINE)
 _CAUSED: Final = "\n\nThe above exception was the direct cause"
 _SINK: Final = re.compile(rf"^{SinkError.__module__}\.{SinkError.__name__}: ", re.MULTILINE)
