@@ -18,7 +18,7 @@ def pictures() -> Iterator[Chart]:
     """Yield it."""
     yield Chart(
         "benchmark",
-        "input rows per second, Muntin and Spark's window(), higher is better",
+        "input rows per second, Muntin and Spark's window(), in one run, higher is better",
         ("Muntin, rows/s", "Spark window(), rows/s"),
         tuple(measured(PAGE.read_text(encoding="utf-8"))),
     )

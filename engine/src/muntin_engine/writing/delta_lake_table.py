@@ -20,7 +20,9 @@ _QUERY: Final = "muntin.query"
 _READ: Final = "muntin.read"
 _WATERMARK: Final = "muntin.watermark"
 
-_NO_PREDICATE: Final = (None, "", "[]", '["true"]')
+_NO_PREDICATE: Final = (None, "", "[]", '["true"]', "true")
+"""The predicates of operations on all rows, as Spark and the versions of delta-rs write them."""
+
 
 _COMMITS: Final = 100
 """The number of last commits among which the one of a micro-batch is looked for."""
