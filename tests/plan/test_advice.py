@@ -962,32 +962,6 @@ PLANS: Final[_Cases] = (
     ("query.show()", r"(events\(spark\.read)\.\.\., \.\.\.\)", "static"),
     ("query.results().collect()", r"write it: (query\.write\(.*?\)), and", "CODE"),
     ("query.results().toPandas()", r"with (\.writeStream)", "query.results()CODE"),
-    ("query.plan_text(keys=5)", r"write both: (explain\(.*?\));", "query.CODE or True"),
-    (
-        "query.plan_text(keys='5', rows_per_second=3)",
-        r"for example (keys=.*)",
-        "query.plan_text(CODE, rows_per_second=3)",
-    ),
-    (
-        "query.plan_text(keys=5, rows_per_second='many')",
-        r"for example (rows_per_second=.*)",
-        "query.plan_text(keys=5, CODE)",
-    ),
-    (
-        "query.plan_text(keys=5, rows_per_second=3, every=0)",
-        r"for example (every='10 seconds')",
-        "query.plan_text(keys=5, rows_per_second=3, CODE)",
-    ),
-    (
-        "trips_by_hour.plan_text(keys=5, rows_per_second=3)",
-        r"explain\(\.\.\., (lifetime='30 seconds')\)",
-        "trips_by_hour.plan_text(keys=5, rows_per_second=3, CODE)",
-    ),
-    (
-        "numbers.window(tumbling(5)).aggregate(n=count).plan_text(keys=5, rows_per_second=3)",
-        r"events\(\.\.\., (unit='ms')\)",
-        "stream_with(at='ms', CODE).window(hours).aggregate(n=count).plan_text(keys=5, rows_per_second=3)",
-    ),
     # one pass
     (
         "one_pass()",
@@ -1167,11 +1141,6 @@ OTHERS: Final[_Cases] = (
         r"there are: (a)",
         "one_pass(a=query).write(checkpoint='c', results={'a': 'r'}, record={'CODE': 'x'})",
     ),
-    (
-        "one_pass(a=query).plan_text(keys={'b': 5}, rows_per_second=3)",
-        r"there are: (a)",
-        "one_pass(a=query).plan_text(keys={'CODE': 5}, rows_per_second=3)",
-    ),
     ("fold(static_eager.results(), key=())", r"leave key= out", "fold(static_eager.results())"),
     ("fold(static_eager.results().drop('station'))", r"and their key columns", "fold(static_eager.results())"),
     (
@@ -1251,7 +1220,6 @@ EXCUSED: Final = {
     "engine/plan/input_checks.py: needs a name of its own": _UNREACHED,
     "engine/plan/input_checks.py: cast them to the same type": _UNREACHED,
     "engine/plan/join_plan.py": _RESULT,
-    "engine/plan/load.py: no query of this pass": _UNREACHED,
     "engine/plan/plain_data.py": _TEXT,
     "engine/plan/plain_plan.py": _TEXT,
     "engine/plan/planner.py: takes_inputs": "no call makes a query of so many inputs",

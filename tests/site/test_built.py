@@ -62,7 +62,7 @@ def test_a_picture_has_a_text_for_who_cannot_see_it(site: Path) -> None:
 
 def test_files_outside_of_the_pages_are_shown_too(site: Path) -> None:
     assert "You need Python 3.11 or newer" in (site / "repository/contributing.html").read_text(encoding="utf-8")
-    assert "def distribute" in _text(site / "repository/engine/src/muntin_engine/exchange/distribute.py.html")
+    assert "class StateLog" in _text(site / "repository/engine/src/muntin_engine/state/log.py.html")
 
 
 def test_a_signature_has_types_that_lead_to_their_names(site: Path) -> None:

@@ -111,8 +111,9 @@ WRONG: Final[dict[Callable[[Path], None], str]] = {
 """What is said of a file after each damage."""
 
 LOGS: Final = ("metadata", "offsets/3", "offsets/2", "commits/3", "sources/0/2", "sources/0/3", "muntin/0/part-*")
+OPERATOR_METADATA: Final = "state/0/_metadata/v2/0"
 STATE: Final = (
-    "state/0/_metadata/v2/0",
+    OPERATOR_METADATA,
     "state/0/_stateSchema/default/[!.]*",
     "state/0/0/1.zip",
     "state/0/0/SSTs/*.sst",
@@ -130,8 +131,8 @@ HARMLESS: Final = (
 @pytest.mark.parametrize("pattern", [*LOGS, *STATE])
 def test_a_damaged_file_is_named_with_what_is_wrong_and_the_way_on(place: Place, pattern: str) -> None:
     for damage, wrong in WRONG.items():
-        # A flipped bit in the text of a log can only be told by the checksum beside it.
-        keeps_checksum = damage is flipped and pattern in LOGS
+        # A flipped bit in the text of a log, or in a path in it, can only be told by the checksum beside it.
+        keeps_checksum = damage is flipped and pattern in (*LOGS, OPERATOR_METADATA)
         file = damaged(place, pattern, damage, keeps_checksum=keeps_checksum)
         if (pattern, damage) in HARMLESS:
             place.run()
