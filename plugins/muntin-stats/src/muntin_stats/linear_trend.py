@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import nan
-from operator import mul
 from typing import Any
 
 from muntin import ColumnarAggregate
@@ -64,14 +63,7 @@ class LinearTrend(GroupAggregate[Point[N, M] | None, Sums, float | None]):
     def lift(self, payloads: Sequence[Point[N, M] | None]) -> Sums:
         """Return the sums of these alone."""
         points = coordinates(payloads)
-        return Sums(
-            points.size,
-            points.odd,
-            Fraction(sum(points.xs), points.x_unit),
-            Fraction(sum(points.ys), points.y_unit),
-            Fraction(sum(map(mul, points.xs, points.xs)), points.x_unit * points.x_unit),
-            Fraction(sum(map(mul, points.xs, points.ys)), points.x_unit * points.y_unit),
-        )
+        return Sums(points.size, points.odd, points.sum_x, points.sum_y, points.sum_xx, points.sum_xy)
 
     def compute_result(self, state: Sums) -> float | None:
         """Return the slope."""

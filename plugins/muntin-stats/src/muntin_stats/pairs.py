@@ -71,6 +71,31 @@ class Coordinates(NamedTuple):
     ys: list[int]
     y_unit: int
 
+    @property
+    def sum_x(self) -> Fraction:
+        """The exact sum of x."""
+        return Fraction(sum(self.xs), self.x_unit)
+
+    @property
+    def sum_y(self) -> Fraction:
+        """The exact sum of y."""
+        return Fraction(sum(self.ys), self.y_unit)
+
+    @property
+    def sum_xx(self) -> Fraction:
+        """The exact sum of x times x."""
+        return Fraction(sum(map(mul, self.xs, self.xs)), self.x_unit * self.x_unit)
+
+    @property
+    def sum_yy(self) -> Fraction:
+        """The exact sum of y times y."""
+        return Fraction(sum(map(mul, self.ys, self.ys)), self.y_unit * self.y_unit)
+
+    @property
+    def sum_xy(self) -> Fraction:
+        """The exact sum of x times y."""
+        return Fraction(sum(map(mul, self.xs, self.ys)), self.x_unit * self.y_unit)
+
 
 def coordinates(payloads: Sequence[Point[N, M] | None]) -> Coordinates:
     """Return the coordinates of the points that have no null."""
@@ -94,12 +119,5 @@ class PairAggregate(GroupAggregate[Point[N, M] | None, Products, float | None]):
     def lift(self, payloads: Sequence[Point[N, M] | None]) -> Products:
         """Return the products of these alone."""
         points = coordinates(payloads)
-        return Products(
-            points.size,
-            points.odd,
-            Fraction(sum(points.xs), points.x_unit),
-            Fraction(sum(points.ys), points.y_unit),
-            Fraction(sum(map(mul, points.xs, points.xs)), points.x_unit * points.x_unit),
-            Fraction(sum(map(mul, points.ys, points.ys)), points.y_unit * points.y_unit),
-            Fraction(sum(map(mul, points.xs, points.ys)), points.x_unit * points.y_unit),
-        )
+        sums = (points.sum_x, points.sum_y, points.sum_xx, points.sum_yy, points.sum_xy)
+        return Products(points.size, points.odd, *sums)
