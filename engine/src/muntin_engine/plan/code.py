@@ -13,7 +13,7 @@ _HASH: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class CodeInUse:
-    """A module or a function of a query, or a wheel that some of these are from.
+    """A module or a function of a query.
 
     Attributes:
         name: The name.

@@ -162,11 +162,6 @@ def spell_name(name: str) -> str:
     return name if is_plain else "`" + name.replace("`", "``") + "`"
 
 
-def spell_path(name: str) -> str:
-    """Return names with dots between them in SQL."""
-    return ".".join(map(spell_name, name.split(".")))
-
-
 def spell_value(value: Any) -> str:
     """Return plain data in SQL, so that `value_of` reads the same.
 

@@ -25,9 +25,9 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
     """Handle the rows of row windows one by one: each handler is called for one kind of step, and may return rows.
 
     Define the handlers that you need; the others do nothing. They return rows of the results, except `on_evict`, which
-    is called for rows that leave a window: it returns rows of a second output, `Query.evicted`. The types in brackets
-    are those of a payload, of the state, of a row of the results, and of a row of the second output; the last one is
-    None if `on_evict` returns nothing.
+    is called for rows that leave a window: it returns rows of a second output, `Query.evicted_rows()`. The types in
+    brackets are those of a payload, of the state, of a row of the results, and of a row of the second output; the last
+    one is None if `on_evict` returns nothing.
 
     The engine keeps one state per key. Each handler gets it first, and the window in question last. Handlers change the
     state in place, so it is a dict, a list or a dataclass, of plain data. Each row comes once, in the order that the
