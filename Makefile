@@ -69,7 +69,7 @@ test-versions: .venv/run.stamp
 	$(BIN)/python -m tests.versions $(VERSIONS) $(SPARK:%=--spark) $(RECORD:%=--record)
 
 test-cluster: .venv/spark.jsa
-	$(BIN)/python -m pytest tests/shipping/on_a_cluster.py
+	$(BIN)/python -m pytest tests/nightly/on_a_cluster.py
 
 torture: .venv/spark.jsa
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) $(KIND:%=--kind %) $(SEED:%=--seed %) $(KINDS:%=--kinds %)
@@ -92,7 +92,7 @@ docs: .venv/tools.stamp
 	@echo "the site is in build/site"
 
 look-check: .venv/browser.stamp
-	PICTURES=$(PICTURES) $(BIN)/python -m pytest tests/story_page/in_browser.py tests/story_page/chains_in_browser.py
+	PICTURES=$(PICTURES) $(BIN)/python -m pytest tests/cli/story_page/in_browser.py tests/cli/story_page/chains_in_browser.py
 
 format: .venv/tools.stamp
 	$(BIN)/ruff check --fix
@@ -128,7 +128,7 @@ clean:
 # Spark as the tests start it.
 .venv/spark.jsa: .venv/tools.stamp
 	@echo "preparing Spark for the tests"
-	@$(BIN)/python -m tests.quick_jvm
+	@$(BIN)/python -m tests.quick_spark.jvm
 
 # Their own pins stay away from ours.
 build/adapters/%.stamp: .venv/run.stamp sdk/pyproject.toml plugins/muntin-adapters/pyproject.toml

@@ -163,10 +163,10 @@ def tried_as_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one session of a test run, quiet, with everybody's settings and a JVM in a hurry."""
     from muntin_engine.spark.session.local import local_session, stop_session
-    from tests.quick_drivers import quick_drivers
-    from tests.quick_files import leave_permissions
-    from tests.quick_jvm import OPTIONS, home
-    from tests.quick_names import remembered_names
+    from tests.quick_spark.drivers import quick_drivers
+    from tests.quick_spark.files import leave_permissions
+    from tests.quick_spark.jvm import OPTIONS, home
+    from tests.quick_spark.names import remembered_names
 
     os.environ.update(home())
     folder = tmp_path_factory.mktemp("spark")

@@ -89,9 +89,9 @@ def some_cases(file: str, cases: Sequence[Case]) -> list[Case]:
         cases: All cases of the test, those of later seeds left out.
 
     Example:
-        >>> some_cases("tests/core/test_rows.py", range(10))
+        >>> some_cases("tests/engine/core/test_frozen_values.py", range(10))
         [0, 4, 9]
-        >>> some_cases("tests/core/test_rows.py", range(3))
+        >>> some_cases("tests/engine/core/test_frozen_values.py", range(3))
         [0, 1, 2]
     """
     if len(cases) <= CASES or file.startswith(WITH_ALL_CASES):

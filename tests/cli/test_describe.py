@@ -131,7 +131,7 @@ def test_a_name_of_a_broken_plugin_says_why_it_is_broken(
 
 
 def test_every_module_of_the_hostile_plugin_can_be_described(offer: Offer) -> None:
-    offer(hostile="from tests.hostile.muntin_hostile.plugin import *\n")
+    offer(hostile="from tests.sdk.testing.laws.muntin_hostile.plugin import *\n")
     (plugin,), _ = installed().plugins()
     described = [describe(installed(), name) for name in (*plugin.modules, *plugin.functions)]
     assert len(described) > 80

@@ -18,7 +18,7 @@ from muntin_cli import recordings
 from muntin_cli.commands import look as command
 from muntin_stats.average import Average
 from tests.cli.running import Done
-from tests.recording.recorded import recorded
+from tests.engine.recording.recorded import recorded
 from tests.scenarios.query import Query
 from tests.scenarios.scenario import Scenario
 

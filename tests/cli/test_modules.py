@@ -83,7 +83,7 @@ def test_where_nothing_is_installed_it_says_what_to_do(installation: Installatio
 
 
 def test_the_hostile_plugin_is_listed(offer: Offer, muntin: Run) -> None:
-    offer(hostile="from tests.hostile.muntin_hostile.plugin import *\n")
+    offer(hostile="from tests.sdk.testing.laws.muntin_hostile.plugin import *\n")
     done = muntin("modules", "--json")
     assert done.code == 0
     assert len(done.data["offers"]) > 80

@@ -10,7 +10,7 @@ from muntin import tumbling
 from muntin.testing import Script
 from muntin_stats import Sum
 from tests.cli.running import Run
-from tests.recording.recorded import recorded
+from tests.engine.recording.recorded import recorded
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
@@ -66,12 +66,12 @@ def test_the_smallest_part_that_still_has_a_result(folder: Path, muntin: Run, tm
 
 
 def test_a_module_of_a_file_is_found_there(muntin: Run, tmp_path: Path) -> None:
-    from tests.scenarios.modules import Merged
+    from tests.modules.merged_states import Merged
 
     scenario = Scenario(Query(tumbling(10), (Merged(),), lifetimes="points"), STREAM, Mishaps(cuts=None))
     recorded(scenario, "general", tmp_path / "recording")
     file = tmp_path / "own.py"
-    file.write_text("from tests.scenarios.modules import Merged\nclass Mine(Merged):\n    version = '2'\n")
+    file.write_text("from tests.modules.merged_states import Merged\nclass Mine(Merged):\n    version = '2'\n")
     done = muntin("replay", tmp_path / "recording", "--module", file)
     assert "test.merged was 1, and is 2 here" in done.output
 

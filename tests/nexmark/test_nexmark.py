@@ -29,7 +29,7 @@ from tests.nexmark.answers import (
 from tests.nexmark.modules import HighestBids, HotItems, Logged, Passed
 from tests.nexmark.periods import counts_by_clock, logged
 from tests.nexmark.site import SECOND, random_bids, stream_of
-from tests.spark.running import collect, collect_together
+from tests.journeys.running import collect, collect_together
 
 SIZE, PERIOD, GAP = 10 * SECOND, 5 * SECOND, 10 * SECOND
 SEEDS = range(2)

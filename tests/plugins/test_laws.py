@@ -44,8 +44,8 @@ from muntin_stats.columns.sum import ColumnarSumOfIntegers
 from muntin_stats.columns.variance import ColumnarVariance, ColumnarVarianceOfIntegers
 from muntin_stats.columns.whole_pairs import ColumnarCorrelationOfIntegers
 from tests.naming import spelled
-from tests.plugins.combined_modules import Busy, Coverage, Distinct, Largest, Mean, Starts, Total, Values
-from tests.plugins.failing_modules import FAILING
+from tests.plugins.adapters.combined_modules import Busy, Coverage, Distinct, Largest, Mean, Starts, Total, Values
+from tests.plugins.adapters.failing_modules import FAILING
 from tests.plugins.forms import broken_laws
 
 HARD: Final = st.sampled_from([1e16, -1e16, 1.0, 0.1, -0.0, 5e-324, 1.7e308, -1.7e308, inf, -inf, nan, None])

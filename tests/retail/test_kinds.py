@@ -22,7 +22,7 @@ from muntin_engine.errors import StateMismatchError
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
-from tests.plan.plans import plan_of
+from tests.engine.plan.plans import plan_of
 from tests.scenarios.drawing import cutting
 from tests.scenarios.inputs import early
 

@@ -15,7 +15,7 @@ from tests.scenarios.columns import PAYLOAD, RESULT, values_of
 from tests.scenarios.known import Arrival, Known
 from tests.scenarios.query import Query
 from tests.scenarios.running import Row, plain
-from tests.triggers.meaning import life
+from tests.scenarios.trigger_meaning import life
 
 Members = dict[Hashable, Event[Any]]
 

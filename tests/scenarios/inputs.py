@@ -42,14 +42,14 @@ from muntin_engine.core.lifetimes import (
     Shorten,
 )
 from muntin_engine.testing import shuffle, split
-from tests.core.progress.own_policies import Outvoted
-from tests.core.refinements import EverySecond, OtherThanBefore
-from tests.differential.calendars import CALENDARS
-from tests.differential.cases import GROWING, RANKED, TRAILING, WINDOWS, until_closed
-from tests.differential.modules import OWN_TIMES
+from tests.modules.progress_policies import Outvoted
+from tests.modules.refinements import EverySecond, OtherThanBefore
+from tests.scenarios.calendars import CALENDARS
+from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS, until_closed
+from tests.modules.every_shape import OWN_TIMES
 from tests.scenarios.join import CONDITIONS, Join
 from tests.scenarios.kinds import OWN, on_its_axis
-from tests.scenarios.modules import ANY, COLUMNAR, MERGED, OF_ROWS
+from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.scenarios.passing import passing
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.scenario import Scenario
@@ -67,9 +67,9 @@ from tests.scenarios.streams import (
     told_apart,
     with_composite_keys,
 )
-from tests.several.modules import Answers, KeptMembers, Members, TimedMembers
-from tests.several.modules import Pairs as Products
-from tests.triggers.random_triggers import random_trigger
+from tests.modules.several_inputs import Answers, KeptMembers, Members, TimedMembers
+from tests.modules.several_inputs import Pairs as Products
+from tests.scenarios.random_triggers import random_trigger
 
 EVERY: Final = WINDOWS | GROWING | TRAILING | RANKED | OWN | CALENDARS
 BY_KEY: Final = Punctuated().with_key_punctuation()

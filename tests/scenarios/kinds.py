@@ -10,7 +10,7 @@ from typing import Final
 from muntin import Window
 from muntin.testing import Script
 from muntin.windows import ScheduledWindows, Stretches, WindowKind
-from tests.differential.calendars import SCALES, spread
+from tests.scenarios.calendars import SCALES, spread
 from tests.scenarios.query import Query
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import lasting

@@ -16,8 +16,8 @@ from muntin.windows import CalendarWindows, CumulateWindows, HoppingWindows, Lan
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.testing.meaning import progress_of
-from tests.core.progress.histories import Row, implied
-from tests.differential.lifetimes import Life, changed, watermark
+from tests.engine.progress.histories import Row, implied
+from tests.scenarios.lifetimes import Life, changed, watermark
 from tests.scenarios.columns import columns_of
 from tests.scenarios.query import Query
 

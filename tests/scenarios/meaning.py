@@ -38,7 +38,7 @@ from tests.scenarios.early import EarlyMeaning
 from tests.scenarios.known import Arrival, Histories, Known
 from tests.scenarios.query import Query
 from tests.scenarios.running import Row, Run, differ, plain
-from tests.sdk.window_definitions import DEFINED, pairs_defined, pairs_of
+from tests.sdk.windows.window_definitions import DEFINED, pairs_defined, pairs_of
 
 KINDS: Final = (
     *(HoppingWindows, CalendarWindows, SessionWindows, SnapshotWindows, CountWindows),

@@ -32,7 +32,7 @@ from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.plan import planner
 from muntin_engine.testing import shuffle, smallest_failing, split
-from tests.differential.cases import until_closed
+from tests.scenarios.windows import until_closed
 from tests.scenarios import query as queries
 from tests.scenarios.join import Join, Joined
 from tests.scenarios.known import Arrival

@@ -14,7 +14,7 @@ from muntin.testing import KeyedChange, KeyPunctuation, KeyRange, Script
 from muntin.testing.batches import Step, matches
 from muntin.windows import CumulateWindows, LandmarkWindows
 from muntin_engine.testing import random_stream, shuffle, split
-from tests.differential.cases import until_closed
+from tests.scenarios.windows import until_closed
 from tests.scenarios.join import Join
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps

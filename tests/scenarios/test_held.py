@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muntin_engine.state.cells import METADATA
-from tests.core.held import held
+from tests.engine.state.held import held
 from tests.scenarios import scenario
 from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.kinds import OWN

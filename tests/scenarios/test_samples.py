@@ -16,7 +16,7 @@ from muntin.events import Event
 from muntin.testing import Batch, KeyedChange
 from tests.scenarios.join import Join
 from tests.scenarios.known import Arrival
-from tests.scenarios.modules import ANY
+from tests.modules.merged_states import ANY
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.scenario import Scenario

@@ -6,7 +6,7 @@ import pytest
 
 from muntin import snapshot
 from muntin.testing import Script
-from tests.scenarios.modules import COLUMNAR
+from tests.modules.merged_states import COLUMNAR
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario

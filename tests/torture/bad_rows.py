@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from muntin import tumbling
 from muntin_engine import Query, events, module
-from tests.spark.running import collect
+from tests.journeys.running import collect
 from tests.torture.kind import Figures
 from tests.torture.session import session
 

@@ -15,8 +15,8 @@ from pyspark.errors import PySparkException
 from muntin.errors import MuntinError
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.testing.streaming import setting
-from tests.spark.running import write_batches
-from tests.spark.scripts import tables
+from tests.journeys.running import write_batches
+from tests.journeys.scripts import tables
 from tests.torture import story
 from tests.torture.damage import damaged_bytes
 from tests.torture.kills import differences, make_stream, sinks_of

@@ -34,7 +34,7 @@ from muntin.testing.scripts import Script
 from muntin.triggers import every_count
 from muntin_engine.testing import crash_everywhere
 from muntin_engine.testing.random_streams import random_stream
-from tests.differential.cases import until_closed
+from tests.scenarios.windows import until_closed
 from tests.scenarios.streams import lasting
 from tests.torture.kind import Figures
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from muntin import INFINITY, EmitPolicy, IncrementalAggregate
 from muntin.errors import MuntinError
-from tests.core.feed import Feed, query, row
-from tests.differential.cases import WINDOWS
+from tests.scenarios.feed import Feed, query, row
+from tests.scenarios.windows import WINDOWS
 from tests.torture.kind import Figures
 
 Method = Callable[..., Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from tests.one_pass.shared_rows import check_one_pass
+from tests.scenarios.shared_rows import check_one_pass
 from tests.torture.kind import Figures
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from muntin_engine.spark.session.local import local_session
-from tests.quick_jvm import OPTIONS
+from tests.quick_spark.jvm import OPTIONS
 
 
 @cache

@@ -17,7 +17,7 @@ from muntin_engine import events, module
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.workers.traces import read_traces
 from muntin_engine.workers.traces_folder import traces_folder
-from tests.spark.running import collect, run, stream_of
+from tests.journeys.running import collect, run, stream_of
 from tests.torture.kind import Figures
 from tests.torture.session import session
 from tests.torture.worker_faults import FAULTS, HostileWorker

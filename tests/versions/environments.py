@@ -54,31 +54,31 @@ ENVIRONMENTS: Final[Mapping[str, Environment]] = MappingProxyType(
 """All of them. `make test` runs on Python 3.11 or newer and the newest release of all packages."""
 
 SPARK: Final = (
-    *("tests/spark", "tests/spark_units", "tests/joins/test_on_spark.py", "tests/recording/test_on_spark.py"),
-    *("tests/rows/test_on_spark.py", "tests/retail/test_on_spark.py", "tests/nexmark"),
+    *("tests/spark", "tests/spark_units", "tests/journeys/test_joins.py", "tests/journeys/test_recordings.py"),
+    *("tests/journeys/test_row_windows.py", "tests/retail/test_on_spark.py", "tests/nexmark"),
 )
 """All tests that run a query in Spark: ten to twenty minutes at a load of six."""
 
 QUICK: Final = (
     # Windows of every kind on every evaluator, in three micro-batches and over a restart, against the reference.
-    "tests/spark/test_scripts.py::test_streams_and_tables_through_spark_mean_what_the_reference_says",
-    "tests/spark/test_against_spark.py::test_days_to_years_are_those_of_date_trunc",
-    "tests/rows/test_on_spark.py::test_a_stream_in_any_order_with_restarts_gives_the_last_rows",
-    "tests/joins/test_on_spark.py::test_a_join_goes_on_after_a_restart_and_its_results_are_events",
-    "tests/spark/test_stateless.py::test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing",
+    "tests/journeys/test_scripts.py::test_streams_and_tables_through_spark_mean_what_the_reference_says",
+    "tests/journeys/test_against_spark.py::test_days_to_years_are_those_of_date_trunc",
+    "tests/journeys/test_row_windows.py::test_a_stream_in_any_order_with_restarts_gives_the_last_rows",
+    "tests/journeys/test_joins.py::test_a_join_goes_on_after_a_restart_and_its_results_are_events",
+    "tests/engine/spark/test_stateless.py::test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing",
     # What goes in and comes out.
-    "tests/spark/test_chaining.py::test_a_query_over_the_results_of_a_query",
-    "tests/spark/test_types.py::test_records_lists_and_maps_go_in_and_come_out",
-    "tests/spark/test_types.py::test_installed_functions_are_there_in_sql",
-    "tests/spark/test_write.py::test_all_outputs_come_from_one_evaluation",
-    "tests/spark/test_write.py::test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays",
-    "tests/spark/test_write.py::test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all",
-    "tests/spark/test_progress_policies.py::test_with_a_clock_time_passes_without_rows_also_under_available_now",
-    "tests/spark/test_metrics.py::test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_it",
+    "tests/engine/spark/test_chaining.py::test_a_query_over_the_results_of_a_query",
+    "tests/journeys/test_types.py::test_records_lists_and_maps_go_in_and_come_out",
+    "tests/journeys/test_types.py::test_installed_functions_are_there_in_sql",
+    "tests/engine/spark/writing/test_write.py::test_all_outputs_come_from_one_evaluation",
+    "tests/engine/spark/writing/test_write.py::test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays",
+    "tests/engine/spark/writing/test_write.py::test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all",
+    "tests/journeys/test_progress_policies.py::test_with_a_clock_time_passes_without_rows_also_under_available_now",
+    "tests/engine/spark/test_metrics_listener.py::test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_it",
     # State, and code where it is not installed: on executors of their own, classic and by Spark Connect.
-    "tests/spark/test_state_table.py::test_state_is_read_while_the_query_runs_and_as_text",
-    "tests/spark/test_checkpoints.py::test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on",
-    "tests/spark/test_shipping.py",
+    "tests/engine/spark/writing/test_state_table.py::test_state_is_read_while_the_query_runs_and_as_text",
+    "tests/engine/spark/writing/test_checkpoints.py::test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on",
+    "tests/engine/spark/shipping/test_shipping.py",
 )
 """The fewest that would find a break of what Muntin uses of Spark: 30 tests, five to eight minutes at a load of six."""
 
@@ -86,9 +86,9 @@ QUICK: Final = (
 LIBRARIES: Final = (
     # What other packages are used for: SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
     # sketches, and what the command checks.
-    *("tests/sql/test_meaning.py", "tests/columnar/test_forms.py", "tests/plugins/test_sketches.py"),
-    *("tests/writing/test_databases.py", "tests/writing/test_table_sinks.py", "tests/writing/test_kafka_topic.py"),
-    *("tests/monitoring/test_exporters.py", "tests/cli/test_check.py"),
+    *("tests/engine/sql_text/test_meaning.py", "tests/engine/exchange/test_bound_form.py", "tests/plugins/adapters/test_sketches.py"),
+    *("tests/engine/writing/test_databases.py", "tests/engine/writing/test_table_sinks.py", "tests/engine/writing/test_kafka_topic.py"),
+    *("tests/engine/monitoring/test_exporters.py", "tests/cli/test_check.py"),
 )
 """What is run besides where all requirements are as old as they may be."""
 

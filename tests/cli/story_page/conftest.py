@@ -1,0 +1,52 @@
+"""A browser, where a test wants one, and pages that are open in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from muntin_cli.story_page.page import page_of
+from muntin_engine.recording.story import Story
+from tests.cli.story_page.chromium import running_browser
+from tests.cli.story_page.browsing import DESK, Open, settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as found:
+        yield found
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Opens the page of a story; at the end nothing must have been asked of a host, and no script may have failed."""
+    faults: list[str] = []
+    contexts = []
+
+    def open_story(
+        story: Story, size: tuple[int, int] = DESK, scheme: Literal["light", "dark"] = "light", **options: Any
+    ) -> Page:
+        file = tmp_path / "recording.html"
+        file.write_text(page_of(story), encoding="utf-8")
+        context = browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce", **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else faults.append(asked.url))
+        page.goto(file.as_uri())
+        settle(page)
+        return page
+
+    yield open_story
+    for context in contexts:
+        context.close()
+    assert faults == []

@@ -1,0 +1,55 @@
+"""The tutorial, followed by its own commands: from an empty folder to a module that runs by name on a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_pages import FOLLOWED, Shown, alike
+from tests.docs.pages import ROOT, blocks
+from tests.docs.tutorial.following import follow
+
+COMMANDS = [line for block in blocks(FOLLOWED) if block.language == "shell" for line in block.lines]
+PLUGIN = "home/plugins/muntin-weather"
+"""Where the page makes the package, in the folder of its reader."""
+
+
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a reader."""
+    return tmp_path_factory.mktemp("reader")
+
+
+@pytest.fixture(scope="module")
+def shown(readers: Path) -> list[Shown]:
+    """What the page shows and what it printed here; a command that fails has failed the fixture."""
+    return list(follow(FOLLOWED, readers))
+
+
+def test_the_commands_print_what_the_page_shows(shown: list[Shown]) -> None:
+    assert len(shown) == FOLLOWED.read_text(encoding="utf-8").count("<!-- shows -->")
+    for item in shown:
+        assert alike(item.block.text) == alike(item.text), f"{item.block}: {item.command} prints something else"
+
+
+def test_the_module_ran_by_name_on_executors_of_their_own(shown: list[Shown], readers: Path) -> None:
+    log = (readers / PLUGIN / "spark.log").read_text(encoding="utf-8")
+    assert log.count("Executor added: app-") == 2
+    assert 'module("weather.gust_factor", ' in (readers / PLUGIN / "gusts.py").read_text(encoding="utf-8")
+
+
+def test_nothing_of_it_came_from_the_repository(shown: list[Shown], readers: Path) -> None:
+    installed = sorted(readers.glob("environment/lib/python*/site-packages/muntin*"))
+    assert {path.name for path in installed} >= {"muntin", "muntin_cli", "muntin_engine"}
+    assert [path for path in installed if ROOT in path.resolve().parents] == []
+    links = [path.read_text(encoding="utf-8").strip() for path in readers.glob("environment/lib/*/site-packages/*.pth")]
+    assert links == [str(readers / PLUGIN / "src")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["muntin new weather", "pip install --editable '.[test]'", "pytest", "--master 'local-cluster[2,1,1024]'"],
+)
+def test_the_page_has_the_commands_that_the_promise_is_about(command: str) -> None:
+    assert any(command in line for line in COMMANDS)

@@ -1,0 +1,354 @@
+"""The law of queries as text: what is written makes the same query again, through JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import suppress
+from random import Random
+from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock, call
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+from pyspark.sql import functions as F
+
+import muntin_stats as stats
+from muntin import Aggregate, session, snapshot, tumbling
+from muntin.errors import MuntinError, QueryError
+from muntin_engine import (
+    Query,
+    condition,
+    events,
+    module,
+    one_pass,
+    one_pass_from_dict,
+    query_from_dict,
+    query_schema,
+    union,
+)
+from muntin_engine.api.steps import SIGNATURES
+from muntin_engine.api.text.values import write_value
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.plain_plan import plan_to_data
+from tests.engine.api.text.random_queries import ROWS, TRIGGERS, WINDOWS, random_query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from muntin_engine import EventStream
+
+_VALID = Draft7Validator(query_schema())
+_SCHEMA = "station string, line string, leaves timestamp, arrives timestamp, km double, km2 double"
+
+
+@pytest.fixture(scope="module")
+def rides(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([], _SCHEMA)
+
+
+def there_and_back(query: Query, rides: DataFrame, **others: DataFrame) -> Query:
+    data = query.to_dict(rides=rides, **others)
+    _VALID.validate(data)
+    back = query_from_dict(json.loads(json.dumps(data)), {"rides": rides, **others})
+    assert back.to_dict(rides=rides, **others) == data
+    return back
+
+
+def same(query: Query, back: Query) -> None:
+    assert plan_to_data(back.plan) == plan_to_data(query.plan)
+    assert plan_identity(back.plan) == plan_identity(query.plan)
+    assert [plan_to_data(one.plan) for one in back.inner] == [plan_to_data(one.plan) for one in query.inner]
+    assert back.selection == query.selection
+    assert [one.df.schema for one in back.sources] == [one.df.schema for one in query.sources]
+
+
+_WANTED = {"windows", "join", "union", "as_events", "where", "select", "with_columns", "to_edges"}
+
+
+def test_random_queries_come_back(rides: DataFrame) -> None:
+    random, calls = Random(27), Counter[str]()
+    while sum(calls.values()) < 250 or not calls.keys() >= _WANTED:
+        with suppress(MuntinError):  # what is refused is no query
+            query = random_query(random, rides)
+            same(query, there_and_back(query, rides))
+            calls.update(step.call for step in query.steps)
+    assert calls.keys() >= _WANTED
+
+
+def test_each_kind_of_windows_and_each_trigger_is_in_a_query_that_comes_back(rides: DataFrame) -> None:
+    from muntin import early
+
+    def stream(**given: Any) -> Any:
+        return events(rides, key="station", at="leaves", **given)
+
+    made = 0
+    for windows in (*WINDOWS, *ROWS):
+        if "elapsed" in repr(write_value(windows)):
+            continue  # a bare number of ticks, which timestamps do not have
+        query = stream(order="line").window(windows).aggregate(n=stats.count())
+        same(query, there_and_back(query, rides))
+        made += 1
+    for trigger in TRIGGERS:
+        query = stream().window(tumbling("1 hour"), emit=early(trigger)).aggregate(n=stats.sum("km"))
+        same(query, there_and_back(query, rides))
+        made += 1
+    assert made == len(WINDOWS) + len(ROWS) - 2 + len(TRIGGERS)
+
+
+def test_every_call_of_the_api_has_a_signature_to_be_written_by() -> None:
+    assert set(SIGNATURES) >= {
+        *("events", "union", "where", "shedding", "apply", "window", "windows", "aggregate", "join", "as_events"),
+        *("shift", "set_duration", "extend", "shorten", "to_points", "to_edges", "align_to"),
+        *("with_columns", "select", "with_heartbeat", "with_clock"),
+    }
+
+
+def test_a_query_as_data_reads_as_its_calls(rides: DataFrame) -> None:
+    stream = events(rides, key="station", at="leaves", watermark="10 minutes").where("km > 2")
+    query = stream.window(tumbling("1 hour"), emit="eager").aggregate(p90=stats.quantile("km", q=0.9))
+    assert query.to_dict(rides=rides) == {
+        "muntin": 1,
+        "query": [
+            {"events": "rides", "key": "station", "at": "leaves", "watermark": "10 minutes"},
+            {"where": "km > 2"},
+            {"window": {"kind": "tumbling", "size": "1 hour"}, "emit": "eager"},
+            {"aggregate": {"p90": {"module": "stats.quantile", "columns": ["km"], "parameters": {"q": 0.9}}}},
+        ],
+    }
+
+
+def test_other_streams_are_inputs_with_names(rides: DataFrame, spark: SparkSession) -> None:
+    beats = spark.createDataFrame([], "at timestamp")
+    clocked = events(rides, at="leaves").with_heartbeat(beats, at="at", delay="1 minute")
+    query = union(a=clocked, b=events(rides, at="leaves")).window(snapshot()).aggregate(n=stats.count())
+    assert '"with_heartbeat": "input"' in json.dumps(query.to_dict(rides=rides))
+    same(query, there_and_back(query, rides, beats=beats))
+
+
+def test_a_column_of_sparks_is_text_that_means_the_same_or_refused(rides: DataFrame) -> None:
+    stream = events(rides, key=F.col("station"), at="leaves").where(F.col("km") > 2)
+    query = stream.window(tumbling("1 hour")).aggregate(n=stats.sum(F.col("km") * 2))
+    data = query.to_dict(rides=rides)
+    assert data["query"][:2] == [{"events": "rides", "key": "station", "at": "leaves"}, {"where": {"sql": "(km > 2)"}}]
+    assert data["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "(km * 2)"}]
+    same(query, there_and_back(query, rides))
+    secret = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.when(F.col("km") > 2, "far")))
+    text = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.lit("km"))).to_dict()
+    assert text["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "'km'"}]
+    with pytest.raises(QueryError, match="write it as SQL"):
+        secret.to_dict(rides=rides)
+
+
+TEXT = """
+muntin: 1
+query:
+  - events: rides
+    key: station
+    start: leaves
+    end: arrives
+    watermark: 10 minutes
+  - join:
+      - events: rides
+        key: station
+        at: leaves
+      - where: km > 2
+    how: left
+    left_columns: [km]
+    right_columns: {other: km2}
+    on: {function: stats.is_between, left: [km], right: [km, km2]}
+  - as_events:
+    key: other
+  - window: {kind: calendar, size: 1 day, start: 2024-01-01}
+  - aggregate:
+      n: {module: stats.count}
+"""
+
+
+def test_a_person_writes_it_in_yaml(rides: DataFrame) -> None:
+    with pytest.raises(QueryError, match=r"query\[1\].join.on: no function is named 'stats.is_between'"):
+        query_from_dict(yaml.safe_load(TEXT), {"rides": rides})
+    near = condition(is_near, left="km", right="km2", most=2.0).function
+    text = TEXT.replace(
+        "stats.is_between, left: [km], right: [km, km2]",
+        f"{near.name}, left: [km], right: [km2], parameters: {{most: 2}}",
+    )
+    query = query_from_dict(yaml.safe_load(text), {"rides": rides}.__getitem__, [near])
+    written = yaml.safe_dump(query.to_dict(rides=rides), sort_keys=False)
+    same(query, query_from_dict(yaml.safe_load(written), {"rides": rides}, [near]))
+    assert [step.call for step in query.steps] == ["events", "join", "as_events", "window", "aggregate"]
+
+
+def rides_by_hour(rides: DataFrame) -> EventStream:
+    hours = events(rides, key="station", at="leaves", watermark="1 minute").window(tumbling("1 hour"))
+    return hours.aggregate(n=stats.count(), km=stats.sum("km")).as_events()
+
+
+@pytest.mark.parametrize(
+    "stream_of",
+    [
+        lambda rides: events(rides, key="station", at="leaves", watermark="1 minute").where("km > 2"),
+        lambda rides: union(
+            **{name: events(rides, key="station", at="leaves", rows=name) for name in ("km>2", "km<2")}
+        ),
+        rides_by_hour,
+    ],
+    ids=["events", "union", "chain"],
+)
+def test_queries_of_one_pass_come_back_and_share_what_they_shared(rides: DataFrame, stream_of: Any) -> None:
+    stream, km = stream_of(rides), "km"
+    asked = one_pass(
+        days=stream.window(tumbling("1 day")).aggregate(km=stats.sum(km)),
+        visits=stream.where("km > 3").window(session("2 hours")).aggregate(n=stats.count()),
+    )
+    data = asked.to_dict(rides=rides)
+    _VALID.validate(data)
+    tables = Mock(return_value=rides)
+    back = one_pass_from_dict(json.loads(json.dumps(data)), tables)
+    assert tables.mock_calls == [call("rides")]
+    assert back.to_dict(rides=rides) == data
+    assert list(back.queries) == ["days", "visits"]
+    for name, query in asked.queries.items():
+        same(query, back.queries[name])
+    first, second = back.queries.values()
+    assert first.source.rows.df is second.source.rows.df
+
+
+def test_tables_of_one_pass_have_names_that_no_two_share(rides: DataFrame, spark: SparkSession) -> None:
+    beats, others = (spark.createDataFrame([], "at timestamp") for _ in range(2))
+    stream = events(rides, at="leaves")
+    asked = one_pass(
+        a=stream.with_heartbeat(beats, at="at").window(snapshot()).aggregate(n=stats.count()),
+        b=stream.with_heartbeat(others, at="at").window(snapshot()).aggregate(n=stats.count()),
+    )
+    named = [steps[1]["with_heartbeat"] for steps in asked.to_dict()["one_pass"].values()]
+    assert named == ["input_2", "input_3"]
+
+
+def test_queries_that_do_not_share_an_input_are_no_one_pass(rides: DataFrame) -> None:
+    query = events(rides, at="leaves").window(snapshot()).aggregate(n=stats.count())
+    data = {
+        "muntin": 1,
+        "one_pass": {"a": query.to_dict(rides=rides)["query"], "b": query.to_dict(tides=rides)["query"]},
+    }
+    with pytest.raises(QueryError, match=r"one_pass: 'a' and 'b' are of two DataFrames"):
+        one_pass_from_dict(data, {"rides": rides, "tides": rides.limit(1)})
+    with pytest.raises(QueryError, match=r"the text has query, which query_from_dict reads"):
+        one_pass_from_dict(query.to_dict(rides=rides), {"rides": rides})
+    with pytest.raises(QueryError, match=r"one_pass: one_pass\(\) needs at least one query"):
+        one_pass_from_dict({"muntin": 1, "one_pass": {}}, {})
+    with pytest.raises(QueryError, match=r"one_pass: expected lists of steps by the names of queries"):
+        one_pass_from_dict({"muntin": 1, "one_pass": []}, {})
+
+
+class Widest(Aggregate[float, float]):
+    name, version = "mine.widest", "1.0.0"
+
+    def __init__(self, floor: Any = 0.0) -> None:
+        self.floor = floor
+
+    def compute_result(self, payloads: Any) -> float:
+        return float(max(payloads))
+
+
+def test_a_module_of_the_program_is_given(rides: DataFrame) -> None:
+    windowed = events(rides, at="leaves").window(tumbling("1 hour"))
+    query = windowed.aggregate(w=module(Widest, "km", floor=1.5), spread=module(max_of, "km", returns=float))
+    data = query.to_dict(rides=rides)
+    with pytest.raises(QueryError, match=r"query\[2\].aggregate.w: .*\n(.*\n)*.*modules="):
+        query_from_dict(data, {"rides": rides})
+    same(query, query_from_dict(data, {"rides": rides}, [Widest, module(max_of, "km", returns=float)]))
+    with pytest.raises(QueryError, match=r"aggregate\(modules=...\) cannot be written"):
+        windowed.aggregate(w=module(Widest, "km", floor=lambda: 1)).to_dict()
+
+
+def max_of(km: list[float]) -> float:
+    return max(km)
+
+
+def test_a_condition_of_a_join_is_given_by_name(rides: DataFrame) -> None:
+    left, right = (events(rides, key="station", start="leaves", end="arrives") for _ in range(2))
+    near = condition(is_near, left="km", right="km", most=2.0)
+    query = left.join(right, left_columns=["km"], right_columns={"other": "km2"}, on=near)
+    data = json.loads(json.dumps(query.to_dict(rides=rides)))
+    same(query, query_from_dict(data, {"rides": rides}, [near]))
+
+
+def is_near(one: float, other: float, most: float) -> bool:
+    return abs(one - other) <= most
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda d: d.pop("muntin"), "is not the text of a query"),
+        (lambda d: d.update(muntin=2), "version 2"),
+        (lambda d: d.update(name="x"), "the text has name"),
+        (lambda d: d["query"].pop(), "last step makes no results"),
+        (lambda d: d["query"].clear(), "expected a list of steps"),
+        (
+            lambda d: d["query"][0].update(kee="station"),
+            r"query\[0\].events: events takes no 'kee'\n  did you mean 'key'",
+        ),
+        (
+            lambda d: d["query"][0].update(events="ridez"),
+            r"query\[0\].events: no DataFrame .*'ridez'\n  did you mean 'rides'",
+        ),
+        (lambda d: d["query"][0].update(at="leavez"), r"query\[2\].aggregate: at reads 'leavez'"),
+        (
+            lambda d: d["query"].insert(1, {"wher": "km > 2"}),
+            r"query\[1\]: expected one of .*got wher\n  did you mean 'where'",
+        ),
+        (
+            lambda d: d["query"][1].update(window="1 hour"),
+            r"query\[1\].window: expected windows, such as .*, got '1 hour'",
+        ),
+        (
+            lambda d: d["query"][1]["window"].update(kind="tumblin"),
+            r"query\[1\].window.kind: .*\n  did you mean 'tumbling'",
+        ),
+        (lambda d: d["query"][1]["window"].update(size="1 houw"), r"query\[1\].window: .*houw"),
+        (lambda d: d["query"][1].update(emit="eagr"), r"query\[1\].window.emit: .*\n  did you mean 'eager'"),
+        (
+            lambda d: d["query"][2]["aggregate"]["n"].update(module="stats.cuont"),
+            r"query\[2\].aggregate.n: (.*\n)*.*stats.count",
+        ),
+        (
+            lambda d: d["query"][2]["aggregate"]["n"].update(colums=["km"]),
+            r"aggregate.n: .*'colums'.*\n  did you mean 'columns'",
+        ),
+        (
+            lambda d: d["query"][2]["aggregate"].update(n="stats.count"),
+            r"aggregate.n: expected \{module: ...\}, got 'stats.count'",
+        ),
+        (
+            lambda d: d["query"][1].update(emit={"kind": "early", "trigger": {"kind": "after_count", "cuont": 1}}),
+            r"query\[1\].window.emit.trigger: after_count takes no 'cuont'\n  did you mean 'count'",
+        ),
+        (
+            lambda d: d["query"][1].update(emit={"kind": "early", "trigger": {"kind": "after_count"}}),
+            r"query\[1\].window.emit.trigger: after_count needs count, got kind",
+        ),
+        (
+            lambda d: d["query"][0].update(key=["station", 5]),
+            r"query\[0\].events.key\[1\]: expected a column, which is a name or \{sql: ...\}, got 5",
+        ),
+        (lambda d: d["query"][0].update(buckets="8"), r"query\[0\].events.buckets: expected a whole number, got '8'"),
+        (
+            lambda d: d["query"][0].update(watermark={"kind": "tumbling", "size": "1 hour"}),
+            r"query\[0\].events.watermark.kind: 'tumbling' is none of these\n  there are bounded_delay, ",
+        ),
+        (
+            lambda d: d["query"][1].update(timestamps="align", clip=True),
+            r"query\[1\].window.clip: expected none, left, right, full or null, got True",
+        ),
+        (lambda d: d["query"][2].update(aggregate=["stats.count"]), "aggregate: expected a mapping of names"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place_and_the_closest_name(rides: DataFrame, change: Any, told: str) -> None:
+    query = events(rides, key="station", at="leaves").window(tumbling("1 hour")).aggregate(n=stats.sum("km"))
+    data = json.loads(json.dumps(query.to_dict(rides=rides)))
+    change(data)
+    with pytest.raises(QueryError, match=told):
+        query_from_dict(data, {"rides": rides})

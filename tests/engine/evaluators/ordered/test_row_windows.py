@@ -1,0 +1,236 @@
+"""Row windows on the engine: partitions and marks of results, costs and errors, which no reference knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from muntin import INFINITY, Event, Module, RowOperator, TimestampPolicy, Window
+from muntin.changes import Insertion
+from muntin.errors import ModuleFailedError, PolicyError
+from muntin.named_windows import from_dict
+from muntin.rows import MemberRow, RowsInWindow, RowWindows, batch, elapsed, last, marker
+from muntin.testing import KeyedChange, Script
+from muntin.windows import WindowSpecification
+from muntin_engine.plan.explanation import topics_of
+from muntin_engine.state.cells import MemoryCells
+from tests.modules.row_operators import Numbers, Told
+from tests.modules.rows import Changes, Kept, Listed, Sliding
+from tests.scenarios.inputs import BY_KEY
+from tests.scenarios.query import Query
+from tests.scenarios.running import Run
+from tests.scenarios.stepping import AS_IT_IS, final, steps
+
+
+def over(windows: WindowSpecification, module: Module, **changed: Any) -> Query:
+    return replace(Query(windows, (module,), lifetimes="points", has_order=True), **changed)
+
+
+def points(*times: int, key: str = "a", first: int = 0, **columns: Sequence[Any]) -> Script:
+    """Return a point at each time, whose payload is its time, beside other columns that the windows read."""
+    payloads = [{"x": time, **{name: values[at] for name, values in columns.items()}} for at, time in enumerate(times)]
+    changes = (Insertion(id, Event.point(each["x"], each)) for id, each in enumerate(payloads, first))
+    return Script(tuple(KeyedChange(key, change) for change in changes), allow_illegal=True)
+
+
+def joined(*scripts: Script) -> Script:
+    """Return scripts one after the other, each a micro-batch."""
+    return Script(tuple(step for script in scripts for step in script.batch().steps), allow_illegal=True)
+
+
+def told(run: Run, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in run.told]
+
+
+def test_results_say_which_partition_they_are_of_and_a_marker_without_rows_none() -> None:
+    """Rows of the partitions a, b, a; the first and the last are markers, which flush all partitions."""
+    script = points(1, 2, 3, p="aba", m=(True, False, True)).close()
+    run = final(over(batch(marker("m")).partition("p"), Told()), script)
+    assert told(run, "partition", "text") == [
+        (None, "empty -"),
+        ("a", "pass 1 of - in a"),
+        ("b", "insert 2 of 2 in b"),
+        ("b", "flush 2 [2, 3) in b"),
+        ("a", "pass 3 of - in a"),
+    ]
+    assert [(row.window, row.values[1]) for row in run.evicted] == [((3, 4), "evict 2 of - in b")]
+    counted = final(over(batch(2).partition("p"), Listed()), points(1, 2, 3, 4, p="yxyx").close())
+    assert told(counted, "partition", "result") == [("y", [1, 3]), ("x", [2, 4])]
+
+
+class Both(RowOperator[int, dict[str, int], int, int]):
+    """Each row when it comes; when the window is computed, all of them; and each that leaves."""
+
+    name, version = "rows.both", "1.0.0"
+
+    def create_state(self) -> dict[str, int]:
+        return {}
+
+    def on_insert(self, state: Any, row: MemberRow[int], window: RowsInWindow[int]) -> Iterable[int]:
+        return [row.payload]
+
+    def on_trigger(self, state: Any, window: RowsInWindow[int]) -> Iterable[int]:
+        return [row.payload for row in window.rows]
+
+    def on_evict(self, state: Any, rows: Any, window: RowsInWindow[int]) -> Iterable[int]:
+        return [row.payload for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("windows", "module", "times", "expected"),
+    [
+        (last(2).trigger(2), Both(), (1, 2, 3, 4), [1, 2, 1, (2,), 3, 4, 3, (4,)]),
+        (batch(marker("m")), Changes(), (1, 4, 6, 9, 12), [3, (2,)]),
+        (batch(2), Listed(), (1, 2, 3), [([1, 2],), ([3],)]),
+    ],
+    ids=["operator of rows", "operator of windows", "aggregate"],
+)
+@pytest.mark.parametrize("timestamps", [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END])
+def test_the_last_row_of_each_window_is_marked(
+    windows: Any, module: Any, times: tuple[int, ...], expected: list[Any], timestamps: TimestampPolicy
+) -> None:
+    """IBM Streams' window punctuation as a column: marked rows are in brackets, and a window without rows has none."""
+    timestamps = TimestampPolicy.ALIGN if isinstance(module, RowOperator) else timestamps
+    query = over(windows.with_marks(), module, timestamps=timestamps)
+    run = final(query, points(*times, m=[time == 9 for time in times]).close())
+    value = "value" if module.is_operator else "result"
+    assert [(row,) if mark else row for row, mark in told(run, value, "ends_window")] == expected
+
+
+def test_marks_are_part_of_windows_and_a_column_of_results() -> None:
+    for windows in (last(10).trigger(2), batch(2), last("5 minutes").partition("p")):
+        plain, marked = (over(each, Listed()).plan() for each in (windows, windows.with_marks()))
+        assert (*plain.added, "ends_window") == marked.added
+        assert from_dict(windows.with_marks().to_dict()) == windows.with_marks()
+        assert str(windows.with_marks()).replace(".with_marks()", "") == str(windows)
+
+
+@pytest.mark.parametrize("windows", [last(elapsed(2)), last(elapsed(2)).when_full()], ids=str)
+@pytest.mark.parametrize("module", [Told(), Listed()], ids=lambda module: module.name)
+def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWindows, module: Module) -> None:
+    """Rows at 1 and 3 have left at 6. That the windows were full stays, and so does what the module remembers."""
+    script = points(1, 3).punctuate(5).batch().punctuate(6).batch().punctuate(50)
+    assert [min(run.promised.values()) for run in steps(over(windows, module), script)] == [3, 4, 48]
+
+
+@pytest.mark.parametrize("of_all", [False, True], ids=["of the key", "of all keys"])
+@pytest.mark.parametrize(("key", "keys"), [("a", "a"), (("eu", 7), ("eu", 7)), (("eu", 7), ("eu", ...))], ids=str)
+def test_time_passes_for_a_key_up_to_its_punctuation_also_in_the_batch_that_closes_it(
+    key: Any, keys: Any, *, of_all: bool
+) -> None:
+    """
+    2     8            20
+    !     leaves       !      closed in a batch of its own, or in the only one, in which rows have no order
+    """
+    windows = last(elapsed(5)).partition("p", age=30)
+    query = replace(over(windows, Told()), progress=BY_KEY, keys=2 if isinstance(key, tuple) else 1)
+    rows, at = points(2, key=key, p="a"), Script().punctuate(20) if of_all else Script().punctuate(20, key=keys)
+    closed = Script().punctuate(INFINITY, key=keys)
+    apart, once, turned = (
+        [(row["window"]["start"], row["text"]) for run in steps(query, script) for row in run.told]
+        for script in (
+            joined(rows, at, closed),
+            *(
+                joined(Script((*rows.steps, *a.steps, *b.steps), allow_illegal=True))
+                for a, b in ((at, closed), (closed, at))
+            ),
+        )
+    )
+    assert once == apart == turned
+
+
+class Failing(Numbers):
+    name = "rows.failing"
+
+    def on_evict(self, state: Any, rows: Any, window: Any) -> Any:
+        yield 1 // 0
+
+
+def test_a_handler_that_fails_is_named_with_its_key_and_its_tick() -> None:
+    with pytest.raises(ModuleFailedError, match=r"(?s)rows\.failing.*on_evict.*ZeroDivisionError") as failed:
+        final(over(last(1), Failing()), points(4, 7).close())
+    assert failed.value.window == Window(7, 8)
+
+
+def test_a_state_in_order_is_added_to_behind_and_removed_from_before() -> None:
+    Kept.added[:] = []
+    run = final(over(last(3), Kept()), points(*range(100)).close())
+    assert told(run, "result")[-1] == ([97, 98, 99],)
+    assert Kept.added == [*range(100)]
+
+
+def size(run: Run) -> int:
+    return sum(len(data) for cells in run.cells.values() for data in cells.cells.values())
+
+
+def test_rows_are_not_kept_where_states_take_their_place() -> None:
+    """A batch of so many rows is a sum, where the module can add (IBM's document, its sum)."""
+    script = points(*range(1000)).punctuate(2000)
+    sums, lists = (final(over(batch(2000), module), script) for module in (Sliding(), Listed()))
+    assert 4 * size(sums) < size(lists)
+
+
+class Counting(MemoryCells):
+    """Cells that count the bytes that are put into them."""
+
+    written = 0
+
+    def put(self, name: str, data: bytes) -> None:
+        self.written += len(data)
+        super().put(name, data)
+
+
+def test_a_row_of_a_large_window_writes_what_it_brings() -> None:
+    rows = [points(at, first=at).punctuate(at + 1) for at in range(3000, 3020)]
+    query = over(last(2000).trigger(500), Listed())
+    run = Run(query, query.plan(buckets=1), AS_IT_IS)
+    (bucket,) = run.cells
+    cells = run.cells[bucket] = Counting()
+    written = [cells.written for _ in steps(query, joined(points(*range(3000)).punctuate(3000), *rows), run=run)]
+    assert 20_000 < written[-1] < 3 * written[0], "and not twenty times as much"
+
+
+def test_a_hot_key_is_bounded_while_the_watermark_stands_still() -> None:
+    batches = [points(*(5 + at % 50 for at in range(100)), first=100 * number) for number in range(10)]
+    held, bytes_held = {}, {}
+    for most in (50, None):
+        runs = steps(over(last(10), Listed(), most_held=most), joined(*batches))
+        seen = [(run.last["events_held"], size(run)) for run in runs]
+        held[most], bytes_held[most] = {events for events, _ in seen}, seen[-1][1]
+    assert held[50] == {50}
+    assert bytes_held[50] < bytes_held[None] / 5
+
+
+def test_rows_that_states_have_taken_in_are_not_held() -> None:
+    batches = [points(*[at] * 5, first=5 * at).punctuate(at + 1) for at in range(10)]
+    assert final(over(batch(1000), Sliding(), most_held=5), joined(*batches)).counts["shed"] == 0
+
+
+@pytest.mark.parametrize(("windows", "least"), [(last(3), 4), (batch(3), 3)], ids=str)
+def test_a_limit_that_no_row_could_ever_pass_is_refused(windows: RowWindows, least: int) -> None:
+    assert over(windows, Listed(), most_held=least).plan().input.most_held == least
+    with pytest.raises(
+        PolicyError, match=rf"needs room for {least} events of a key.*\n  give most_held={least} at least"
+    ):
+        over(windows, Listed(), most_held=least - 1).plan()
+
+
+@pytest.mark.parametrize(
+    ("windows", "may_stay_full"),
+    [
+        (last(3), False),
+        (last(elapsed(5)), False),
+        (batch(3), False),
+        (last(3).partition("p"), True),
+        (last(3).partition("p", age=5), False),
+        (batch(marker("m")), True),
+    ],
+    ids=str,
+)
+def test_it_is_explained_where_a_full_key_may_stay_full(windows: RowWindows, may_stay_full: bool) -> None:
+    said = dict(topics_of(over(windows, Listed(), most_held=9_000).plan()))["shedding"]
+    assert said.startswith("a key that holds 9,000 rows takes no new ones until some leave")
+    assert said.endswith("; rows leave when others come: a full key may stay full") == may_stay_full

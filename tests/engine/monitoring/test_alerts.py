@@ -1,0 +1,50 @@
+"""Conditions on what a query reports: what exceeds them is said, once when it begins and once when it ends."""
+
+from __future__ import annotations
+
+import json
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from muntin.errors import QueryError
+from muntin_engine import BatchMetrics, MetricsListener, alert
+from tests.engine.monitoring.queries import progress
+
+MINUTE = 60_000_000
+FAR = {"newest": 30 * MINUTE, "watermark": 10 * MINUTE, "accepted": 90, "late": 10}
+
+
+def test_each_limit_that_is_exceeded_is_a_sentence() -> None:
+    batch = BatchMetrics(
+        query="rides", batch=1, accepted=90, late=10, newest=30 * MINUTE, watermark=0, seconds=4.0, state_bytes=5000
+    )
+    limits = alert(lag="10 minutes", late_share=0.05, rejected_share=0.01, seconds=10, state_bytes=2000, keys_held=5)
+    assert limits.exceeded(batch) == {
+        "lag": "lag is 30 min, above 10 min",
+        "late_share": "late_share is 0.1, above 0.05",
+        "state_bytes": "state_bytes is 5.0 kB, above 2.0 kB",
+    }
+
+
+@pytest.mark.parametrize("wrong", [{}, {"lagg": 3}, {"late_share": "much"}, {"late_share": True}, {"lag": "a while"}])
+def test_what_is_no_limit_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(QueryError):
+        alert(**wrong)
+
+
+def test_a_listener_logs_when_a_limit_begins_and_ceases_to_be_exceeded(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[BatchMetrics] = []
+    listener = MetricsListener(heard.append, alerts=[alert(lag="15 minutes")])
+    near = {**FAR, "watermark": 29 * MINUTE}
+    with caplog.at_level(logging.INFO, "muntin.alerts"):
+        for number, metrics in enumerate((near, FAR, FAR, near)):
+            told: Any = SimpleNamespace(progress=SimpleNamespace(json=json.dumps(progress(number, rides=metrics))))
+            listener.onQueryProgress(told)
+    assert [metrics.batch for metrics in heard] == [0, 1, 2, 3]
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "rides: lag is 20 min, above 15 min, in micro-batch 1"),
+        ("INFO", "rides: lag is below its limit again, in micro-batch 3"),
+    ]

@@ -1,0 +1,212 @@
+"""Queries as tables of tests write them: `query(First, window=session(9), **IDS)` is a plan, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+import muntin
+import muntin_stats
+from muntin import (
+    Aggregate,
+    Axis,
+    ClipPolicy,
+    ColumnarAggregate,
+    Component,
+    EmitPolicy,
+    Event,
+    IncrementalAggregate,
+    Operator,
+    OutputContract,
+    StreamOperator,
+    TimestampPolicy,
+    Window,
+    calendar,
+    progress,
+    rows,
+    triggers,
+    tumbling,
+)
+from muntin.policies import parse_lateness
+from muntin.progress import ordered
+from muntin.windows.specification import Unwindowed
+from muntin_engine.evaluators.registry import parse_evaluator
+from muntin_engine.plan import ModulePlan, NamedColumn, Plan
+from muntin_engine.plan.lengths import AxisScale
+from muntin_patterns import FollowedBy
+from tests.modules.progress_policies import Guarded, Outvoted
+from tests.modules.refinements import OnlyIfMoved, OtherThanBefore
+from tests.modules.columnar import Statistics
+from tests.engine.plan.plans import AT, input_of, plan_of, planned
+from tests.modules.merged_states import Joined
+from tests.modules.small import Count as CountWithoutRemove
+from tests.modules.members import Count, Echo, Lifetimes, Members
+
+
+class Span(NamedTuple):
+    low: int
+    high: int
+
+
+class Scaled(Aggregate[int, int]):
+    name, version = "show.scaled", "1.0.0"
+
+    def __init__(self, by: Any = 1, *, labels: Any = ()) -> None:
+        if by == 0:
+            raise ValueError("by must not be 0")
+        self.by = by
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return sum(payloads)
+
+
+class Spans(Operator[int, Span]):
+    name, version = "show.spans", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> list[Span]:
+        return []
+
+
+class Bound(Operator[int, int]):
+    name, version = "show.bound", "1.0.0"
+    is_time_sensitive = True
+    accepted_clips = frozenset({ClipPolicy.FULL, ClipPolicy.RIGHT})
+    contract = OutputContract.TIME_BOUND
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[int]:
+        return []
+
+
+class Free(Bound):
+    name = "show.free"
+    accepted_clips = frozenset(ClipPolicy)
+    contract = OutputContract.UNRESTRICTED
+
+
+class Sketch(IncrementalAggregate[int, list[int], int]):
+    name, version = "show.sketch", "1.0.0"
+    state_bytes = 900
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return [*state, *payloads]
+
+    def combine(self, state: list[int], other: list[int]) -> list[int]:
+        return [*state, *other]
+
+    def compute_result(self, state: list[int]) -> int:
+        return len(state)
+
+
+class Listing(Sketch):
+    name = "show.listing"
+    state_bytes = None  # type: ignore[assignment]  # nobody knows
+
+
+class Peeled(Sketch):
+    def deduct(self, state: list[int], other: list[int]) -> list[int]:
+        return state[len(other) :]
+
+
+class Whole(ColumnarAggregate[int, int]):
+    name, version = "show.whole", "1.0.0"
+
+    def components(self) -> Mapping[str, Component]:
+        return {"total": Component.sum("int64")}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return {"total": payloads}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        return components["total"]
+
+
+class Steps(StreamOperator[int, list[int], int]):
+    """Gives each payload."""
+
+    name, version = "test.steps", "1.0.0"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_event(self, state: list[int], payload: int, time: int) -> list[int]:
+        return [payload]
+
+
+def query(*modules: Any, given: Any = None, late: Any = None, order: int | None = None, **changed: Any) -> Plan:
+    """Return the plan of a query; what is not given is the plainest.
+
+    Args:
+        modules: Their classes, or plans of modules.
+        given: Its input, or the progress policy of it.
+        late: What becomes of late rows.
+        order: The payload's column that orders events of one time.
+        changed: What else `plan_of` takes.
+    """
+    if late is not None:
+        given = input_of(ordered(), late=parse_lateness(late))
+    elif order is not None:
+        given = input_of(order=order)
+    elif given is not None and not hasattr(given, "columns"):
+        given = input_of(given)
+    made = [one if isinstance(one, ModulePlan) else _planned(one, f"m{at}") for at, one in enumerate(modules)]
+    return plan_of(*made, input=given, **changed)
+
+
+def _planned(cls: Any, output: str) -> ModulePlan:
+    return planned(cls, "" if cls.is_operator else output, **({"within": 10} if cls is FollowedBy else {}))
+
+
+def names(plan: Plan) -> list[str]:
+    """Return the columns of a query's results."""
+    return [output.name for output in plan.outputs]
+
+
+def resolved(policy: Any) -> Any:
+    """Return a policy whose lengths are ticks of an axis of time."""
+    return AxisScale(Axis.TIME).resolve(policy)
+
+
+def column(role: str, name: str, type: str = "string") -> dict[str, Any]:
+    """Return a change of the columns of a query."""
+    return {"columns": {role: NamedColumn(name, type)}}
+
+
+def keys(*columns: tuple[str, str]) -> dict[str, Any]:
+    return {"columns": {"keys": tuple(NamedColumn(*one) for one in columns)}}
+
+
+_OFFERED = (muntin_stats, muntin, progress, triggers, rows)
+_MODULES = (Bound, Count, Echo, FollowedBy, Free, Joined, Lifetimes, Listing, Members, Peeled)
+_POLICIES = (EmitPolicy.FINAL, EmitPolicy.EAGER, EmitPolicy.SPECULATIVE)
+
+NAMES: Final[dict[str, Any]] = {
+    **{name: getattr(room, name) for room in _OFFERED for name in room.__all__},
+    **{cls.__name__: cls for cls in (*_MODULES, Scaled, Sketch, Spans, Statistics, Steps, Whole)},
+    **{cls.__name__: cls for cls in (Decimal, Guarded, OnlyIfMoved, OtherThanBefore, Outvoted, Unwindowed)},
+    **{made.__name__: made for made in (column, input_of, keys, names, parse_evaluator, planned, query, resolved)},
+    **{policy.name: {"emit": policy} for policy in _POLICIES},
+    **{f"CLIP_{clip.name}": {"clip": clip} for clip in ClipPolicy},
+    **{f"TIMES_{policy.name}": {"timestamps": policy} for policy in TimestampPolicy},
+    "BERLIN": calendar("day", zone="Europe/Berlin"),
+    "SAMOA": calendar("day", zone="Pacific/Apia"),
+    "CountWithoutRemove": CountWithoutRemove,
+    "DAY": muntin.ticks("1 day"),
+    "EDGE": {"is_edge": True},
+    "IDS": column("id", "id", "bigint"),
+    "LASTING": {"columns": {"end": AT}},
+    "PUNCTUATED": column("change", "what"),
+    "SEQ": {"columns": {"payload": (NamedColumn("c0", "bigint"), NamedColumn("seq", "bigint"))}},
+    "LOOKS_BACK": {"window": tumbling(20, reach=11), "axis": Axis.TICKS, "clip": ClipPolicy.RIGHT},
+    "ASKED": {"from_modules": frozenset({"clip", "timestamps"})},
+    "TICKS": {"axis": Axis.TICKS},
+}
+"""What an expression of a table may name: all of the SDK, the modules here, and changes of a query in capitals."""
+
+
+def value_of(expression: str) -> Any:
+    """Return the value of an expression of a table."""
+    return eval(expression, dict(NAMES))

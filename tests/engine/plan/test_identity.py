@@ -1,0 +1,117 @@
+"""What a checkpoint remembers of a plan: all that its state depends on, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from muntin import landmark
+from muntin_engine.errors import Difference
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.planner import with_choice
+from muntin_engine.state.differences import differences_between
+from tests.engine.plan.plans import plan_of
+from tests.engine.plan.queries import value_of
+
+DAY = 24 * 3600 * 1_000_000
+
+CHANGES = {
+    # a change of query(Count, wanted='general'), and what of the identity it changes
+    "window=tumbling(5)": ["window"],
+    "**CLIP_LEFT": ["clip"],
+    "**TIMES_POINT_AT_END": ["timestamps"],
+    "**EAGER": ["emit"],
+    "emit=early(every_count(3))": ["emit"],
+    "**EDGE": ["lifetimes"],
+    "**LASTING": ["lifetimes"],
+    "buckets=8": ["buckets"],
+    "**TICKS": ["times"],
+    "**column('start', 'at', 'timestamp_ntz')": ["times"],
+    "**IDS": ["id"],
+    "**keys(('key', 'int'))": ["keys"],
+    "**keys(('other', 'string'))": ["keys"],
+    "columns={'payload': (column('a', 'c0', 'int')['columns']['a'],)}": ["inputs"],
+    "given=bounded_delay(5)": ["progress"],
+    "given=bounded_disorder(5)": ["progress"],
+    "given=input_of(sources=('a', 'b'))": ["sources"],
+    "given=input_of(late=correct(5))": ["late"],
+    "**column('start', 'other', 'timestamp')": [],
+    "**PUNCTUATED": [],
+}
+PAIRS = {
+    # two queries, and what differs
+    ("Members", "Count"): ["modules"],
+    ("planned(Count, 'n')", "planned(Count, 'other')"): [],
+    ("given=ordered()", "given=input_of(bounded_delay(7).with_idle(5, lag=3), has_clock=True)"): [],
+    ("given=bounded_disorder(3)", "given=bounded_disorder(4)"): ["progress"],
+    ("given=Guarded(1)", "given=Guarded(2)"): [],
+    ("given=Outvoted(1)", "given=Outvoted(2)"): [],
+    ("given=Outvoted(1)", "given=Outvoted(1, of=3)"): ["progress"],
+    ("given=input_of(ordered(), ('a', 'b'))", "given=input_of(ordered(), ('a',))"): ["sources"],
+    ("late='side'", "late='drop'"): [],
+    ("given=input_of(late=correct(5))", "given=input_of(late=correct(6))"): ["late"],
+    ("given=input_of(most_held=5)", "given=input_of(most_held=6)"): [],
+    ("First, order=1, **SEQ", "First, **SEQ"): ["order"],
+}
+EMISSIONS = (
+    *("early(every_count(3))", "early(every_count(4))", "early(every_count(3), refinement='retract')"),
+    *(f"early(every_count(3), refinement={own})" for own in ("OnlyIfMoved(1)", "OnlyIfMoved(2)", "OtherThanBefore()")),
+)
+
+
+def differing(one: str, other: str) -> list[str]:
+    before, after = (plan_identity(value_of(f"query({asked}, wanted='general')")) for asked in (one, other))
+    assert json.loads(json.dumps(after)) == after, "it is plain data"
+    return [name for name in before | after if before.get(name) != after.get(name) and name != "results"]
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_what_the_state_depends_on_is_in_the_identity_and_nothing_else(changed: str) -> None:
+    assert differing("Count", f"Count, {changed}") == CHANGES[changed]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS, ids=[" and ".join(pair) for pair in PAIRS])
+def test_queries_differ_by_what_a_checkpoint_keeps_of_them(one: str, other: str) -> None:
+    assert differing(one, other) == PAIRS[one, other]
+
+
+def test_parameters_are_spelled_the_same_each_time() -> None:
+    identity = plan_identity(value_of("query(planned(Scaled, by=2.5, labels={'b', 'a'}), given=bounded_delay(5))"))
+    assert identity["modules"] == [["show.scaled", "1.0.0", {"by": "2.5", "labels": "{'a', 'b'}"}, [0]]]
+
+
+def test_the_types_of_results_count_where_they_may_be_retracted() -> None:
+    assert plan_identity(value_of("query(Count)"))["results"] == []
+    assert plan_identity(value_of("query(Count, **SPECULATIVE)"))["results"] == ["integer | None"]
+
+
+def test_the_state_of_one_trigger_or_refinement_is_not_that_of_another() -> None:
+    identities = [plan_identity(value_of(f"query(emit={emission})"))["emit"] for emission in EMISSIONS]
+    assert [json.loads(json.dumps(emit)) for emit in identities] == identities
+    assert len({json.dumps(emit) for emit in identities}) == len(EMISSIONS)
+
+
+@pytest.mark.parametrize("text", ["query(Count, **EAGER)", "query(Statistics)", "query(Sketch)", "query(Members)"])
+def test_the_state_does_not_depend_on_whether_late_rows_are_wanted(text: str) -> None:
+    plan = value_of(text)
+    assert plan_identity(with_choice(replace(plan, keeps_late_rows=True))) == plan_identity(plan)
+
+
+@pytest.mark.parametrize(("before", "told"), [(30 * DAY, "30 days"), (None, "none")])
+def test_a_checkpoint_is_of_one_silence_after_which_keys_are_forgotten(before: int | None, told: str) -> None:
+    old, new = (
+        plan_identity(plan_of(window=landmark("1 day"), forget_keys_after=age, wanted="general"))
+        for age in (before, 7 * DAY)
+    )
+    assert differences_between(old, new) == (Difference("silence after which keys are forgotten", told, "7 days"),)
+    assert ("forget_keys_after" in old) == (before is not None)
+
+
+def test_a_checkpoint_knows_a_query_without_windows_from_one_with_some() -> None:
+    windowed, without = (
+        plan_identity(value_of(asked)) for asked in ("query(window=tumbling(5))", "query(Steps, window=Unwindowed())")
+    )
+    (found,) = [one for one in differences_between(windowed, without) if one.subject == "window"]
+    assert (found.checkpoint, found.query) == ("tumbling('5 microseconds')", "no windows")

@@ -1,0 +1,146 @@
+"""A plan as plain data: what a user may write in it comes back, and what cannot is said."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from muntin import Aggregate, Axis, EmitPolicy, early, hopping, session, ticks
+from muntin.errors import QueryError
+from muntin.progress import ProgressPolicy, SourceProgress, bounded_delay, bounded_disorder, punctuate_every
+from muntin.rows import between, elapsed, last
+from muntin.schemas import describe
+from muntin.triggers import after, any_of, every_count, repeat, when
+from muntin_engine.plan import Plan
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.plain_data import Unwritable, read, written
+from muntin_engine.plan.plain_plan import Known, not_written, plan_from_data, plan_to_data
+from muntin_engine.plan.planner import with_choice
+from muntin_stats import Quantile
+from tests.engine.plan.plans import plan_of, planned
+
+
+@dataclass(frozen=True)
+class Guarded(ProgressPolicy):
+    delay: int = 0
+
+    def watermark(self, seen: SourceProgress) -> int:
+        return seen.newest - self.delay
+
+    def describe(self, spell: Callable[[int], str]) -> str:
+        return spell(self.delay)
+
+
+class Above(Aggregate[int, int]):
+    """How many pass a test."""
+
+    name, version = "plain.above", "2.0.0"
+
+    def __init__(self, test: Callable[[int], bool]) -> None:
+        self.test = test
+
+    def compute_result(self, payloads: Any) -> int:
+        return sum(map(self.test, payloads))
+
+
+def as_json(plan: Plan) -> Any:
+    return json.loads(json.dumps(plan_to_data(plan), allow_nan=False))
+
+
+def back(data: Any, *given: Any) -> Plan:
+    return with_choice(plan_from_data(data, [[describe(int | None, "c0")] * 3], Known.given(given)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 7, 2.5, "text", (1, (2, "x")), [1, 2], {"a": 1}, {1: "a", (2, 3): "b"}, {"is": "window"}),
+        *(
+            {1, 2},
+            frozenset({"a"}),
+            ticks("5 minutes"),
+            Decimal("2.50"),
+            Fraction(1, 3),
+            b"\0\xff",
+            math.inf,
+            -math.inf,
+        ),
+        *(date(2024, 5, 1), datetime(2024, 5, 1, 8, tzinfo=UTC), timedelta(days=-1, microseconds=5)),
+        *(Axis.TIME, EmitPolicy.EAGER, bounded_delay("5 minutes"), bounded_disorder(3), Guarded(7)),
+        *(punctuate_every(span=5).with_idle("1 minute", lag="2 minutes"), hopping(10, 5), session(3)),
+        *(
+            last(elapsed(5)).trigger(2).partition("p"),
+            between("o", "c"),
+            early(repeat(any_of(after(5), when("x > 1")))),
+        ),
+        early(every_count(2), refinement="retract"),
+    ],
+    ids=repr,
+)
+def test_a_value_comes_back_from_json(value: object) -> None:
+    found = read(json.loads(json.dumps(written(value), allow_nan=False)))
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_not_a_number_comes_back() -> None:
+    assert math.isnan(read(written(math.nan)))
+
+
+def test_a_plan_comes_back_with_its_identity() -> None:
+    plan = plan_of(planned(Quantile, "low", q=0.1), planned(Quantile, "high", q=0.9))
+    data = as_json(plan)
+    again = back(data)
+    assert plan_identity(again) == plan_identity(plan)
+    assert [module.parameters for module in again.modules] == [{"q": 0.1}, {"q": 0.9}]
+
+
+def test_a_parameter_that_is_a_function_is_said_and_has_to_be_given() -> None:
+    plan = plan_of(planned(Above, "low", test=lambda x: x > 1), planned(Above, "high", test=lambda x: x > 5))
+    data = as_json(plan)
+    told = not_written(data)
+    assert len(told) == 2
+    assert all(one.startswith("plain.above 2.0.0: test=<<lambda> ") for one in told)
+    assert isinstance(read(data["modules"][0]["parameters"]["test"]), Unwritable)
+    with pytest.raises(QueryError, match=r"give the module itself: modules=\[Above\(test=\.\.\.\)\]"):
+        back(data)
+    low, high = Above(lambda x: x > 1), Above(lambda x: x > 5)
+    assert [module.module for module in back(data, low, high).modules] == [low, high]
+
+
+def test_a_module_that_is_not_here_is_said_and_nothing_is_imported() -> None:
+    data = as_json(plan_of(planned(Above, "m", test=len)))
+    data["modules"][0] |= {"name": "there.above", "class": "antigravity:Above"}
+    with pytest.raises(QueryError, match=r"there\.above 2\.0\.0, which is not here") as told:
+        back(data)
+    assert "from antigravity import Above" in str(told.value)
+    with pytest.raises(QueryError, match="import it before: from antigravity import Guarded"):
+        read({"is": "antigravity:Guarded", "delay": 1})
+    with pytest.raises(QueryError, match="is not what a query is made of"):
+        Known.given([7])
+
+
+def test_a_class_of_a_script_is_the_one_that_is_given_under_its_name() -> None:
+    assert read({"is": "__main__:Guarded", "delay": 3}, Known.given([Guarded]).classes) == Guarded(3)
+
+
+def test_no_data_name_code_that_is_no_plain_value() -> None:
+    for name in ("subprocess:Popen", "builtins:eval", "muntin.catalog:installed", "Nothing"):
+        with pytest.raises(QueryError, match=r"names .*, which is not here"):
+            read({"is": name, "args": ["true"]})
+
+
+def test_another_version_is_said_and_goes_on() -> None:
+    data = as_json(plan_of(planned(Quantile, "m", q=0.5)))
+    data["modules"][0]["version"] = "0.0.9"
+    known = Known()
+    plan_from_data(data, [[describe(int | None, "c0")]], known)
+    assert known.differences == [f"stats.quantile was 0.0.9, and is {Quantile.version} here"]

@@ -1,0 +1,136 @@
+"""Chains of two queries that are recorded as they run, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from muntin import Event
+from muntin_engine import Recording
+from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.exchange.distribute import distribute
+from muntin_engine.exchange.readers import CHANGE, SOURCE, EventReader
+from muntin_engine.exchange.recorded_rows import PASSED_ON, RowRecording
+from muntin_engine.exchange.shuffle import collect, from_blob, to_blob
+from muntin_engine.exchange.task_payload import bucket_ids
+from muntin_engine.recording.described_query import query_to_data
+from muntin_engine.recording.writer import Recorded, RecordingWriter
+from muntin_engine.state.cells import MemoryCells
+from tests.engine.recording.recorded import RecordedRun, arrivals, given_to
+from tests.scenarios.query import Query
+from tests.scenarios.running import plain
+from tests.scenarios.scenario import Scenario
+
+BUCKETS = 3
+
+
+class Reading(Query):
+    """A query that reads the results of another one, each bucket of which is a source."""
+
+    @property
+    def _source_names(self) -> tuple[str, ...]:
+        return tuple(map(str, bucket_ids(BUCKETS)))
+
+
+class ChainedRun(RecordedRun):
+    """A run of two queries, the second of which reads the results of the first.
+
+    What a row of the second query holds is a number that stands for the result.
+
+    Attributes:
+        numbers: The numbers by results: their keys, starts and values.
+        emitted: The changes of the output of the second query in each micro-batch.
+    """
+
+    def __init__(self, scenario: Scenario, reading: Reading, folder: Path, *, is_regrouped: bool) -> None:
+        self._reading, self._is_regrouped = reading, is_regrouped
+        self.reading_plan = next(iter(reading.evaluators.values()))
+        self._second = reading.task(self.reading_plan)
+        self._second_cells = {bucket: MemoryCells() for bucket in self._second.buckets}
+        self.numbers: dict[Any, int] = {}
+        self._ids: dict[Any, int] = {}
+        self.emitted: list[list[dict[str, Any]]] = []
+        super().__init__(scenario, next(iter(scenario.query.evaluators)), folder)
+
+    def start(self) -> None:
+        """Begin a run of the recording."""
+        self._writer = RecordingWriter(self._recorder, 1)
+        second = query_to_data(self.reading_plan, self._second)
+        first = Recorded(self._data, self._cells_table)
+        self._writer.begin(Recorded(second, self._cells_table, (0,)), "id", self._number, [first])
+
+    @property
+    def _rows_recording(self) -> RowRecording:
+        return self._writer.before[0]
+
+    def number(self, key: Any, event: Event[Any]) -> int:
+        """Return the number that stands for a result, whose end may become another one."""
+        return self.numbers.setdefault((key, event.start, event.payload), len(self.numbers))
+
+    def _pass_on(self) -> None:
+        buckets = self._random.sample(self.task.buckets, BUCKETS)
+        sent = [
+            row
+            for partition, some in enumerate((buckets[:1], buckets[1:]))
+            for out in self._read(partition, some)
+            for row in out.to_pylist()
+        ]
+        told = list[dict[str, Any]]()
+        for bucket, cells in self._second_cells.items():
+            arrived = collect([row for row in sent if row["bucket"] == bucket], 1)
+            for blob in run_bucket(self._second, bucket, cells, arrived):
+                told += from_blob(blob.data).to_pylist() if blob.stream == "results" and blob.data else []
+        self.emitted.append(told)
+
+    def _read(self, partition: int, buckets: list[int]) -> Iterator[pa.RecordBatch]:
+        """Yield what a task of the second query sends, which has the results of some buckets of the first."""
+        schema = self.task.results.append(pa.field(CHANGE, pa.string())).append(pa.field(SOURCE, pa.string()))
+        rows = list(EventReader(schema, self.task.plan.lifetime_column)([self._blobs(buckets)]))
+        passed = self._writer.before[0].of_task(self._number, partition, PASSED_ON)
+        assert passed is not None
+        for some in rows:
+            passed.take(some)
+        passed.finish((), ())
+        projected = self._reading.projected([self._projected(row) for some in rows for row in some.to_pylist()])
+        return distribute(self._second, [projected], self._writer.rows.of_task(self._number, partition))
+
+    def _blobs(self, buckets: list[int]) -> pa.RecordBatch:
+        found: list[dict[str, Any]] = []
+        for bucket in buckets:
+            place = self.task.buckets.index(bucket)
+            told = [row for row in self.told if self.bucket_of(row["key"]) == place]
+            found.append({"bucket": bucket, "rows": self.promised[bucket], "data": None})
+            blob = to_blob(pa.Table.from_pylist(told, self.task.results))
+            found.append({"bucket": bucket, "rows": len(told), "data": blob})
+        return pa.RecordBatch.from_pylist(
+            found, pa.schema([("bucket", pa.int32()), ("rows", pa.int64()), ("data", pa.binary())])
+        )
+
+    def _projected(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a result as Spark would project it for the second query."""
+        lifetime = row[self.task.plan.lifetime_column]
+        values = tuple(plain(row[part.name]) for part in self.task.outputs)
+        told = {"change": row[CHANGE], "source": row[SOURCE], "payload": None, **lifetime}
+        if row[CHANGE] in ("punctuate", "close"):
+            return {**told, "key": None, "id": None, "new_end": None}
+        number = self.number(row["key"], Event(lifetime["start"], lifetime["end"], values))
+        name = row["key"], row.get("event_id")
+        return {
+            **told,
+            "key": "all" if self._is_regrouped else row["key"],
+            "id": self._ids.setdefault(name, len(self._ids)),
+            "new_end": row.get("new_end"),
+            "payload": number if row[CHANGE] == "insert" else None,
+        }
+
+
+def chained(scenario: Scenario, reading: Reading, folder: Path, *, is_regrouped: bool) -> tuple[ChainedRun, Recording]:
+    """Run a chain and return the run and its recording."""
+    run = ChainedRun(scenario, reading, folder, is_regrouped=is_regrouped)
+    for arrival in arrivals(scenario):
+        run.take(arrival)
+    given = [*given_to(scenario.query.evaluators[next(iter(scenario.query.evaluators))]), *given_to(run.reading_plan)]
+    return run, Recording(folder, modules=given)

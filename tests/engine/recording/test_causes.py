@@ -1,0 +1,179 @@
+"""What a story says of causes, held against leaving rows out, by the reference and by definitions of joins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from muntin import (
+    INFINITY,
+    EmitPolicy,
+    Event,
+    JoinKind,
+    count_by_end,
+    count_by_start,
+    cumulate,
+    hopping,
+    landmark,
+    session,
+    snapshot,
+    trailing,
+    tumbling,
+)
+from muntin.changes import Insertion, Punctuation, Revision
+from muntin.rows import last
+from muntin.testing import KeyedChange, Script, evaluate, horizon_of
+from muntin_engine.recording.story import Story, StoryChange
+from muntin_engine.testing import join, random_stream
+from tests.modules.every_shape import Everything
+from tests.engine.recording.live import live_results
+from tests.engine.recording.recorded import recorded
+from tests.scenarios.join import Join
+from tests.scenarios.query import Query
+from tests.scenarios.running import Mishaps
+from tests.scenarios.scenario import Scenario
+
+WINDOWS = {
+    "tumbling": tumbling(10),
+    "hopping": hopping(12, 5),
+    "session": session(4),
+    "snapshot": snapshot(),
+    "count by start": count_by_start(3),
+    "count by end": count_by_end(2),
+    "cumulate": cumulate(12, 4),
+    "landmark": landmark(9),
+    "trailing": trailing(7),
+    "last": last(3),
+}
+SEEDS = 4
+LAST = 60
+
+Histories = Mapping[Hashable, Mapping[Hashable, Event[Any]]]
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_does_not(
+    window: str, seed: int, tmp_path: Path
+) -> None:
+    random, kind = Random(f"{window} {seed}"), WINDOWS[window]
+    is_followed = window == "last"
+    lifetimes: Any = "points" if is_followed else random.choice(("points", "intervals", "named"))
+    # what is emitted before it is complete tells what made it then, and stays if that is another later
+    emit = EmitPolicy.FINAL if is_followed or window == "snapshot" else random.choice(list(EmitPolicy))
+    query = Query(kind, (Everything(),), lifetimes=lifetimes, emit=emit, has_order=is_followed)
+    stream = _stream(random, lifetimes)
+    scenario = Scenario(query, stream, Mishaps(seed, cuts=0.3))
+    story, horizon = _told(scenario, tmp_path), _horizon(kind, scenario.arriving[0])
+    histories = stream.history()
+
+    def results(key: Hashable, events: Iterable[Event[Any]]) -> Counter[Any]:
+        given = (
+            [Event(one.start, one.end, {"x": one.payload, "order": one.payload}) for one in events]
+            if is_followed
+            else events
+        )
+        found = evaluate(query.meaning(kind), given, INFINITY, horizon)
+        return Counter((key, (row.window.start, row.window.end), row.value) for row in found)
+
+    def name(change: StoryChange) -> Any:
+        return change.key[0], change.window, tuple(change.values.values())
+
+    _check(story, histories, results, name)
+
+
+@pytest.mark.parametrize("kind", list(JoinKind))
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_leaving_out_an_event_of_a_join(kind: JoinKind, seed: int, tmp_path: Path) -> None:
+    random = Random(f"{kind} {seed}")
+    query = Join(kind, ("intervals", "named"))
+    numbers = count(1)
+    streams = tuple(_stream(random, lifetimes, numbers) for lifetimes in ("intervals", "named"))
+    story = _told(Scenario(query, streams, Mishaps(seed, cuts=0.3)), tmp_path)
+    histories: dict[Hashable, dict[Hashable, Event[Any]]] = {}
+    for side, stream in enumerate(streams):
+        for key, events in stream.history().items():
+            histories.setdefault(key, {}).update({(side, name): event for name, event in events.items()})
+    lefts = {row.values["x"] for row in story.rows if row.input == "left" and row.change == "insert"}
+
+    def results(key: Hashable, events: Sequence[Event[Any]]) -> Counter[Any]:
+        sides = [[event for event in events if (event.payload in lefts) is is_left] for is_left in (True, False)]
+        return Counter((key, row.start, row.end, row.left, row.right) for row in join(kind, sides[0], sides[1]))
+
+    def name(change: StoryChange) -> Any:
+        return change.key[0], change.start, change.end, change.values["left"], change.values.get("right")
+
+    _check(story, histories, results, name)
+
+
+def _stream(random: Random, lifetimes: str, numbers: Iterable[int] | None = None) -> Any:
+    numbers = iter(numbers or count(1))
+    stream = random_stream(
+        random.randrange(10**9),
+        keys=("a", "b"),
+        events=random.randint(4, 16),
+        payload=lambda _: next(numbers),
+        closed=True,
+        starts=range(-10, 20),
+    )
+    steps = list[Any]()
+    for step in stream.steps:
+        if not isinstance(step, KeyedChange):
+            steps.append(step)
+            continue
+        change = step.change
+        if lifetimes == "named":  # all events end, so that windows do not depend on how far others are
+            event = replace(change.event, end=min(change.event.end, LAST))
+            known = replace(change, event=event)
+            if isinstance(known, Revision):
+                known = replace(known, new_end=min(known.new_end, LAST))
+            steps.append(KeyedChange(step.key, known))
+        elif isinstance(change, Insertion):
+            start, length = change.event.start, 1 if lifetimes == "points" else random.randint(1, 9)
+            event = Event(start, start + length, change.event.payload)
+            steps.append(KeyedChange(step.key, Insertion(change.id, event)))
+    return Script(tuple(steps))
+
+
+def _horizon(kind: Any, stream: Script) -> int:
+    """Return the first tick past all that the stream ever said, which leaving out a row does not take back."""
+    said = [step.time for step in stream.steps if isinstance(step, Punctuation) and step.time < INFINITY]
+    changes = [step.change for step in stream.changes()]
+    ends = [change.new_end for change in changes if isinstance(change, Revision)]
+    return max([*said, *ends, horizon_of(kind, [change.event for change in changes])])
+
+
+def _told(scenario: Scenario, folder: Path) -> Story:
+    _, recording = recorded(scenario, next(iter(scenario.query.evaluators)), folder)
+    return recording.story()
+
+
+def _check(story: Story, histories: Histories, results: Any, name: Any) -> None:
+    """Leave out each event of each key in turn, and look at all results of the key."""
+    payloads = {row.number: row.values["x"] for row in story.rows if row.change == "insert"}
+    whole = {key: list(events.values()) for key, events in histories.items()}
+    truth: Counter[Any] = sum((results(key, events) for key, events in whole.items()), Counter())
+    live = live_results(story)
+    assert Counter(map(name, live)) == truth
+    for change in live:
+        key, given = change.key[0], name(change)
+        members = {payloads[number] for number in change.members if number in payloads}
+        bounds = {payloads[number] for number in change.bounds if number in payloads}
+        assert members
+        for event in whole[key]:
+            left = results(key, [other for other in whole[key] if other is not event])
+            is_other = left[given] < truth[given]
+            if event.payload in members:
+                assert is_other, f"{given} is the same without its member {event}"
+            elif event.payload not in bounds:
+                assert not is_other, f"{given} is another without {event}, which is said to be no cause"
+        if bounds:
+            left = results(key, [other for other in whole[key] if other.payload not in bounds])
+            assert left[given] < truth[given], f"{given} is the same without its bounds {bounds}"

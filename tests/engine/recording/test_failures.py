@@ -1,0 +1,80 @@
+"""A micro-batch in which a module failed is in the recording, and fails again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from muntin import IncrementalAggregate, tumbling
+from muntin.errors import ModuleFailedError
+from muntin.testing import Script
+from muntin_engine import Recording
+from tests.engine.recording.recorded import RecordedRun, arrivals, given_to
+from tests.scenarios.query import Query
+from tests.scenarios.running import Mishaps
+from tests.scenarios.scenario import Scenario
+
+BAD = 13
+
+
+class Picky(IncrementalAggregate[int, list[int], int]):
+    """A sum that refuses one number."""
+
+    name, version = "test.picky", "1"
+
+    def create_state(self) -> list[int]:
+        return [0]
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        if BAD in payloads:
+            raise ValueError("an unlucky number")
+        return [state[0] + sum(payloads)]
+
+    def combine(self, state: list[int], other: list[int]) -> list[int]:
+        return [state[0] + other[0]]
+
+    def compute_result(self, state: list[int]) -> int:
+        return state[0]
+
+
+QUERY = Query(tumbling(10), (Picky(),), lifetimes="points")
+STREAM = (
+    Script()
+    .point("e1", 1, 4)
+    .point("e2", 3, 5, key="b")
+    .punctuate(5)
+    .batch()
+    .point("e3", 12, 6)
+    .point("e4", 14, BAD)
+    .point("e5", 15, 7, key="b")
+    .punctuate(20)
+    .close()
+)
+
+
+@pytest.mark.parametrize("evaluator", QUERY.evaluators)
+def test_a_micro_batch_that_failed_fails_again_and_shrinks_to_the_row_that_made_it(
+    evaluator: str, tmp_path: Path
+) -> None:
+    scenario = Scenario(QUERY, STREAM, Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0))
+    run = RecordedRun(scenario, evaluator, tmp_path / "whole")
+    first, second, *_ = arrivals(scenario)
+    run.take(first)
+    with pytest.raises(ModuleFailedError, match="unlucky"):
+        run.take(second)
+    modules = given_to(QUERY.evaluators[evaluator])
+    recording = Recording(tmp_path / "whole", modules=modules)
+    assert [batch.number for batch in recording.batches] == [0]
+    assert recording.unfinished is not None
+    assert recording.unfinished.number == 1
+    with pytest.raises(ModuleFailedError, match="unlucky"):
+        recording.replay()
+    small = recording.shrink()
+    small.save(tmp_path / "small")
+    again = Recording(tmp_path / "small", modules=modules)
+    rows = [row for batch in again.batches for part in batch.parts for row in part.rows.to_pylist()]
+    assert [row["i0"] for row in rows if row["change"] == "insert"] == [BAD]
+    with pytest.raises(ModuleFailedError, match="unlucky"):
+        again.replay()

@@ -1,0 +1,39 @@
+"""A query that kills its JVM in the middle, and is gone on with in another session."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+
+from muntin import tumbling
+from muntin_engine import events, module
+from tests.modules.members import Count, Members
+from tests.journeys.running import read_stream
+
+
+def run_query(spark: SparkSession, folder: Path, kill_after: int | None = None) -> None:
+    """Run the query over what is left of the stream in a folder; put each micro-batch into a file of its own.
+
+    Args:
+        spark: The session.
+        folder: It has the `stream`.
+        kill_after: So many micro-batches are put out, then the JVM is killed; None to let it live.
+    """
+    (folder / "parts").mkdir(exist_ok=True)
+
+    def write(batch: DataFrame, number: int) -> None:
+        pq.write_table(batch.toArrow(), folder / "parts" / f"{number:04}.parquet")
+        if number + 1 == kill_after:
+            gateway: Any = SparkContext._gateway
+            os.kill(gateway.proc.pid, signal.SIGKILL)
+
+    stream = events(read_stream(spark, folder / "stream"), key="key", at="at", watermark="0 seconds", buckets=4)
+    query = stream.window(tumbling("15 seconds")).aggregate(n=module(Count), all=module(Members, "x"))
+    writer = query.results().writeStream.trigger(availableNow=True)
+    writer.option("checkpointLocation", str(folder / "checkpoint")).foreachBatch(write).start().awaitTermination()

@@ -1,0 +1,113 @@
+"""Modules that the driver alone has reach executors of their own, from a session of one's own and by Spark Connect."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.quick_spark import jvm as quick_jvm
+from tests.installed import install
+
+STORY = Path(__file__).with_name("shipping_story.py")
+
+PLUGIN = """
+from muntin import Aggregate, hookimpl
+from weather_units import as_celsius
+
+class Mean(Aggregate[float, float]):
+    name, version = "weather.mean", "0.3.0"
+    def compute_result(self, payloads):
+        return as_celsius(sum(payloads) / len(payloads))
+
+@hookimpl
+def muntin_modules():
+    return [Mean]
+"""
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What became of the steps of the story by the kind of session: both share a JVM and an executor."""
+    folder = tmp_path_factory.mktemp("shipping")
+    for name in ("story", "connect"):
+        prepare(folder / name)
+    done = subprocess.run(
+        [sys.executable, str(STORY), str(folder / "story")],
+        cwd=folder / "story" / "empty",
+        env=quick_jvm.environment(),
+        timeout=900,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def prepare(here: Path) -> None:
+    """Make the packages, which are on the path of the driver alone."""
+    weather = {"muntin_weather/__init__.py": "", "muntin_weather/plugin.py": PLUGIN}
+    install(here / "packages", "muntin-weather", weather, plugin="weather", requires=["weather-units>=1", "muntin-sdk"])
+    install(here / "packages", "weather-units", {"weather_units.py": "def as_celsius(x):\n    return x - 273\n"})
+    (here / "beside").mkdir()
+    (here / "beside" / "gauges.py").write_text("OFF = 0.5\ndef gauge(x):\n    return x + OFF\n")
+    (here / "empty").mkdir()
+
+
+@pytest.fixture(scope="module", params=["classic", "connect"])
+def told(request: pytest.FixtureRequest, story: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What became of the steps of the story in each kind of session."""
+    return {"kind": request.param, **story[request.param]}
+
+
+def test_what_only_the_driver_has_is_named_with_the_place_and_the_remedies(told: dict[str, Any]) -> None:
+    said = told["nothing shipped"]
+    assert said.startswith("WorkerEnvironmentError: the workers cannot run this query\n  on ")
+    assert sys.executable in said
+    assert "muntin-weather is missing, the driver has 0.3.0" in said
+    assert "weather-units is missing, the driver has 0.3.0" in said
+    assert "pip install muntin-weather==0.3.0 weather-units==0.3.0" in said
+    assert "ship(spark, 'muntin-weather', 'weather-units')" in said
+
+
+def test_a_session_may_be_told_not_to_look(told: dict[str, Any]) -> None:
+    assert told["asked not to look"] == ["window", "n", "mean", "gauged"]
+
+
+def test_a_package_that_is_compiled_is_not_shipped(told: dict[str, Any]) -> None:
+    assert "NotShippableError: 'numpy " in told["compiled"]
+
+
+def test_a_dependency_that_was_not_shipped_is_named(told: dict[str, Any]) -> None:
+    assert told["shipped"] == ["muntin-weather 0.3.0"]
+    assert "weather-units is missing" in told["dependency missing"]
+    assert "ship(spark, 'weather-units')" in told["dependency missing"]
+    assert "muntin-weather is missing" not in told["dependency missing"]
+
+
+def test_packages_are_shipped_together(told: dict[str, Any]) -> None:
+    assert told["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
+
+
+def test_shipping_twice_changes_nothing(told: dict[str, Any]) -> None:
+    assert told["shipped"] == ["muntin-weather 0.3.0"]
+    assert told["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
+    assert "with other contents" in told["shipped when changed"]
+
+
+def test_a_sink_must_travel_where_it_is_called_on_a_server(story: dict[str, dict[str, Any]]) -> None:
+    said = story["connect"]["locked sink"]
+    assert said.startswith("QueryError: the sinks cannot travel to the Spark Connect server")
+
+
+def test_modules_that_are_installed_shipped_and_of_the_script_run_side_by_side(told: dict[str, Any]) -> None:
+    first, second = [10, 4.5 - 273, 90.5], [10, 14.5 - 273, 190.5]
+    assert told["version"].startswith("code-")
+    assert told.get("static") == ([first, second] if told["kind"] == "classic" else None)
+    assert told["streaming"] == [[first], 20]

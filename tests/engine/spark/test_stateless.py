@@ -1,0 +1,82 @@
+"""Stream operators without state on Spark: one stage, and nothing in the state store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from muntin import StreamOperator
+from muntin.errors import QueryError
+from muntin_engine import events, module, one_pass
+from tests.journeys.running import read_stream, write_batches
+
+SCHEMA = pa.schema([("k", pa.string()), ("at", pa.int64()), ("v", pa.int64())])
+
+
+class Signs(StreamOperator[int, None, int]):
+    name, version = "test.signs", "1.0.0"
+
+    def on_event(self, state: None, payload: int, time: int) -> Iterable[int] | None:
+        return [payload, -payload] if payload % 2 else None
+
+
+def table(*rows: tuple[str | None, int | None, int | None]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
+
+
+FIRST = [table(("a", 8, 1), ("b", 9, 2), (None, 9, 3)), table(("a", None, 5), ("b", 9, None), ("a", 1, 7))]
+LAST = table(("a", 2, 9))
+
+
+def test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    r"""
+    rows        1, 9, 9 | ?, 9, 1 | restart, 2      out of order, and none is late
+    """
+    folder = write_batches(tmp_path / "in", FIRST)
+    stream = events(read_stream(spark, folder), key="k", at="at", buckets=2)
+    query = stream.apply(module(Signs, "v")).named("signs")
+    progress, out = (
+        tmp_path / "progress",
+        {name: str(tmp_path / name) for name in ("results", "rejected_rows", "late_rows")},
+    )
+
+    def run() -> None:
+        checkpoint = tmp_path / "checkpoint"
+        query.write(checkpoint=checkpoint, metrics=str(progress), available_now=True, **out).awaitTermination()
+
+    run()
+    write_batches(folder, [*FIRST, LAST])
+    query.check(tmp_path / "checkpoint")
+    run()
+    rows = [(row.k, row.lifetime.start, row.value) for row in spark.read.parquet(out["results"]).collect()]
+    given = [("a", 8, 1), (None, 9, 3), ("a", 1, 7), ("a", 2, 9)]
+    expected = [(key, at, value * sign) for key, at, value in given for sign in (1, -1)]
+    assert sorted(map(str, rows)) == sorted(map(str, expected))
+    assert [row.reason for row in spark.read.parquet(out["rejected_rows"]).collect()] == ["null time"]
+    told = spark.read.parquet(str(progress)).orderBy("batch_id").collect()
+    assert [(row.accepted, row.rejected, row.results, row.late) for row in told] == [
+        (3, 0, 4, 0),
+        (2, 1, 2, 0),
+        (1, 0, 2, 0),
+    ]
+    assert not list((tmp_path / "checkpoint").glob("state/*"))
+    whole = events(spark.read.parquet(str(folder)), key="k", at="at").apply(module(Signs, "v")).results()
+    assert sorted(map(str, rows)) == sorted(str((row.k, row.lifetime.start, row.value)) for row in whole.collect())
+    assert "Exchange" not in whole._jdf.queryExecution().executedPlan().toString()
+
+
+def test_what_needs_buckets_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    df = read_stream(spark, write_batches(tmp_path, FIRST))
+    query = events(df, key="k", at="at").apply(module(Signs, "v"))
+    with pytest.raises(QueryError, match=r"waits for the end, and this query keeps no state"):
+        query.write(results=str(tmp_path / "out"), checkpoint=tmp_path / "checkpoint", on_end="close")
+    with pytest.raises(QueryError, match=r"'signs' keeps no state(.|\n)*with a query of its own"):
+        one_pass(signs=query)
+    with pytest.raises(QueryError, match=r"results of test\.signs by k have no watermark, as the input has none"):
+        query.as_events()

@@ -1,0 +1,50 @@
+"""A checkpoint on a file system that the driver reaches through Hadoop alone: viewfs, here over a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from muntin import tumbling
+from muntin_engine import Query, events, module
+from muntin_engine.errors import StateError, StateMismatchError
+from tests.journeys.running import Kept, read_stream, write_batches
+
+
+def batch(*rows: tuple[int, float]) -> pa.Table:
+    return pa.table({"at": pa.array([at for at, _ in rows], pa.int64()), "x": [x for _, x in rows]})
+
+
+def test_a_query_restarts_is_checked_and_ends_with_a_checkpoint_that_has_a_url(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """at:  3 7 | 12   with windows of 10, and a delay of 2: the second file closes the first window."""
+    (tmp_path / "far").mkdir()
+    jvm = spark.sparkContext._jsc.hadoopConfiguration()
+    jvm.set("fs.viewfs.mounttable.far.link./data", f"file://{tmp_path}/far")
+    checkpoint, folder, kept = "viewfs://far/data/checkpoint", tmp_path / "in", Kept()
+    batches = [batch((3, 1.0)), batch((7, 2.0), (12, 4.0))]
+
+    def sums(name: str) -> Query:
+        stream = events(read_stream(spark, folder), at="at", watermark=2).window(tumbling(10))
+        return stream.aggregate(y=module(name, "x"))
+
+    for come in (1, 2):
+        write_batches(folder, batches[:come])
+        sums("stats.sum").write(checkpoint=checkpoint, results=kept, available_now=True).awaitTermination()
+    assert [row["y"] for row in kept.rows] == [3.0]
+    assert len(set(kept.runs)) == 1, "the same query, twice"
+
+    assert sums("stats.sum").check(checkpoint) == []
+    with pytest.raises(StateMismatchError, match=r"the checkpoint has stats\.sum"):
+        sums("stats.max").check(checkpoint)
+
+    ending = sums("stats.sum").write(checkpoint=checkpoint, results=kept, available_now=True, on_end="close")
+    ending.awaitTermination()
+    assert [row["y"] for row in kept.rows] == [3.0, 4.0]
+    with pytest.raises(StateError, match=r"viewfs://far/data/checkpoint is closed"):
+        sums("stats.sum").write(checkpoint=checkpoint, results=kept, available_now=True)
+    assert (tmp_path / "far/checkpoint/commits/1").exists(), "it is where the URL leads"

@@ -1,0 +1,182 @@
+"""Damage of a checkpoint is found, and said with the name of the cell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from muntin_engine.errors import StateError
+from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.state.bucket_state import LAYOUT, BucketMetadata
+from muntin_engine.state.cells import METADATA, CheckedCells, MemoryCells, Origin
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+from tests.engine.exchange.tasks import arrived, rows, task_of
+from tests.engine.evaluators.arrays.test_array_bucket import Largest, Told, sliced
+
+SEED = 7
+
+
+def test_a_cell_comes_back_as_it_was_put() -> None:
+    cells = CheckedCells(MemoryCells())
+    cells.put("a", b"")
+    cells.put("b", b"xyz")
+    assert (cells.get("a"), cells.get("b"), cells.get("c")) == (b"", b"xyz", None)
+    cells.remove("b")
+    assert cells.get("b") is None
+
+
+def flipped(data: bytes, place: int, bit: int = 0) -> bytes:
+    return data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :]
+
+
+def test_each_flipped_bit_and_each_lost_byte_is_found() -> None:
+    kept = MemoryCells()
+    cells = CheckedCells(kept, "bucket 3")
+    cells.put("entry 7", b"some state")
+    sealed = kept.cells["entry 7"]
+    some = [flipped(sealed, place, bit) for place in range(len(sealed)) for bit in range(8)]
+    for wrong in [*some, *(sealed[:length] for length in range(len(sealed))), sealed + b"\0"]:
+        kept.cells["entry 7"] = wrong
+        with pytest.raises(StateError, match=r"damaged: the cell 'entry 7' of bucket 3(.|\n)*restore the checkpoint"):
+            cells.get("entry 7")
+
+
+def test_a_cell_in_the_place_of_another_is_found() -> None:
+    kept = MemoryCells()
+    cells = CheckedCells(kept)
+    cells.put("entry 1", b"some state")
+    cells.put("entry 2", b"other state")
+    kept.cells["entry 2"] = kept.cells["entry 1"]
+    with pytest.raises(StateError, match="the cell 'entry 2'"):
+        cells.get("entry 2")
+
+
+def test_metadata_that_are_not_read_back_as_they_were_written_fail_before_they_are_committed() -> None:
+    """As where a module has replaced `struct.pack`, with which the worker says how long a message is."""
+
+    class Garbling(MemoryCells):
+        def put(self, name: str, data: bytes) -> None:
+            super().put(name, data[:-1])
+
+    cells = CheckedCells(Garbling(), "bucket 3")
+    cells.put("entry 1", b"some state")
+    with pytest.raises(StateError, match=r"'metadata' of bucket 3 was written wrong(.|\n)*struct.pack") as caught:
+        cells.put(METADATA, b"so far")
+    assert "nothing was committed: the state in the checkpoint is as it was" in str(caught.value)
+    with pytest.raises(StateError, match=r"'entry 1'(.|\n)*a module replaces code of\n  others.*written wrong"):
+        cells.get("entry 1")
+
+
+def test_the_store_is_not_asked_for_a_cell_that_the_metadata_do_not_list() -> None:
+    class Asked(MemoryCells):
+        def get(self, name: str) -> bytes | None:
+            raise AssertionError(name)
+
+    assert CheckedCells(Asked()).get("waiting") is None
+
+
+def in_batch(kept: MemoryCells, batch: int, query: str = "q", bucket: int = 3, idle: int = 99) -> CheckedCells:
+    """Open the cells of a bucket in a micro-batch, which was evaluated in none from `idle` on."""
+    return CheckedCells(kept, f"bucket {bucket}", Origin(query, bucket, batch), lambda first: first >= idle)
+
+
+def written(batches: int, query: str = "q", bucket: int = 3) -> list[dict[str, bytes]]:
+    """Write an entry and the metadata in each micro-batch; return the cells after each."""
+    kept, after = MemoryCells(), []
+    for batch in range(batches):
+        cells = in_batch(kept, batch, query, bucket)
+        assert (cells.get(METADATA) is None) == (batch == 0)
+        cells.put(f"entry {batch}", b"some state")
+        cells.put("waiting", b"%d" % batch)
+        cells.put(METADATA, b"so far")
+        after.append(dict(kept.cells))
+    return after
+
+
+def holding(*parts: dict[str, bytes]) -> MemoryCells:
+    kept = MemoryCells()
+    for part in parts:
+        kept.cells |= part
+    return kept
+
+
+def test_metadata_are_of_the_micro_batch_before_or_the_bucket_was_idle_since() -> None:
+    after = written(3)
+    assert in_batch(holding(after[2]), 3).get(METADATA) == b"so far"
+    assert in_batch(holding(after[1]), 3, idle=2).get(METADATA) == b"so far"
+    assert in_batch(holding(), 3, idle=0).get(METADATA) is None
+    with pytest.raises(
+        StateError, match=r"in micro-batch 1 of the Spark query q\n  expected: that of .*micro-batch 2 "
+    ):
+        in_batch(holding(after[1]), 3).get(METADATA)
+    with pytest.raises(
+        StateError, match=r"in micro-batch 2 of the Spark query q\n  expected: that of .*micro-batch 1 "
+    ):
+        in_batch(holding(after[2]), 2).get(METADATA)
+    with pytest.raises(StateError, match="bucket 3 has no state\n  expected: that of bucket 3 in micro-batch 2"):
+        in_batch(holding(), 3, idle=1).get(METADATA)
+
+
+@pytest.mark.parametrize("other", [{"query": "another"}, {"bucket": 7}])
+def test_state_of_another_query_or_bucket_is_refused_with_its_origin(other: dict[str, str | int]) -> None:
+    elsewhere = written(2, **other)[-1]  # type: ignore[arg-type]
+    with pytest.raises(StateError, match=f"has the state .*{next(iter(other.values()))}(.|\\n)*check\\("):
+        in_batch(holding(elsewhere), 2).get(METADATA)
+
+
+def test_a_cell_of_another_time_or_place_is_told_by_the_metadata_that_list_it() -> None:
+    after, elsewhere = written(3), written(3, bucket=7)
+    for kept, told in (
+        (holding(after[2], {"waiting": after[1]["waiting"]}), "of bucket 3 in micro-batch 1"),
+        (holding(after[2], {"entry 1": elsewhere[1]["entry 1"]}), "of bucket 7 in micro-batch 1"),
+    ):
+        cells = in_batch(kept, 3)
+        cells.get(METADATA)
+        with pytest.raises(StateError, match=f"the metadata lists another one than this, which is {told}"):
+            [cells.get(name) for name in after[2] if name != METADATA]
+
+
+TASKS = {
+    "general": task_of(),
+    "sliced": sliced(Largest()),
+    "columnar": sliced(Told()),
+}
+
+
+def feed(task: TaskPayload, cells: MemoryCells, start: int) -> None:
+    columns = {} if task.plan.input.is_point else {"end": [start + 30] * 2}
+    batch = rows(start=[start, start + 1], k0=["a", "b"], i0=[5, 6], **columns)
+    assert not any(blob.stream == "rejected" for blob in run_bucket(task, 0, cells, arrived(task, batch)))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_byte_that_is_flipped_in_any_cell_of_any_evaluator_is_found(name: str) -> None:
+    task, random = TASKS[name], Random(SEED)
+    cells = MemoryCells()
+    feed(task, cells, 3)
+    assert len(cells.cells) > 1
+    for cell, data in cells.cells.items():
+        place = random.randrange(len(data))
+        wrong = MemoryCells()
+        wrong.cells = {**cells.cells, cell: flipped(data, place)}
+        with pytest.raises(StateError, match=rf"the state in the checkpoint is damaged: the cell '{cell}' of bucket 0"):
+            feed(replace(task), wrong, 5)  # another one, with no store kept
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_cell_that_is_gone_is_noticed(name: str) -> None:
+    task = TASKS[name]
+    cells = MemoryCells()
+    feed(task, cells, 3)
+    del cells.cells[next(cell for cell in cells.cells if cell != "metadata")]
+    with pytest.raises(StateError, match="the metadata lists it"):
+        feed(replace(task), cells, 5)
+
+
+def test_another_layout_is_not_read() -> None:
+    with pytest.raises(StateError, match=f"the checkpoint has state layout 99, this query reads {LAYOUT}"):
+        BucketMetadata.from_bytes(Codec().pack([99, "whatever"]), Compatibility({}), Codec())

@@ -1,0 +1,316 @@
+"""What a user sees when a module fails, ends its worker, never comes back, cannot travel, or is not there."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, PythonException, StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from muntin import Aggregate, Module, tumbling
+from muntin.errors import QueryError
+from muntin_engine import Query, SetupError, ShippingError, WorkerEnvironmentError, events, module
+from muntin_engine.spark.failures import root_cause
+from muntin_engine.testing.streaming import setting
+from tests.installed import install
+from tests.modules.members import Count
+from tests.journeys.running import run, stream_of
+
+
+class Picky(Aggregate[int, int]):
+    """Refuses a window that holds a seven."""
+
+    name, version = "show.picky", "3.1.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return sum(self.checked(payload) for payload in payloads)
+
+    def checked(self, payload: int) -> int:
+        if payload == 7:
+            raise ZeroDivisionError("seven is not liked here")
+        return payload
+
+
+class Liar(Aggregate[int, int]):
+    """Declares an int and returns text."""
+
+    name, version = "show.liar", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return "many"  # type: ignore[return-value]  # on purpose
+
+
+class Locked(Aggregate[int, int]):
+    """Holds what cannot be pickled."""
+
+    name, version = "show.locked", "1.0.0"
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return len(payloads)
+
+
+def numbers(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([("a", 1, 3), ("a", 2, 7), ("b", 3, 4)], "key string, at bigint, payload bigint")
+
+
+def query(df: DataFrame, cls: type[Module], delay: int | None = None) -> Query:
+    stream = events(df, key="key", at="at", watermark=delay, buckets=2)
+    return stream.window(tumbling(10)).aggregate(out=module(cls, "payload"))
+
+
+def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    batch = pa.table({"key": ["a", "a", "b"], "at": [1, 2, 30], "payload": [3, 7, 4]})
+    stream = stream_of(spark, tmp_path / "stream", [batch])
+
+    written = query(stream, Picky, delay=0).write(
+        checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", available_now=True
+    )
+    with pytest.raises(StreamingQueryException) as failure:
+        written.awaitTermination()
+    for told in (failure.value, written.exception()):
+        cause, own, *_ = str(told).split("\n\n")
+        assert cause == (
+            "show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not liked here\n"
+            "  key: ('a',)\n  window: [0, 10)\n"
+            "  the module's own traceback is below; test it without Spark with muntin.testing"
+        )
+        assert own.endswith("ZeroDivisionError: seven is not liked here")
+        assert len(str(told)) < 1800
+    said = root_cause(failure.value)
+
+    assert "ZeroDivisionError: seven is not liked here" in said
+    assert "in checked" in said  # the module's own frame
+    assert "show.picky 3.1.0 failed in compute_result" in said
+    assert "key: ('a',)" in said
+    assert "window: [0, 10)" in said
+    assert "exited unexpectedly" not in said
+
+
+def test_show_raises_an_error_that_begins_with_the_one_of_the_module(spark: SparkSession) -> None:
+    with pytest.raises(PythonException) as failure:
+        query(numbers(spark), Picky).show()
+    assert str(failure.value).startswith("show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not")
+    assert "in checked" in root_cause(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("cls", "said", "frames"),
+    [
+        (Picky, "show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not liked here", ["checked"]),
+        (Liar, "show.liar 1.0.0 returned a value that is not what it declares: 'out' is 'many' of type str", []),
+    ],
+)
+def test_an_error_over_a_table_begins_with_key_and_window_and_comes_once(
+    spark: SparkSession, cls: type[Module], said: str, frames: list[str]
+) -> None:
+    """In a stream it is 31 lines; Spark makes 109 of it, and a warning that repeats them."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        results = query(numbers(spark), cls).results()
+        with pytest.raises(PythonException) as failure:
+            results.toPandas()
+    assert not warned
+    message = str(failure.value)
+    of_spark, of_module, *lines = message.splitlines()
+    assert of_spark.endswith("An exception was thrown from the Python worker:")
+    assert of_module.partition(": ")[2].startswith(said)
+    assert re.fullmatch(r"  key: \('[ab]',\)", lines[0])
+    assert lines[1] == "  window: [0, 10)"
+    assert message.count(said) == 1
+    assert re.findall(r"line \d+, in (\w+)", message)[-1:] == frames
+    assert "muntin_engine" not in message
+    assert len("".join(traceback.format_exception(failure.value)).splitlines()) < 45
+
+
+def test_what_needs_the_end_of_a_stream_says_that_results_are_written(spark: SparkSession, tmp_path: Path) -> None:
+    stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
+    asked = query(stream, Count, delay=0)
+    for output in (asked.results(), asked.rejected_rows()):
+        for action in ("collect", "count", "show", "toPandas"):
+            with pytest.raises(
+                QueryError, match=rf"{action}\(\) takes(.|\n)*query.write\(checkpoint='checkpoint', results="
+            ):
+                getattr(output, action)()
+    with pytest.raises(AttributeError, match=r"no attribute 'toPandas'\n  the input is a stream(.|\n)*query.write"):
+        asked.toPandas()  # type: ignore[attr-defined]  # on purpose
+    with pytest.raises(QueryError, match=r"write\(\) needs a checkpoint(.|\n)*writes no result twice"):
+        asked.write(results=tmp_path / "results")
+    with pytest.raises(QueryError, match="the input is static"):
+        query(numbers(spark), Count).write(results=tmp_path / "results")
+
+
+def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_module(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException) as failure:
+        query(numbers(spark), Liar).results().collect()
+    said = root_cause(failure.value)
+
+    assert "show.liar 1.0.0 returned a value that is not what it declares" in said
+    assert "'many'" in said
+
+
+def test_a_module_that_cannot_travel_is_refused_when_the_query_is_built(spark: SparkSession) -> None:
+    with pytest.raises(ShippingError, match=r"cannot travel to the workers(.|\n)*show\.locked 1\.0\.0"):
+        query(numbers(spark), Locked).results()
+
+
+def test_a_module_whose_package_only_the_driver_has_is_one_clear_error(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        "from muntin import Aggregate\n"
+        "class Far(Aggregate[int, int]):\n"
+        "    name, version = 'far.away', '1.0.0'\n"
+        "    def compute_result(self, payloads):\n"
+        "        return len(payloads)\n"
+    )
+    install(tmp_path, "only-here", {"only_here.py": source})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import only_here  # type: ignore[import-not-found]  # written above
+
+    try:
+        with pytest.raises(WorkerEnvironmentError, match=r"only-here is missing(.|\n)*ship\(spark, 'only-here'\)"):
+            query(numbers(spark), only_here.Far).results()
+        with setting(spark, "spark.muntin.preflight", "false"), pytest.raises(PySparkException) as failure:
+            query(numbers(spark), only_here.Far).results().collect()
+    finally:
+        del sys.modules["only_here"]
+
+    said = root_cause(failure.value)
+    assert "a worker cannot load the query's modules" in said
+    assert "No module named 'only_here'" in said
+    assert "install the module's package" in said
+
+
+def test_a_session_whose_state_store_will_not_do_is_refused_with_the_line_that_mends_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
+    hdfs = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    provider = setting(spark, "spark.sql.streaming.stateStore.providerClass", hdfs)
+    with provider, pytest.raises(SetupError, match="RocksDBStateStoreProvider"):
+        query(stream, Count, delay=0).results()
+
+
+def test_a_stream_that_never_says_how_complete_it_is_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
+
+    with pytest.raises(QueryError, match=r"never says how complete it is(.|\n)*withWatermark\(\) of the input is not"):
+        query(stream, Count).results()
+
+
+# Modules that end their worker, or never come back, on Spark.
+
+
+class Exits(Aggregate[int, int]):
+    name, version = "show.exits", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return os._exit(3) if 7 in payloads else 1
+
+
+class Leaves(Aggregate[int, int]):
+    name, version = "show.leaves", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return sys.exit("that is all") if 7 in payloads else 1
+
+
+class Hangs(Aggregate[int, int]):
+    name, version = "show.hangs", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        while 7 in payloads:
+            pass
+        return 1
+
+
+def numbers_of_dying_workers(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([("a", 1, 3), ("b", 22, 7), ("b", 3, 4)], "key string, at bigint, payload bigint")
+
+
+PLACE = "key: ('b',)\n  window: [20, 30)"
+
+
+def test_a_module_that_ends_its_worker_is_named_with_key_and_window(spark: SparkSession, tmp_path: Path) -> None:
+    batch = pa.table({"key": ["a", "b", "b", "a"], "at": [1, 22, 3, 50], "payload": [3, 7, 4, 5]})
+    stream = stream_of(spark, tmp_path / "stream", [batch])
+    with pytest.raises(PySparkException) as failure:
+        run(query(stream, Exits, delay=0).results(), tmp_path / "checkpoint")
+    said = root_cause(failure.value)
+    assert "died while or after show.exits 1.0.0 ran" in said
+    assert PLACE in said
+
+
+class Breaks(Aggregate[int, int]):
+    name, version = "show.breaks", "1.0.0"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        if 7 in payloads and self.what == "descriptors":
+            os.closerange(3, 1000)
+        elif 7 in payloads:
+            struct.pack = struct.unpack = None  # type: ignore[assignment]  # the worker would wait for Spark for ever
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("what", "begins"),
+    [
+        ("descriptors", r"a worker \(process \d+\) died while or after show.breaks 1.0.0 ran"),
+        ("struct", r"(.|\n)*ModuleContractError: show.breaks 1.0.0 replaced or removed struct.pack, struct.unpack"),
+    ],
+)
+def test_a_module_that_takes_from_its_worker_what_it_answers_with_is_named(
+    spark: SparkSession, what: str, begins: str
+) -> None:
+    stream = events(numbers_of_dying_workers(spark), key="key", at="at", buckets=1)
+    query = stream.window(tumbling(10)).aggregate(out=module(Breaks, "payload", what=what))
+    with pytest.raises((PySparkException, Py4JError)) as failure:
+        query.results().collect()
+    assert re.match(rf"{begins}.*\n  {re.escape(PLACE)}", root_cause(failure.value))
+
+
+def test_a_module_that_exits_is_an_error_like_any_other(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException) as failure:
+        query(numbers_of_dying_workers(spark), Leaves).results().collect()
+    said = root_cause(failure.value)
+    assert "show.leaves 1.0.0 failed in compute_result: SystemExit: that is all" in said
+    assert PLACE in said
+
+
+def test_a_module_that_hangs_fails_the_batch_where_the_session_says_so(
+    spark: SparkSession,
+) -> None:
+    hasty = setting(spark, "spark.muntin.watchdog.seconds", "1")
+    failing = setting(spark, "spark.muntin.watchdog.fail", "true")
+    with hasty, failing, pytest.raises(PySparkException) as failure:
+        query(numbers_of_dying_workers(spark), Hangs).results().collect()
+    said = root_cause(failure.value)
+    assert "show.hangs 1.0.0 failed in compute_result: RunsTooLongError: the watchdog" in said
+    assert PLACE in said
+
+
+def test_a_setting_that_cannot_be_read_is_refused(spark: SparkSession) -> None:
+    with (
+        setting(spark, "spark.muntin.watchdog.seconds", "soon"),
+        pytest.raises(SetupError, match=r"watchdog\.seconds is 'soon'(.|\n)*such as 60"),
+    ):
+        query(numbers_of_dying_workers(spark), Hangs).results()

@@ -1,0 +1,285 @@
+"""What says how far a stream is, and what becomes of late rows: each policy once, through Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from muntin import tumbling
+from muntin.errors import PolicyError, QueryError
+from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuate_every, punctuated
+from muntin_engine import EventStream, Query, events, module
+from muntin_engine.spark.clock import ClockSource
+from tests.modules.progress_policies import Outvoted
+from tests.modules.members import Members
+from tests.journeys.running import Kept, Outcome, counts_of, plain, run, run_together, start, stream_of
+
+SCHEMA = pa.schema(
+    [("change", pa.string()), ("link", pa.string()), ("key", pa.string()), ("at", pa.int64()), ("until", pa.int64())]
+)
+SECOND = 1_000_000
+
+
+def batch(*rows: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist([{"change": "insert", "key": "k"} | row for row in rows], SCHEMA)
+
+
+def row(at: int, key: str = "k", link: str | None = None, **columns: Any) -> dict[str, Any]:
+    return {"at": at, "key": key, "link": link, **columns}
+
+
+def mark(at: int | None, change: str = "punctuate", link: str | None = None, key: str | None = None) -> dict[str, Any]:
+    return {"change": change, "at": at, "link": link, "key": key}
+
+
+def members(stream: EventStream) -> Query:
+    return stream.window(tumbling(10)).aggregate(m=module(Members, "at"))
+
+
+def windows(found: pa.Table) -> list[tuple[str, int, list[int]]]:
+    return sorted((row["key"], row["window"]["start"], row["m"]) for row in plain(found))
+
+
+def by_batch(batches: dict[int, pa.Table]) -> dict[int, list[tuple[str, int, list[int]]]]:
+    found = {number: windows(table) for number, table in batches.items()}
+    return {number: rows for number, rows in found.items() if rows}
+
+
+def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> None:
+    # windows of 10      0          10         20         30
+    #                     1   5   3     12 11     21      31
+    df = stream_of(spark, tmp_path / "stream", [batch(*(row(at) for at in some)) for some in ((1, 5, 3), (12, 11, 21))])
+    policies = {
+        "delay": bounded_delay(2),
+        "disorder": bounded_disorder(rows=1),
+        "some rows": punctuate_every(rows=6, delay=2),
+        "spans": punctuate_every(span=25),
+        "our own": Outvoted(1, of=3),
+    }
+    queries = {name: members(events(df, at="at", watermark=policy)) for name, policy in policies.items()}
+    found = run_together(queries, tmp_path / "checkpoint")
+    assert {name: sorted(row["window"]["start"] for row in rows) for name, rows in found.items()} == {
+        "delay": [0],
+        "disorder": [0],
+        "some rows": [0],
+        "spans": [],
+        "our own": [0],
+    }
+
+
+def test_the_input_is_as_far_as_the_least_of_its_sources(spark: SparkSession, tmp_path: Path) -> None:
+    # batch 0   north: 1, 25     south says nothing            nothing closes
+    # batch 1                    south: 2, watermark 20      closes 0
+    # batch 2   north: 26        south: 3, late; west: 4, a source that nobody declared
+    # batch 3   a watermark of no source: for all of them    closes 20
+    batches = [
+        batch(row(1, link="north"), row(25, link="north")),
+        batch(row(2, link="south"), mark(20, link="south")),
+        batch(row(26, link="north"), row(3, link="south"), row(4, link="west")),
+        batch(mark(30)),
+    ]
+    stream = events(
+        stream_of(spark, tmp_path / "stream", batches),
+        key="key",
+        at="at",
+        change="change",
+        buckets=2,
+        watermark=ordered(),
+        source="link",
+        sources=["north", "south"],
+    )
+    results, late = Kept(), Kept()
+    running = members(stream).write(
+        checkpoint=tmp_path / "checkpoint", results=results, late_rows=late, available_now=True
+    )
+    running.awaitTermination()
+    found = {
+        number: [(row["window"]["start"], sorted(row["m"])) for row in rows] for number, rows in results.batches.items()
+    }
+    assert {number: rows for number, rows in found.items() if rows} == {1: [(0, [1, 2])], 3: [(20, [25, 26])]}
+    names = ("rows_north", "rows_south", "late", "rejected")
+    counts = list(counts_of(running))
+    assert [tuple(batch[name] for name in names) for batch in counts[:4]] == [
+        (2, 0, 0, 0),
+        (0, 1, 0, 0),
+        (1, 1, 1, 1),
+        (0, 0, 0, 0),
+    ]
+    (late_row,) = late.rows
+    assert (late_row["reason"], late_row["late_by"]) == ("late", 17)
+    assert json.loads(late_row["row"]) == {"change": "insert", "at": 3, "key": "k", "link": "south"}
+    assert sum(batch["late_south"] for batch in counts) == 1
+
+
+def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None:
+    batches = [
+        batch(row(1, "a"), row(1, "b"), mark(10, "punctuate_key", key="a")),
+        batch(row(2, "a"), row(2, "b")),
+        batch(mark(None, "close")),
+    ]
+    df = stream_of(spark, tmp_path / "stream", batches)
+    columns: dict[str, Any] = {"key": "key", "at": "at", "change": "change", "buckets": 2}
+    declared = events(df, **columns, watermark=punctuated().with_key_punctuation())
+    outcome = run(members(declared).results(), tmp_path / "declared")
+    assert by_batch(outcome.batches) == {0: [("a", 0, [1])], 2: [("b", 0, [1, 2])]}
+    assert (outcome.total("late"), outcome.total("rejected")) == (1, 0)
+
+    whole = spark.read.parquet(str(tmp_path / "stream"))
+    undeclared = members(events(whole, **columns)).rejected_rows().collect()
+    assert [row["reason"] for row in undeclared] == ["undeclared punctuation"]
+
+
+# eu 1, eu 2, us 12, us 22   [)  at 1     eu, and sensors of 10 to 20, are complete up to 10
+# a restart, then at 2:      eu 3, which comes first now, and us 12 are late; us 22 is not
+def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: SparkSession, tmp_path: Path) -> None:
+    types = [("change", pa.string()), *((name, pa.int64()) for name in ("at", "sensor", "first", "end"))]
+    schema, folder = pa.schema([*types, ("region", pa.string())]), tmp_path / "stream"
+
+    def came(at: int, *keys: tuple[str, int]) -> list[dict[str, Any]]:
+        return [{"change": "insert", "at": at, "region": region, "sensor": sensor} for region, sensor in keys]
+
+    def complete(**key: Any) -> dict[str, Any]:
+        return {"change": "punctuate_keys", "at": 10, **key}
+
+    batches = [
+        came(1, ("eu", 1), ("eu", 2), ("us", 12), ("us", 22)),
+        [complete(region="eu"), complete(first=10, end=20)],
+        came(2, ("eu", 3), ("us", 12), ("us", 22)),
+        [{"change": "close"}],
+    ]
+    tables = [pa.Table.from_pylist(rows, schema) for rows in batches]
+    outcomes = []
+    for so_far in (2, 4):
+        stream = events(
+            stream_of(spark, folder, tables[:so_far]),
+            key=["region", "sensor"],
+            at="at",
+            change="change",
+            watermark=punctuated().with_key_punctuation(),
+            key_ranges={"sensor": ("first", "end")},
+            buckets=4,
+        )
+        query = stream.window(tumbling(10)).aggregate(m=module(Members, "at"))
+        outcomes.append(run(query.results(), tmp_path / "checkpoint"))
+    found = [[(row["region"], row["sensor"], row["m"]) for row in outcome.rows] for outcome in outcomes]
+    assert list(map(sorted, found)) == [[("eu", 1, [1]), ("eu", 2, [1]), ("us", 12, [1])], [("us", 22, [1, 2])]]
+    assert [outcome.total("late") for outcome in outcomes] == [0, 2]
+    assert "keys may punctuate themselves, also by ranges of sensor" in query.plan_text()
+
+
+def test_ranges_that_no_row_of_punctuation_could_give_are_refused(spark: SparkSession) -> None:
+    df = spark.sql("SELECT 1 AS at, 'insert' AS change, 2 AS sensor, 3L AS first, 4 AS end, array(1) AS list")
+    policy = punctuated().with_key_punctuation()
+
+    def told(sensor: str = "sensor", name: str = "sensor", limits: Any = ("sensor", "end"), **given: Any) -> str:
+        with pytest.raises(QueryError) as refused:
+            events(
+                df,
+                key=sensor,
+                at="at",
+                **{"change": "change", "watermark": policy, "key_ranges": {name: limits}, **given},
+            )
+        return str(refused.value)
+
+    assert told(name="senser") == "key_ranges bounds 'senser', which is not a key\n  the keys are sensor"
+    assert told(limits=("first", "end")).startswith(
+        "key_ranges bounds 'sensor', which is int, by 'first', which is bigint"
+    )
+    assert "expected: numbers, text, dates" in told("list", "list", ("list", "list"))
+    assert told(limits=("sensor", "endd")).startswith("key_ranges of 'sensor' reads 'endd', and the input has no such")
+    assert "expected two columns: key_ranges={" in told(limits="end")
+    assert "is not a mapping" in told(key_ranges=("first", "end"))
+    assert "the progress policy has no key punctuation" in told(watermark=punctuated())
+
+
+def test_another_stream_may_say_how_far_this_one_is(spark: SparkSession, tmp_path: Path) -> None:
+    beats = [pa.table({"sent": pa.array([12], pa.int64())}), pa.table({"sent": pa.array([22], pa.int64())})]
+    rows = [batch(row(1), row(12)), batch(row(9))]
+    stream = events(stream_of(spark, tmp_path / "stream", rows), key="key", at="at", buckets=2)
+    beating = stream.with_heartbeat(stream_of(spark, tmp_path / "beats", beats), at="sent", delay=2)
+    outcome = run(members(beating).results(), tmp_path / "checkpoint")
+    assert by_batch(outcome.batches) == {0: [("k", 0, [1])], 1: [("k", 10, [12])]}
+    assert outcome.total("late") == 1
+    assert "progress    another stream\n" in members(beating).plan_text()
+
+
+class FileClock(ClockSource):
+    """A clock that shows what a file says."""
+
+    def now(self) -> int:
+        return int(Path(self.options["file"]).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def clock(spark: SparkSession, tmp_path: Path) -> Callable[[int], DataFrame]:
+    """Returns a clock that shows some second."""
+    spark.dataSource.register(FileClock)
+    file = tmp_path / "clock"
+
+    def show(seconds: int) -> DataFrame:
+        file.write_text(str(seconds * SECOND + 7), encoding="utf-8")
+        reader = spark.readStream.format(FileClock.name()).option("period", SECOND).option("file", str(file))
+        return reader.load()
+
+    return show
+
+
+def test_with_a_clock_time_passes_without_rows_also_under_available_now(
+    spark: SparkSession, tmp_path: Path, clock: Callable[[int], DataFrame]
+) -> None:
+    # the clock shows 100 s: a row of 95 s; 130 s: nothing came for 30 s, so all up to 130 - 20 s is there
+    at = pa.array([datetime.fromtimestamp(95, UTC)], pa.timestamp("us", tz="UTC"))
+    df = stream_of(spark, tmp_path / "stream", [pa.table({"at": at, "x": [95]})])
+    policy = bounded_delay("1 minute").with_idle("30 seconds", lag="20 seconds")
+
+    def shown(seconds: int) -> dict[int, pa.Table]:
+        stream = events(df, at="at", watermark=policy).with_clock(clock(seconds))
+        query = stream.window(tumbling("10 seconds")).aggregate(m=module(Members, "x"))
+        return run(query.results(), tmp_path / "checkpoint").batches
+
+    assert sum(table.num_rows for table in shown(100).values()) == 0
+    (found,) = [row for table in shown(130).values() for row in plain(table)]
+    assert (found["window"]["start"], found["m"]) == (90 * SECOND, [95])
+
+
+def test_a_clock_makes_micro_batches_where_there_are_no_rows(
+    spark: SparkSession, tmp_path: Path, clock: Callable[[int], DataFrame]
+) -> None:
+    df = stream_of(spark, tmp_path / "stream", [batch(row(95))])
+    policy = punctuated().with_idle("30 seconds", lag="20 seconds")
+    shown = clock(100)
+    stream = events(df, at=F.timestamp_seconds("at"), watermark=policy).with_clock(shown)
+    query = stream.window(tumbling("10 seconds")).aggregate(m=module(Members, "at"))
+    outcome = Outcome()
+    running = start(query.results(), tmp_path / "checkpoint", outcome, {"processingTime": "0 seconds"})
+    try:
+        running.processAllAvailable()
+        clock(130)
+        running.processAllAvailable()
+    finally:
+        running.stop()
+    assert [row["window"]["start"] for row in outcome.rows] == [90 * SECOND]
+
+
+def test_what_does_not_fit_the_input_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    df = stream_of(spark, tmp_path / "stream", [batch(row(1))])
+    with pytest.raises(PolicyError, match="never says what time it is"):
+        members(events(df, at="at", watermark=ordered().with_idle(5, lag=5)))
+    with pytest.raises(QueryError, match="late rows are dropped"):
+        members(events(df, at="at", watermark=0, late_policy="drop")).late_rows()
+    with pytest.raises(QueryError, match="the events' times are bigint, those of the heartbeat are timestamp"):
+        members(events(df, at="at").with_heartbeat(df, at=F.timestamp_micros("at")))
+    with pytest.raises(QueryError, match="the events are a stream, these are static"):
+        events(df, at="at").with_heartbeat(spark.range(3), at="id")
+    with pytest.raises(QueryError, match="the heartbeat names sources"):
+        events(df, at="at").with_heartbeat(df, at="at", source="link")
+    with pytest.raises(QueryError, match="a static input has ended"):
+        events(spark.range(3), at="id").with_clock()

@@ -1,0 +1,178 @@
+"""A table of queries through Spark, with a restart, against the reference; and modules that adapters made."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from muntin import count_by_end, cumulate, global_windows, hopping, landmark, session, snapshot, tumbling
+from muntin_adapters import from_array_function, from_combine_fn, from_sqlite_aggregate
+from muntin_adapters.combinators import (
+    all_of,
+    catching,
+    filtering,
+    grouping_by,
+    mapping,
+    skipping_nulls,
+    top_n,
+    with_default,
+)
+from muntin_engine import events, module
+from muntin_engine.testing import random_stream, shuffle, split
+from muntin_engine.testing.streaming import setting
+from muntin_stats import Sum
+from tests.modules.columnar import Everything, Statistics
+from tests.modules.members import Count, Echo, Lifetimes, Members, Total
+from tests.journeys.running import collect_together, read_stream, run_together, stream_of, write_batches
+from tests.journeys.scripts import Case, expected, standing, tables
+
+FORMS = (Everything, Statistics)
+CASES = {
+    "tumbling": Case(tumbling(10), (Members, Count, Total)),
+    "snapshot": Case(snapshot(), (Lifetimes, Count), clip="full"),
+    "operator": Case(tumbling(8, reach=3), (Echo,), timestamps="clip"),
+    "speculative": Case(hopping(9, 5, 1), (Total, Members), emit="speculative"),
+    "eager session": Case(session(2), (Total, Members), emit="eager"),
+    "eager operator": Case(count_by_end(2), (Echo,), timestamps="point_at_end", emit="eager"),
+    "arrays": Case(hopping(9, 4, 1), (Statistics,), emit="speculative"),
+    "snapshots on arrays": Case(snapshot(), (Statistics,)),
+    "rows": Case(hopping(9, 4, 1), (Members,), evaluator="grouped", are_points=True),
+    "states": Case(session(3), (Sum,), evaluator="sliced", are_points=True),
+    "columnar points": Case(hopping(3, 7), FORMS, evaluator="columnar", are_points=True),
+    "general points": Case(hopping(3, 7), FORMS, evaluator="general", are_points=True),
+    "cumulating": Case(cumulate(30, 10, 3), (Total,), are_points=True),
+    "from a landmark": Case(landmark(15, -30), (Count,), are_points=True),
+    "ever": Case(global_windows(), (Members,), are_points=True),
+}
+
+
+def test_streams_and_tables_through_spark_mean_what_the_reference_says(spark: SparkSession, tmp_path: Path) -> None:
+    script = random_stream(3, events=60, keys=("a", "b", None, "c"), closed=True)
+    script = split(shuffle(script, 3, early_revisions=True), 17, cuts=0.02)
+    batches = tables(script)
+    assert len(batches) == 3
+    streamed: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for count in (2, 3):
+        stream = read_stream(spark, write_batches(tmp_path / "stream", batches[:count]))
+        with setting(spark, "spark.sql.execution.arrow.maxRecordsPerBatch", "1"):  # a bucket's rows come one by one
+            found = run_together({name: case.query(stream) for name, case in CASES.items()}, tmp_path / "checkpoint")
+        for name, rows in found.items():
+            streamed[name] += rows
+    whole = spark.read.parquet(str(tmp_path / "stream"))
+    tables_too = ("tumbling", "snapshot", "operator", "speculative", "rows", "columnar points")
+    at_once = collect_together({name: CASES[name].query(whole) for name in tables_too})
+    for name, case in CASES.items():
+        wanted = expected(case, script)
+        assert standing(case, streamed[name]) == wanted, name
+        assert name not in at_once or standing(case, at_once[name]) == wanted, name
+    assert {row.get("change", "insert") for rows in at_once.values() for row in rows} == {"insert"}
+
+
+# Modules that adapters and combinators made run in a stream, with nulls, records and maps.
+
+
+NAMES = ("change", "at", "kind", "value")
+TYPES = (pa.string(), pa.int64(), pa.string(), pa.float64())
+ROWS = [
+    [(1, "a", 2.0), (4, "b", 8.0), (3, "a", None)],
+    [(7, "b", 4.0), (12, "a", -1.0), (14, "c", None)],
+]
+
+
+class MeanFn:
+    def create_accumulator(self) -> Any:
+        return [0.0, 0]
+
+    def add_input(self, accumulator: Any, value: float | None) -> Any:
+        accumulator[0] += value or 0.0
+        accumulator[1] += value is not None
+        return accumulator
+
+    def merge_accumulators(self, accumulators: Any) -> Any:
+        return [sum(part) for part in zip(*accumulators, strict=True)]
+
+    def extract_output(self, accumulator: Any) -> float | None:
+        total, count = accumulator
+        return total / count if count else None
+
+
+class Texts:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def step(self, kind: str, value: float | None) -> None:
+        self.texts.append(f"{kind}{value}")
+
+    def finalize(self) -> str:
+        self.texts.sort()
+        return " ".join(self.texts)
+
+
+MEAN = from_combine_fn(MeanFn, name="beam.mean", version="1.0.0")
+TEXTS = from_sqlite_aggregate(Texts, name="sqlite.texts", version="1.0.0")
+
+
+def batches() -> list[pa.Table]:
+    rows = [[dict(zip(NAMES, ("insert", *row), strict=True)) for row in batch] for batch in ROWS]
+    schema = pa.schema(list(zip(NAMES, TYPES, strict=True)))
+    return [pa.Table.from_pylist(batch, schema) for batch in (rows[0], [*rows[1], {"change": "close"}])]
+
+
+def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    stream = events(stream_of(spark, tmp_path / "in", batches()), at="at", change="change", buckets=1)
+    windowed = stream.window(tumbling(10))
+    positive = filtering(MEAN, lambda value: value > 3)  # it travels by value, and so does the module
+    sliced = {
+        "mean": module(MEAN, "value"),
+        "positive": module(with_default(skipping_nulls(positive), 0.0), "value"),
+        "groups": module(grouping_by("stats.count"), "kind"),
+        "top": module(top_n(grouping_by(skipping_nulls("stats.sum")), 1), "kind", "value"),
+        "caught": module(
+            catching(mapping("stats.average", lambda value: 1 / (value - 4), input=float, to=float)), "value"
+        ),
+    }
+    grouped = {
+        "texts": module(TEXTS, "kind", "value"),
+        "known": module(from_array_function(lambda values: values.count(), **COUNT), "value"),
+    }
+    columnar = {"both": module(all_of(mean="stats.average", most="stats.max"), "value")}
+    calls = {"sliced": sliced, "grouped": grouped, "columnar": columnar}
+    queries = {name: windowed.aggregate(**modules) for name, modules in calls.items()}
+    assert [query.plan.choice.evaluator for query in queries.values()] == list(queries)
+    found = run_together(queries, tmp_path / "checkpoint")
+    assert rows_of(found["sliced"]) == [
+        {
+            "mean": 14 / 3,
+            "positive": 6.0,
+            "groups": {"a": 2, "b": 2},
+            "top": [{"group": "b", "result": 12.0}],
+            "caught": {"result": None, "error": "add_events: ZeroDivisionError: float division by zero"},
+        },
+        {
+            "mean": -1.0,
+            "positive": 0.0,
+            "groups": {"a": 1, "c": 1},
+            "top": [{"group": "a", "result": -1.0}],
+            "caught": {"result": -0.2, "error": None},
+        },
+    ]
+    assert rows_of(found["grouped"]) == [
+        {"texts": "a2.0 aNone b4.0 b8.0", "known": 3},
+        {"texts": "a-1.0 cNone", "known": 1},
+    ]
+    assert [row["both"] for row in rows_of(found["columnar"])] == [
+        {"mean": 14 / 3, "most": 8.0},
+        {"mean": -1.0, "most": -1.0},
+    ]
+
+
+COUNT: Any = {"name": "numpy.count", "version": "1", "input": float | None, "result": int}
+
+
+def rows_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    ordered = sorted(rows, key=lambda row: row["window"]["start"])
+    return [{name: value for name, value in row.items() if name != "window"} for row in ordered]

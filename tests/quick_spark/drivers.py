@@ -1,0 +1,93 @@
+"""A server that forks the processes which Spark starts on the driver for a streaming query.
+
+There is one for each stateful operator and for each source that is written in Python. The first kind declares state and
+ends; nearly all of its time goes into importing PySpark. The tests' session starts hundreds of them, so Spark's Python
+is a script there: it has this server fork such a process, and runs Python itself for everything else. Programs with a
+session of their own start Python as Spark does.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+_SCRIPT: Final = f"""\
+#!/bin/sh
+case "$1 $2" in
+    "-m pyspark.sql.streaming."*)
+        exec '{sys.executable}' -I -S '{Path(__file__).with_name("ask_for_driver.py")}' '%s' "$2" ;;
+esac
+exec '{sys.executable}' "$@"
+"""
+
+
+@contextmanager
+def quick_drivers(spark: SparkSession, folder: Path) -> Iterator[None]:
+    """Have a session's processes on the driver forked from a server that lives as long as the context."""
+    address, python = folder / "drivers", folder / "python"
+    python.write_text(_SCRIPT % address, encoding="utf-8")
+    python.chmod(0o755)
+    command = [sys.executable, "-m", "tests.quick_spark.drivers", str(address)]
+    with subprocess.Popen(
+        command, cwd=Path(__file__).parents[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        spark.sparkContext.pythonExec = str(python)
+        yield
+        server.stdin.close()
+
+
+def serve(address: str) -> None:
+    """Fork a process for each connection, until standard input ends."""
+    import pyspark.sql.streaming.python_streaming_source_runner
+    import pyspark.sql.streaming.transform_with_state_driver_worker  # noqa: F401
+
+    import muntin_engine.spark.stateful  # noqa: F401
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        print("ready", flush=True)
+        while sys.stdin not in (readable := select.select([listener, sys.stdin], [], [])[0]):
+            assert readable
+            connection, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                _work(connection)
+            connection.close()
+
+
+def _work(connection: socket.socket) -> None:
+    """Be the process that Spark asked for, in the environment and with the output that it gave it, and end."""
+    try:
+        _, output, _, _ = socket.recv_fds(connection, 1, 2)
+        for number, descriptor in enumerate(output, 1):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        module, *variables = b"".join(iter(lambda: connection.recv(1 << 16), b"")).split(b"\0")
+        os.environb.clear()
+        os.environb.update(dict(variable.split(b"=", 1) for variable in variables))
+        del sys.modules[module.decode()]  # it runs as a program; what it imports is there
+        runpy.run_module(module.decode(), run_name="__main__")
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

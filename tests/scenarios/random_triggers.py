@@ -1,0 +1,83 @@
+"""Random triggers, and random histories of a window for them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from muntin import EARLIEST, Window
+from muntin.triggers import (
+    Trigger,
+    TriggerView,
+    after,
+    after_count,
+    all_of,
+    any_of,
+    each,
+    every,
+    every_count,
+    on_signal,
+    past_end,
+    past_part,
+    percentile,
+    repeat,
+    until,
+    when,
+)
+from tests.scenarios.trigger_meaning import RESULT, GiveUp, Wordy
+
+CONDITIONS = ("x > 5", "x < -5")
+SIGNALS = ("bell", "dusk")
+
+
+def random_trigger(random: Random, depth: int = 3) -> Trigger:
+    """Return a composition up to a depth."""
+    if depth == 0 or random.random() < 0.25:
+        return leaf(random)
+    parts = [random_trigger(random, depth - 1) for _ in range(random.randint(1, 3))]
+    kind = random.randrange(5)
+    if kind < 3:
+        return (all_of, any_of, each)[kind](*parts)
+    return repeat(parts[0]) if kind == 3 else until(parts[0], random_trigger(random, depth - 1))
+
+
+def leaf(random: Random) -> Trigger:
+    return random.choice(
+        [
+            after_count(random.randint(1, 5)),
+            every_count(random.randint(1, 4)),
+            after(random.randint(1, 30)),
+            every(random.randint(1, 30)),
+            past_end(random.choice([0, 0, 3, -4])),
+            past_part(random.choice([0.0, 0.3, 0.5, 0.9])),
+            percentile(random.choice([0.1, 0.5, 0.8])),
+            when(random.choice(CONDITIONS)),
+            on_signal(random.choice(SIGNALS)),
+            GiveUp(random.randint(0, 30)),
+            Wordy(random.randint(2, 12)),
+        ]
+    )
+
+
+def random_views(random: Random, window: Window) -> list[TriggerView]:
+    """Return what may happen to a window; it begins with its first members."""
+    clock = random.choice([EARLIEST, random.randint(0, 50)])
+    max_event_time = window.start
+    views: list[TriggerView] = []
+    for place in range(random.randint(1, 25)):
+        came = random.choice([0, 0, 1, 2, 5]) if place else random.randint(1, 3)
+        if random.random() < 0.5:
+            clock = max(0, clock) + random.randint(0, 20)
+        max_event_time += random.choice([0, 0, 1, 3])
+        rows = [random.randint(-9, 9) for _ in range(came)]
+        views.append(
+            TriggerView(
+                max_event_time=max_event_time,
+                clock=clock,
+                came=came,
+                newest=random.randrange(window.start, window.end) if came else EARLIEST,
+                signals=frozenset(signal for signal in SIGNALS if random.random() < 0.05),
+                values={"x > 5": [x > 5 for x in rows], "x < -5": [x < -5 if x else None for x in rows]},
+                results={RESULT: "x" * random.randint(0, 14)},
+            )
+        )
+    return views

@@ -1,0 +1,195 @@
+"""What a bucket holds stays bounded while the input goes on, however long events last and however many keys come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any
+
+import pytest
+
+from muntin import (
+    INFINITY,
+    ClipPolicy,
+    EmitPolicy,
+    count_by_end,
+    count_by_start,
+    early,
+    hopping,
+    landmark,
+    snapshot,
+    trailing,
+    tumbling,
+)
+from muntin.progress import ProgressPolicy, bounded_delay
+from muntin.triggers import every_count
+from tests.scenarios.feed import Feed, Result, Row, Total, at, query, revision, row
+from tests.modules.every_shape import SHAPES
+from tests.scenarios.query import Query
+
+(ENDS,) = SHAPES["time-sensitive aggregate"]
+EARLY = early(every_count(1), refinement="retract")
+
+
+def fed(window: Any, *modules: Any, **policies: Any) -> Feed:
+    return Feed(query(window, *modules, **policies), "general")
+
+
+def held(result: Result) -> int:
+    return result.counts["events_held"] + result.counts["windows_revisable"]
+
+
+def sizes(feed: Feed, batches: int, end: int | None = None) -> Iterator[int]:
+    """Feed a point at 10, 20, 30 and so on, or an event that ends elsewhere; yield how much is held after each."""
+    for number in range(1, batches + 1):
+        start = 10 * number
+        until = start + 1 if end is None else end if end < INFINITY else None
+        yield held(feed.batch(row(number, start, until, number), watermark=start + 5))
+
+
+@pytest.mark.parametrize(
+    ("window", "lifetimes", "end", "most"),
+    [
+        (count_by_end(1), "intervals", INFINITY, 0),  # an event that never ends is in no window over ends
+        (count_by_end(3), "intervals", INFINITY, 0),
+        (count_by_end(1), "named", INFINITY, 20),  # one that may yet end is
+        (hopping(3, 100), "intervals", None, 0),  # an event in a gap
+        (hopping(3, 8), "named", None, 0),
+        (tumbling(10), "named", None, 1),
+    ],
+    ids=str,
+)
+def test_an_event_is_held_while_a_window_may_have_it(window: Any, lifetimes: Any, end: int | None, most: int) -> None:
+    feed = fed(window, lifetimes=lifetimes)
+    assert max(sizes(feed, 20, end)) == most
+    feed.batch(watermark=INFINITY)
+    assert feed.is_empty
+
+
+@pytest.mark.parametrize("emit", [*EmitPolicy, EARLY], ids=str)
+@pytest.mark.parametrize("clip", [ClipPolicy.NONE, ClipPolicy.LEFT])
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_event_without_an_end_holds_the_windows_that_it_is_in_and_no_others(
+    count: int, clip: ClipPolicy, emit: Any
+) -> None:
+    feed = fed(count_by_start(count), ENDS, clip=clip, emit=emit)
+    feed.batch(row(0, 5), watermark=6)
+    found = list(sizes(feed, 30))
+    assert max(found) <= 6 * count
+    assert found[-1] == found[10]
+
+
+def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
+    """
+                  5   10  20  30  40  50  60  70  ...
+    endless       [------------------------------>          windows 5-10
+                              [------------------>          windows 20-30, 30-40
+    """
+    feed, results = fed(count_by_start(2), ENDS), []
+    feed.batch(row(0, 5), watermark=6)
+    for number in range(1, 20):
+        end = None if number == 3 else 10 * number + 1
+        results += extents(feed.batch(row(number, 10 * number, end), watermark=10 * number + 5))
+    assert results == [(10, 21), *((start, start + 11) for start in range(40, 190, 10))]
+    ended = revision(0, 5, INFINITY, 400), revision(3, 30, INFINITY, 500)
+    assert extents(feed.batch(*ended, watermark=450)) == [(5, 11)]
+    result = feed.batch(watermark=501)
+    assert extents(result) == [(20, 31), (30, 41)]
+    assert result.counts["events_held"] == 1  # the last start, with which a window may begin
+
+
+def extents(result: Result) -> list[tuple[int, int]]:
+    return [(one["window"]["start"], one["window"]["end"]) for one in result.rows]
+
+
+@pytest.mark.parametrize("window", [tumbling(10), snapshot()], ids=str)
+@pytest.mark.parametrize(("clip", "most"), [(ClipPolicy.NONE, 21), (ClipPolicy.RIGHT, 2)])
+def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: Any, clip: ClipPolicy, most: int) -> None:
+    """Each later window waits for its end, so there is nothing to forget; a clip frees them."""
+    feed = fed(window, ENDS, clip=clip)
+    feed.batch(row(0, 5), watermark=6)
+    assert list(sizes(feed, 20))[-1] <= most
+
+
+# Keys that are silent for ten ticks
+
+
+@pytest.mark.parametrize("lifetimes", ["points", "named"])
+@pytest.mark.parametrize("emit", EmitPolicy)
+@pytest.mark.parametrize("window", [landmark(10), count_by_start(3, every=3), trailing(5, every=2)], ids=str)
+def test_keys_that_come_once_leave_a_state_that_does_not_grow(window: Any, emit: EmitPolicy, lifetimes: Any) -> None:
+    feed = fed(window, Total(), emit=emit, lifetimes=lifetimes, forget_keys_after=10)
+    held_bytes, forgotten = list[int](), 0
+    for batch in range(50):
+        rows = [row(number, 10 * batch, 10 * batch + 1, 1, f"{batch} {number}") for number in range(10)]
+        forgotten += feed.batch(*rows, watermark=10 * batch).counts["keys_forgotten"]
+        held_bytes.append(feed.bytes)
+    assert max(held_bytes[25:]) <= 1.1 * max(held_bytes[:25])
+    assert forgotten >= 450
+    assert forgotten + feed.batch(watermark=10_000).counts["keys_forgotten"] == 500
+    assert feed.is_empty
+
+
+@pytest.mark.parametrize("emit", EmitPolicy)
+def test_a_key_that_is_silent_again_and_again_has_a_state_that_does_not_grow(emit: EmitPolicy) -> None:
+    feed, forgotten = fed(landmark(10), Total(), emit=emit, lifetimes="points", forget_keys_after=10), 0
+    for batch in range(100):
+        result = feed.batch(*(at(40 * batch + place) for place in range(0, 15, 3)), watermark=40 * batch)
+        forgotten += result.counts["keys_forgotten"]
+        assert held(result) <= 20
+        assert feed.bytes < 6000, "the log of the bucket is merged and rewritten now and then"
+    assert forgotten == 99
+
+
+def test_an_event_that_has_not_ended_keeps_its_key() -> None:
+    feed = fed(count_by_start(2), Total(), forget_keys_after=10)
+    feed.batch(row(1, 0, None, 1), watermark=0)
+    told = [feed.batch(watermark=1000), feed.batch(revision(1, 0, INFINITY, 1000), watermark=1000)]
+    told += [feed.batch(watermark=1009), feed.batch(watermark=1010)]
+    assert [one.counts["keys_forgotten"] for one in told] == [0, 0, 0, 1]
+
+
+# Two hours of a stream with lulls, a dead source and blocks in disorder (thesis, chapter 5). A tick is a second, and a
+# micro-batch takes thirty. Each source sends a row per second. `a` and `b` send blocks of 30 seconds in any order; `a`
+# punctuates after each. `c` comes late by up to 20 seconds and dies after an hour. `b` rests for ten minutes, and once
+# all of them do.
+
+DURATION = 7200
+RESTS: Mapping[str, list[tuple[int, int]]] = {
+    "a": [(5000, 5600)],
+    "b": [(2000, 2600), (5000, 5600)],
+    "c": [(3600, DURATION)],
+}
+
+
+def arrivals(random: Random) -> Iterator[tuple[int, Row]]:
+    """Yield the second at which a row comes, and the row."""
+    for source, rests in RESTS.items():
+        for second in range(DURATION):
+            if any(start <= second < end for start, end in rests):
+                continue
+            block = second // 30 * 30
+            delivered = second + random.randint(0, 20) if source == "c" else block + random.randint(0, 29)
+            yield delivered, at(second) | {"source": source}
+            if source == "a" and second == block + 29:
+                yield block + 30, {"change": "punctuate", "start": block + 30, "source": source, "payload": None}
+
+
+@pytest.mark.parametrize("lag", [90, None], ids=["idle sources follow the clock", "idle sources are left out"])
+def test_in_two_hours_every_window_closes_and_the_state_stays_small(lag: int | None) -> None:
+    policy: ProgressPolicy = (
+        bounded_delay(45).with_idle(120) if lag is None else bounded_delay(45).with_idle(120, lag=lag)
+    )
+    feed = Feed(Query(tumbling(60), (Total(),), lifetimes="points", progress=policy, sources=((), (), ())), "general")
+    coming: dict[int, list[Row]] = {}
+    for second, one in arrivals(Random(7)):
+        coming.setdefault(second // 30, []).append(one)
+    found: Counter[int] = Counter()
+    for number in range(DURATION // 30 + 20):
+        result = feed.batch(*coming.get(number, []), clock=(number + 1) * 30)
+        assert not result.refused
+        found.update({one["window"]["start"]: one["result"] for one in result.rows})
+        assert feed.bytes < 40_000
+    assert feed.is_empty
+    assert found == Counter(one["start"] // 60 * 60 for _, one in arrivals(Random(7)) if one["change"] == "insert")

@@ -1,0 +1,211 @@
+"""Every evaluator tells of a module that fails with its key, window and method, and leaves the state as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from muntin import (
+    INFINITY,
+    Aggregate,
+    EmitPolicy,
+    IncrementalAggregate,
+    Module,
+    Window,
+    hopping,
+    session,
+    tumbling,
+)
+from muntin.errors import ModuleFailedError
+from muntin.windows import WindowSpecification
+from muntin_engine.core.calls import RUNNING
+from muntin_engine.errors import StateError
+from tests.scenarios.feed import Feed, Merged, at, query, revision, row
+from tests.modules.restarts import Buffer, Turns
+from tests.naming import spelled
+
+
+class Fragile(IncrementalAggregate[int, list[int], int]):
+    """Fails in one method, of a state or payloads with a seven in them."""
+
+    name, version = "test.fragile", "1.0.0"
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+
+    def __getattribute__(self, name: str) -> Any:
+        found = object.__getattribute__(self, name)
+        return self.failing(found) if name == object.__getattribute__(self, "__dict__").get("method") else found
+
+    def failing(self, found: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            if any(7 in one for one in given) or not given:
+                raise StopIteration("as a bare next() does")
+            return found(*given)
+
+        return call
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return [*state, *payloads]
+
+    def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return [one for one in state if one not in payloads]
+
+    def combine(self, state: list[int], other: list[int]) -> list[int]:
+        return state + other
+
+    def compute_result(self, state: list[int]) -> int:
+        return len(state)
+
+
+class Fleeting(Fragile):
+    """The same with `deduct`."""
+
+    name = "test.fragile"
+
+    def deduct(self, state: list[int], other: list[int]) -> list[int]:
+        return [one for one in state if one not in other]
+
+
+METHODS = ["create_state", "add_events", "combine", "compute_result"]
+CASES: list[tuple[str, str, Module, WindowSpecification]] = [
+    *(("sliced", method, Fragile(method), tumbling(10)) for method in METHODS),
+    *(("sliced", method, Fleeting(method), hopping(30, 10)) for method in [*METHODS, "deduct"]),
+    *(("sliced", method, Fragile(method), session(10)) for method in METHODS),
+    *(("general", method, Fragile(method), tumbling(10)) for method in METHODS if method != "combine"),
+    ("general", "remove_events", Fragile("remove_events"), hopping(30, 10)),
+]
+
+
+@pytest.mark.parametrize(("evaluator", "method", "module", "window"), CASES, ids=spelled)
+def test_a_failure_names_module_key_window_and_method(
+    evaluator: str, method: str, module: Module, window: WindowSpecification
+) -> None:
+    """
+    0         10        20        30
+    a [1)                            a second batch, and from then on a three in every ten ticks
+    b   [2)[7)
+    """
+    feed = Feed(query(window, Merged(), module, lifetimes="points"), evaluator)
+    before: dict[str, bytes] = {}
+    if method != "create_state":
+        feed.batch(at(0, 1, "a"), at(4, 2, "b"))
+        before = dict(feed.cells.cells)
+    rows = [at(5, 7, "b"), at(6, 4, "b"), *(at(tick, 3, key) for tick in range(13, 90, 10) for key in "ab")]
+    with pytest.raises(ModuleFailedError, match=rf"test.fragile 1.0.0 failed in {method}: StopIteration") as caught:
+        feed.batch(*rows, watermark=INFINITY)
+    assert isinstance(caught.value.__cause__, StopIteration)
+    assert isinstance(caught.value.window, Window)
+    if method != "create_state":
+        assert caught.value.key == ("b",)
+        assert caught.value.window.start <= 5 < caught.value.window.end or method in ("deduct", "remove_events")
+    assert feed.cells.cells == before
+
+
+@pytest.mark.parametrize("window", [tumbling(10), session(10)], ids=spelled)
+def test_a_watchdog_knows_whose_states_are_combined(window: WindowSpecification) -> None:
+    seen: list[tuple[object, Window]] = []
+
+    class Watched(Merged):
+        name = "test.watched"
+
+        def combine(self, state: int, other: int) -> int:
+            assert RUNNING.locate is not None
+            seen.append(RUNNING.locate(len(seen)))
+            return state + other
+
+    feed = Feed(query(window, Watched(), lifetimes="points"), "sliced")
+    feed.batch(at(0, 1, "a"), at(40, 3, "b"))
+    feed.batch(at(0, 1, "c"), at(45, 3, "b"), at(5, 1, "a"), watermark=INFINITY)
+    ends = (10, 50) if window == tumbling(10) else (15, 55)
+    assert sorted(seen, key=str) == [(("a",), Window(0, ends[0])), (("b",), Window(40, ends[1]))]
+
+
+class Chain(IncrementalAggregate[int, Any, int]):
+    """Keeps a linked list of pairs, which cannot be stored when it is long."""
+
+    name, version = "test.chain", "4.2.0"
+
+    def create_state(self) -> Any:
+        return ()
+
+    def add_events(self, state: Any, payloads: Sequence[int]) -> Any:
+        for payload in payloads:
+            state = (payload, state)
+        return state
+
+    def combine(self, state: Any, other: Any) -> Any:
+        while other:
+            payload, other = other
+            state = (payload, state)
+        return state
+
+    def compute_result(self, state: Any) -> int:
+        return 1
+
+
+UNSTORABLE: list[tuple[str, Module, WindowSpecification, EmitPolicy, str]] = [
+    *(
+        ("sliced", Chain(), window, EmitPolicy.FINAL, "nested more than 100 deep(.|\n)*flatten it")
+        for window in (tumbling(10), hopping(30, 10), session(9))
+    ),
+    ("sliced", Buffer(), tumbling(10), EmitPolicy.FINAL, "of type bytearray"),
+    ("sliced", Turns(), tumbling(10), EmitPolicy.FINAL, "Span refuses it: ValueError"),
+    ("general", Chain(), tumbling(10), EmitPolicy.EAGER, "nested more than 100 deep(.|\n)*flatten it"),
+]
+
+
+@pytest.mark.parametrize(("evaluator", "module", "window", "emit", "why"), UNSTORABLE, ids=spelled)
+def test_a_state_that_cannot_be_stored_is_told_with_its_module_key_and_window(
+    evaluator: str, module: Module, window: WindowSpecification, emit: EmitPolicy, why: str
+) -> None:
+    """What one batch brings can be written; the states become too deep when entries are merged."""
+    feed = Feed(query(window, module, emit=emit, lifetimes="points"), evaluator)
+    said = rf"{module.name} {module.version} made a state that cannot be stored: (.|\n)*{why}"
+
+    def feed_all() -> None:
+        for batch in range(12):
+            feed.batch(at(1, 1, "a"), *(row(None, 25, 26, 1 + (batch + n) % 9, "b") for n in range(20)), at(25, 1, "c"))
+
+    with pytest.raises(StateError, match=said) as caught:
+        feed_all()
+    place = "key: ('b',)\n  window: [2" if isinstance(module, Chain) else "key: ('a',)\n  window: [0, 10)"
+    assert place in str(caught.value)
+
+
+class Counted(NamedTuple):
+    values: list[int]
+    size: int
+
+
+SHOWN: dict[str, tuple[Any, Callable[[list[int]], Any], Any]] = {
+    "array": (list[int], np.array, [1, 2]),
+    "matrix": (list[list[int]], lambda values: np.array([values]), [[1, 2]]),
+    "in a map": (dict[str, list[int]], lambda values: {"a": np.array(values)}, [("a", [1, 2])]),
+    "in a record": (Counted, lambda values: Counted(np.array(values), 2), {"values": [1, 2], "size": 2}),  # type: ignore[arg-type]
+    "iterator": (list[int], iter, [1, 2]),
+    "tuple": (list[int], tuple, [1, 2]),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("emit", [EmitPolicy.EAGER, EmitPolicy.FINAL])
+def test_a_list_may_be_an_array_whether_or_not_results_are_kept(name: str, emit: EmitPolicy) -> None:
+    kind, show, plain = SHOWN[name]
+
+    class Shown(Aggregate[int, kind]):  # type: ignore[valid-type]
+        name, version = "test.shown", "1.0.0"
+
+        def compute_result(self, payloads: Sequence[int]) -> Any:
+            return show(sorted(payloads))
+
+    feed = Feed(query(tumbling(10), Shown(), emit=emit), "general")
+    rows = feed.batch(row(1, 3, 5, 1), row(2, 4, 5, 2)).rows
+    rows += feed.batch(*[revision(2, 4, 5, 4, 2)] * (emit is EmitPolicy.EAGER), watermark=10).rows
+    assert next(one["result"] for one in rows if one.get("change") != "insert") == plain

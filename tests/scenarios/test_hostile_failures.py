@@ -1,0 +1,162 @@
+"""Whatever a module raises, and however: module, version, key, window and method are named, in short."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from muntin import INFINITY, Aggregate, ColumnarAggregate, Component, IncrementalAggregate, tumbling
+from muntin.columnar import Ragged
+from muntin.errors import ModuleContractError, ModuleFailedError
+from tests.scenarios.feed import Feed, at, query
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:  # noqa: PLE0307  # it never returns
+        sys.exit(1)
+
+
+class Reluctant(float):
+    """A float that is none."""
+
+    def __float__(self) -> float:
+        raise MuteError
+
+
+def leave(_: Any) -> Any:
+    sys.exit(3)
+
+
+def interrupt(_: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def shout(_: Any) -> Any:
+    raise ValueError("a" * 20_000_000)
+
+
+def stay_mute(_: Any) -> Any:
+    raise MuteError
+
+
+def give_up(_: Any) -> Any:
+    raise GeneratorExit
+
+
+RAISED: dict[str, Callable[[Any], Any]] = {
+    "SystemExit": leave,
+    "KeyboardInterrupt": interrupt,
+    "ValueError": shout,
+    "MuteError": stay_mute,
+    "GeneratorExit": give_up,
+}
+
+
+class Whole(Aggregate[int, float]):
+    name, version = "test.whole", "1.2.3"
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        self.answer = answer
+
+    def compute_result(self, payloads: Sequence[int]) -> float:
+        return self.answer(payloads) if 7 in payloads else 1.0
+
+
+class Parts(IncrementalAggregate[int, int, float]):
+    name, version = "test.parts", "1.2.3"
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        self.answer = answer
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return state + sum(payloads)
+
+    def combine(self, state: int, other: int) -> int:
+        return state + other
+
+    def compute_result(self, state: int) -> float:
+        return self.answer(state) if state == 7 else 1.0
+
+
+class Told(ColumnarAggregate[int, float]):
+    """Answers for a whole array; `where` says in which method."""
+
+    name, version = "test.told", "1"
+
+    def __init__(self, answer: Callable[[Any], Any], where: str = "compute_results") -> None:
+        self.answer = answer
+        self.where = where
+
+    def components(self) -> Mapping[str, Component]:
+        return {"sum": Component.sum("int64"), "all": Component.values("int64")}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        if self.where == "lift" and 7 in payloads:
+            self.answer(payloads)
+        return {"sum": payloads, "all": payloads}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        every = components["all"]
+        assert isinstance(every, Ragged)
+        assert np.add.reduceat(every.values, every.offsets[:-1]).tolist() == components["sum"].tolist()
+        if self.where == "compute_results" and 7 in components["sum"]:
+            return self.answer(components["sum"])
+        return components["sum"] / 1
+
+
+def failure(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> Exception:
+    """Return how a bucket fails: of two keys, `b` has a seven in the window from 20."""
+    modules: dict[str, Any] = {"general": Whole(answer), "grouped": Whole(answer), "sliced": Parts(answer)}
+    module, evaluator = modules.get(kind, Told(answer, kind)), kind if kind in modules else "columnar"
+    feed = Feed(query(tumbling(10), module, lifetimes="points"), evaluator)
+    with pytest.raises(error) as caught:
+        feed.batch(at(3, 5, "a"), at(13, 6, "b"), at(23, 7, "b"), at(23, 8, "c"), watermark=INFINITY)
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", ["general", "grouped", "sliced", "compute_results", "lift"])
+@pytest.mark.parametrize("raised", RAISED)
+def test_whatever_a_module_raises_is_named_with_its_place(kind: str, raised: str) -> None:
+    error = failure(kind, RAISED[raised], ModuleFailedError)
+    assert isinstance(error, ModuleFailedError)
+    assert (error.module.split(".")[0], error.key) == ("test", ("b",))
+    text = "".join(traceback.format_exception(error))
+    assert len(text) < 20_000
+    assert f"failed in {'compute_result' if kind != 'lift' else 'lift'}" in text
+    assert f": {raised}: " in text
+    assert "key: ('b',)\n  window: [20, 30)" in text
+    assert f"in {RAISED[raised].__name__}" in text  # the module's own frame
+
+
+@pytest.mark.parametrize("kind", ["general", "grouped", "sliced", "compute_results"])
+def test_a_result_that_raises_when_it_is_read_is_named_with_its_place(kind: str) -> None:
+    def answer(asked: Any) -> Any:
+        if kind != "compute_results":
+            return Reluctant()
+        return np.array([Reluctant() if one == 7 else 1.0 for one in asked], object)
+
+    error = failure(kind, answer, ModuleContractError)
+    assert "it raised MuteError: <MuteError, whose str() raises SystemExit>" in str(error)
+    assert "key: ('b',)\n  window: [20, 30)" in str(error)
+    assert len("".join(traceback.format_exception(error))) < 20_000
+
+
+@pytest.mark.parametrize("kind", ["general", "grouped", "sliced", "compute_results"])
+def test_a_result_of_another_type_is_named_with_its_place_and_cut(kind: str) -> None:
+    def answer(asked: Any) -> Any:
+        if kind != "compute_results":
+            return "x" * 20_000_000
+        return np.array(["x" * 20_000_000 if one == 7 else 1.0 for one in asked], object)
+
+    error = failure(kind, answer, ModuleContractError)
+    assert "of type str, declared float" in str(error)
+    assert "key: ('b',)\n  window: [20, 30)" in str(error)
+    assert len(str(error)) < 5_000

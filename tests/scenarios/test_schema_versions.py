@@ -1,0 +1,126 @@
+"""Newer versions of a module go on with the states of older ones, whenever those are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muntin import INFINITY, EmitPolicy, Module, Window, tumbling
+from muntin.errors import ModuleFailedError
+from muntin_engine.errors import Difference, StateMismatchError
+from tests.scenarios.feed import Feed, Total, at, query
+from tests.modules.schema_versions import Broken, Compatible, First, Second, Third, Without
+
+# Windows of 10 ticks; by the general evaluator put out at once, so that a window has a state from its second batch on.
+#
+#          0         10
+# batch 1  1  |
+# batch 2   2 |                     the window has a state of version 1.0
+# batch 3    4|                     which another version takes over
+
+EVALUATORS = pytest.mark.parametrize("evaluator", ["general", "sliced"])
+
+
+def upgraded(feed: Feed | None, evaluator: str, *modules: Module) -> Feed:
+    """Return the same state under a query of other modules, in a process that knows nothing else."""
+    emit = EmitPolicy.EAGER if evaluator == "general" else EmitPolicy.FINAL
+    asked = query(tumbling(10), *modules, emit=emit, lifetimes="points")
+    return Feed(asked, evaluator, None if feed is None else feed.cells)
+
+
+def started(evaluator: str, *keys: str, module: Module | None = None) -> Feed:
+    """Return a query whose open window has a state of 1 and 2 for each key; where rows are merged, at once."""
+    feed = upgraded(None, evaluator, module or First())
+    for values in ((1,), (2,)) if evaluator == "general" else ((1, 2),):
+        feed.batch(*(at(value, value, key) for key in keys for value in values))
+    return feed
+
+
+@EVALUATORS
+def test_a_state_is_upgraded_once(evaluator: str) -> None:
+    feed, module, again = started(evaluator, "k"), Second(), Second()
+    result = upgraded(feed, evaluator, module).batch(at(4, 4))
+    if evaluator == "general":
+        assert result.told == ["-[0,10) 3", "+[0,10) 7"]
+    result = upgraded(feed, evaluator, again).batch(at(8, 8), watermark=INFINITY)
+    assert [one["result"] for one in result.rows][-1:] == [15]
+    assert (module.upgraded, len(again.upgraded)) == ([([3], "1.0")], 0 if evaluator == "general" else 1)
+
+
+@EVALUATORS
+def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluator: str) -> None:
+    feed, last = started(evaluator, "touched", "left alone"), Third()
+    before = dict(feed.cells.cells)
+    upgraded(feed, evaluator, Second()).batch(at(4, 4, "touched"), at(4, 0, "touched"))
+    changed = [name for name, data in feed.cells.cells.items() if before.get(name) != data]
+    assert len(changed) == 2, "a new entry and the metadata: nothing else is written anew"
+    result = upgraded(feed, evaluator, last).batch(at(6, 6, "left alone"), at(5, 5, "touched"), watermark=INFINITY)
+    assert sorted(one["result"] for one in result.rows)[-2:] == [9, 12]
+    assert {version for _, version in last.upgraded} == {"1.0", "2.0"}
+
+
+@EVALUATORS
+def test_an_upgrade_that_fails_names_module_key_and_window_and_leaves_the_state(evaluator: str) -> None:
+    feed = started(evaluator, "k")
+    before = dict(feed.cells.cells)
+    said = r"test.total 3.0 failed in upgrade_state: .*version 1.0 is unknown"
+    with pytest.raises(ModuleFailedError, match=said) as caught:
+        upgraded(feed, evaluator, Broken()).batch(at(4, 4))
+    assert caught.value.key == ("k",)
+    assert caught.value.window == Window(0, 10)
+    assert feed.cells.cells == before
+    result = upgraded(feed, evaluator, First()).batch(at(4, 4), watermark=INFINITY)
+    assert result.rows[-1]["result"] == 7
+
+
+@EVALUATORS
+def test_a_version_whose_results_mean_the_same_reads_states_as_they_are(evaluator: str) -> None:
+    result = upgraded(started(evaluator, "k"), evaluator, Compatible()).batch(at(4, 4), watermark=INFINITY)
+    assert result.rows[-1]["result"] == 7
+
+
+@EVALUATORS
+def test_versions_that_do_not_continue_are_refused(evaluator: str) -> None:
+    with pytest.raises(StateMismatchError) as caught:
+        upgraded(started(evaluator, "k"), evaluator, Without()).batch()
+    assert caught.value.differences == (Difference("module", "test.total 1.0 of x", "test.total 1.1 of x"),)
+    assert caught.value.remedies == (
+        "test.total 1.1 does not continue from 1.0: let it define upgrade_state, or say continues_since = '1.0' if "
+        "results mean the same",
+    )
+    with pytest.raises(StateMismatchError, match=r"test.total 1.0 is older than 2.0, .*: run 2.0 or a newer one"):
+        upgraded(started(evaluator, "k", module=Second()), evaluator, First()).batch()
+
+
+def test_a_module_that_keeps_no_state_may_continue_too() -> None:
+    newer, silent = (
+        type("Total", (Total,), more)() for more in ({"version": "1.5", "continues_since": "1.0.0"}, {"version": "1.6"})
+    )
+    feed = started("general", "k", module=Total())
+    assert upgraded(feed, "general", newer).batch(at(4, 4)).told == ["-[0,10) 3", "+[0,10) 7"]
+    with pytest.raises(StateMismatchError):
+        upgraded(feed, "general", silent).batch()
+
+
+def test_hashes_have_no_order_and_go_on_only_where_states_are_upgraded() -> None:
+    def hashed(base: type[Module], version: str) -> Any:
+        return type(base.__name__, (base,), {"version": version})()
+
+    feed, upgrading = started("general", "k", module=hashed(First, "code 7f")), hashed(Second, "code 11")
+    with pytest.raises(StateMismatchError, match=r"does not continue from code 7f"):
+        upgraded(feed, "general", hashed(First, "code 11")).batch()
+    upgrading.upgrade_state = lambda state, version: Second.upgrade_state(upgrading, state, "1.0")
+    assert upgraded(feed, "general", upgrading).batch(at(4, 4)).told == ["-[0,10) 3", "+[0,10) 7"]
+
+
+@EVALUATORS
+def test_of_several_modules_each_is_upgraded_by_itself(evaluator: str) -> None:
+    same, newer = Second(), Second()
+    feed = upgraded(None, evaluator, same, First())
+    for value in (1, 2):
+        feed.batch(at(value, value), at(value, 0))
+    same.upgraded.clear()
+    (*_, row) = upgraded(feed, evaluator, same, newer).batch(at(4, 4), watermark=INFINITY).rows
+    assert (row["result"], row["m1"], same.upgraded) == (7, 7, [])
+    assert {version for _, version in newer.upgraded} == {"1.0"}

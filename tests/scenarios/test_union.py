@@ -1,0 +1,94 @@
+"""A union has the events of all its streams, and is as complete as the least complete one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from muntin import snapshot, tumbling
+from muntin.progress import Punctuated, bounded_delay, ordered
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.lifetimes import PointsAtStart, Shift
+from muntin_engine.core.source_rules import SourceRules
+from muntin_engine.plan.explanation import topics_of
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.progress import Observation, ProgressTracker
+from muntin_engine.state.differences import differences_between
+from tests.scenarios.lifetimes import Row
+from tests.scenarios.test_lifetimes import Run, batch, task
+
+
+def told(source: str, rows: Sequence[Row]) -> pa.RecordBatch:
+    """Return the rows of a stream as those of a source of the union; ids are of all streams."""
+    given = batch([row if row.id is None else row._replace(id=row.id * 2 + (source == "b")) for row in rows])
+    return given.append_column("source", pa.array([source] * len(rows), pa.string()))
+
+
+def test_a_row_is_late_by_the_watermark_of_the_union() -> None:
+    rules = tuple(SourceRules(source, bounded_delay(delay)) for source, delay in (("a", 0), ("b", 5)))
+    run = Run(task((), tumbling(10), sources=("a", "b"), rules=rules))
+    run.take(told("a", [Row("insert", 1, 50, 51, None, 1)]))
+    run.take(told("b", [Row("insert", 2, 25, 26, None, 2)]))  # the union is complete to 20
+    run.take(told("a", [Row("insert", 3, 30, 31, None, 3), Row("insert", 4, 19, 20, None, 4)]))
+    run.take(told("b", [Row("insert", 5, 45, 46, None, 5)]))
+    assert run.results == [(20, 30, [2]), (30, 40, [3])]
+    assert run.refused == ["late: late"]
+
+
+def test_each_stream_has_its_own_policy_and_is_idle_by_it() -> None:
+    rules = (
+        SourceRules("a", bounded_delay(5), (Shift(100),)),
+        SourceRules("b", ordered().with_idle(10)),
+        SourceRules("c", ordered().with_idle(10, lag=20)),
+    )
+    tracker = ProgressTracker(Punctuated(), ("a", "b", "c"), rules=rules)
+    seen = [Observation("a", 50, 1), Observation("b", 7, 1), Observation("c", 3, 1)]
+    now, kept = tracker.advance(Progress(), (), Progress(clock=100), seen)
+    assert now.watermark == 3
+    now, kept = tracker.advance(now, kept, Progress(clock=109), ())
+    assert now.watermark == 3
+    now, kept = tracker.advance(now, json.loads(json.dumps(kept)), Progress(clock=110), ())
+    assert now.watermark == 90, "b is left out, c follows the clock, a is at 145"
+    now, _ = tracker.advance(now, kept, Progress(clock=400), ())
+    assert now.watermark == 145
+
+
+def test_what_was_said_of_each_stream_is_explained_and_remembered() -> None:
+    rules = (SourceRules("a", bounded_delay(5), (Shift(100),)), SourceRules("b", Punctuated()))
+    plan = task((), tumbling(10), sources=("a", "b"), rules=rules).plan
+    topics = dict(topics_of(plan))
+    assert topics["events"] == "a: shifted by 100 ticks; the watermark is shifted by 100 ticks"
+    assert topics["progress"] == "the least of a (5 ticks behind the newest start, or punctuation), b (punctuation)"
+    other = task((), tumbling(10), sources=("a", "b"), rules=(replace(rules[0], lifetime_changes=()), rules[1])).plan
+    (found,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(other))
+    assert found.subject == "rules of united streams"
+
+
+def test_what_two_links_deliver_counts_once_and_is_forgotten_on_the_watermark() -> None:
+    """TH-57: a duplicate has the key, the id and the time of an event; its state goes when the watermark has passed."""
+    rules = tuple(SourceRules(source, ordered()) for source in "ab")
+    run = Run(task((PointsAtStart(),), tumbling(10), sources=("a", "b"), rules=rules))
+    rows = [Row("insert", 0, at, at + 1, None, at) for at in (3, 3, 7, 12)]
+    for source in "ab":
+        run.take(batch(rows).append_column("source", pa.array([source] * len(rows), pa.string())))
+    assert run.results == [(0, 10, [3, 7])]
+    assert run.refused == ["rejected: duplicate id"] * 4, "of 3 three copies, of 7 one; of 12 nothing is known yet"
+    for source in "ab":
+        run.take(told(source, [Row("punctuate", start=20)]))
+    assert run.results[1:] == [(10, 20, [12])]
+    assert run.held == 0
+
+
+def test_punctuation_finer_than_the_windows_reaches_no_evaluator() -> None:
+    """TH-56: where output moves in steps, so does the watermark that buckets see; with a finer change it does not."""
+    stepwise = ProgressTracker(steps=(tumbling(10),))
+    now, seen = Progress(), []
+    for tick in range(18, 43):
+        now, _ = stepwise.advance(now, (), Progress(tick), ())
+        seen.append(now.watermark)
+    assert sorted(set(seen)) == [10, 20, 30, 40]
+    assert task((), tumbling(10), are_revised=False).input.tracker.steps == (tumbling(10),)
+    assert task((), snapshot(), are_revised=False).input.tracker.steps == ()

@@ -1,0 +1,129 @@
+"""Row windows of one's own: a checkpoint knows them by name and version, whether they are installed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from muntin import Axis, hopping, window
+from muntin.errors import ModuleDefinitionError
+from muntin.rows import LastRows, PartitionView, RowWindows, between, delta, elapsed, last
+from muntin.testing import Script
+from muntin.windows import HoppingWindows
+from muntin_engine.errors import StateMismatchError
+from muntin_engine.spark.code_in_use import code_in_use
+from tests.modules.rows import Listed
+from tests.scenarios.query import Query
+from tests.scenarios.running import Run
+from tests.scenarios.stepping import AS_IT_IS, steps
+
+
+@dataclass(frozen=True, slots=True)
+class Smallest(LastRows):
+    """The last rows; the partition with the fewest rows is removed first."""
+
+    name: ClassVar[str] = "shop.smallest"
+    version: ClassVar[str] = "1.0"
+
+    least: int = 1
+
+    def select_partitions(self, partitions: Sequence[PartitionView]) -> Sequence[Hashable]:
+        return [min(partitions, key=lambda view: view.rows).partition]
+
+
+@dataclass(frozen=True, slots=True)
+class Newer(Smallest):
+    name: ClassVar[str] = "shop.smallest"
+    version: ClassVar[str] = "1.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Continuing(Newer):
+    name: ClassVar[str] = "shop.smallest"
+    version: ClassVar[str] = "1.1"
+    continues_since: ClassVar[str] = "1.0"
+
+
+def listing(windows: RowWindows) -> Query:
+    return Query(windows, (Listed(),), lifetimes="points", has_order=True)
+
+
+def follow(windows: RowWindows, script: Script, before: Run | None = None) -> tuple[list[Any], Run]:
+    """What a query gives for a script, from the state on that another run left behind."""
+    query = listing(windows)
+    run = Run(query, query.plan(), AS_IT_IS)
+    run.cells = run.cells if before is None else before.cells
+    *_, run = steps(query, script, run=run)
+    return [row["result"] for row in run.told], run
+
+
+def test_another_version_goes_on_where_it_says_so_and_otherwise_says_what_does_not_fit() -> None:
+    """Version 1.0 wrote rows 1 and 2; the class is of this file, and no plugin knows it."""
+    six = Script().point(6, 6, 6).close()
+    found, run = follow(Smallest.named_by({"evicts": 2}), Script().point(1, 1, 1).point(2, 2, 2).punctuate(5))
+    assert found == [[1], [1, 2]]
+    with pytest.raises(StateMismatchError, match=r"version 1\.0.*version 1\.1") as refused:
+        follow(Newer.named_by({"evicts": 2}), six, run)
+    assert "shop.smallest 1.1 does not continue from 1.0" in str(refused.value)
+    assert "continues_since = '1.0'" in str(refused.value)
+    assert follow(Continuing.named_by({"evicts": 2}), six, run)[0] == [[2, 6]]
+
+
+def test_other_fields_do_not_fit_whatever_the_version_says() -> None:
+    _, run = follow(Smallest.named_by({"evicts": 2}), Script().point(1, 1, 1).punctuate(5))
+    with pytest.raises(StateMismatchError, match="window"):
+        follow(Continuing.named_by({"evicts": 2, "least": 3}), Script().point(6, 6, 6).close(), run)
+
+
+def test_windows_that_change_what_their_class_inherits_need_a_name_of_their_own() -> None:
+    """Under the name of `last` they would go on from the checkpoint of a plain one."""
+
+    class Sly(LastRows):
+        __slots__ = ()
+
+        def select_partitions(self, partitions: Sequence[PartitionView]) -> Sequence[Hashable]:
+            return [partitions[-1].partition]
+
+    class Unversioned(Sly):
+        __slots__ = ()
+        name = "shop.sly"
+
+    class Hops(HoppingWindows):
+        __slots__ = ()
+
+    for cls, message in ((Sly, "Sly has the name 'last' of LastRows"), (Unversioned, "the version '1.0' of LastRows")):
+        with pytest.raises(ModuleDefinitionError, match=message) as refused:
+            listing(cls(last(2).evicts)).plan()
+        assert "set both: name = 'shop.visits', version = '1.0'" in str(refused.value)
+    with pytest.raises(ModuleDefinitionError, match="Hops has the name 'hopping' of HoppingWindows"):
+        listing(Hops(10, 5)).plan()  # type: ignore[arg-type]
+    assert listing(Smallest.named_by({"evicts": 2})).plan().window == Smallest(last(2).evicts)
+
+
+def test_a_checkpoint_knows_the_code_of_the_windows() -> None:
+    windows = [cls.named_by({"evicts": 2}) for cls in (Smallest, Newer)]
+    (old,), (new,) = (code_in_use([each], ()) for each in windows)
+    assert (old.name, old.version, new.version) == ("shop.smallest", "1.0", "1.1")
+    assert old.code
+    assert old.code != new.code
+
+
+def test_windows_are_plain_data_with_the_fields_that_their_class_adds() -> None:
+    windows = Smallest.named_by({"evicts": 2, "triggers": "1 minute", "partitions": "till", "least": 3})
+    assert windows.to_dict()["least"] == 3
+    assert Smallest.from_dict(windows.to_dict()) == windows
+    told = "window('shop.smallest', evicts=2, triggers='1 minute', least=3).with_marks().partition('till')"
+    assert windows.with_marks().describe(Axis.TIME) == f"{told}, version 1.0"
+
+
+def test_windows_of_rows_go_by_name_as_other_kinds_do() -> None:
+    assert window("last", evicts=10) == last(10)
+    assert window("last", evicts="5 minutes", triggers=2, partitions="sensor") == last("5 minutes").trigger(
+        2
+    ).partition("sensor")
+    assert window("last", evicts=delta("price", 2), triggers=elapsed(3)) == last(delta("price", 2)).trigger(elapsed(3))
+    assert window("between", closes="is_last", within="1 hour") == between(closes="is_last", within="1 hour")
+    assert window("hopping", size=10, hop=5) == hopping(10, 5)

@@ -1,0 +1,266 @@
+"""The kit bites: each law has something that breaks it and is found under its name, and what is honest keeps all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from muntin import (
+    Module,
+    count_by_end,
+    count_by_start,
+    cumulate,
+    global_windows,
+    hopping,
+    landmark,
+    session,
+    snapshot,
+    testing,
+    trailing,
+    tumbling,
+)
+from muntin.errors import ModuleDefinitionError
+from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuate_every, punctuated
+from muntin.testing import LawError, Outcome, laws_applying_to, laws_for, laws_of, try_laws
+from muntin.testing.laws import trial as law_module
+from muntin.testing.laws.conformance import Conformance
+from muntin.testing.laws.module_laws import SeveralInputsLaws
+from muntin.triggers import when
+from muntin.windows import TrailingWindows, WindowKind
+from tests.modules.progress_policies import Elapsing, Guarded, Outvoted
+from tests.modules.refinements import HONEST as HONEST_REFINEMENTS
+from tests.modules.refinements import HOSTILE as HOSTILE_REFINEMENTS
+from tests.sdk.testing.laws.muntin_hostile import (
+    CROWDED,
+    HONEST,
+    HOSTILE,
+    HOSTILE_FUNCTIONS,
+    HOSTILE_TRIGGERS,
+    VALUES,
+    FirstFifty,
+    TopTen,
+    honest_function,
+    honest_triggers,
+    honest_vectorised_function,
+)
+from tests.sdk.testing.laws.muntin_hostile.crowded import JoinsASet
+from tests.sdk.testing.laws.muntin_hostile.windows import HOSTILE_GRIDS, HOSTILE_KINDS, Each, Growing
+from tests.naming import spelled
+from tests.sdk.testing.laws.hostile_subjects import HOSTILE_OPERATORS, HOSTILE_POLICIES, HOSTILE_TO_INPUTS, Renews
+from tests.modules.stream_operators import Alarms, Newest, Overdue, Reminders, Silence, Ticker
+from tests.modules.several_inputs import Members, Pairs
+
+AS_BY_USERS = pytest.mark.usefixtures("tried_as_by_users")
+"""With as many examples as where users run them: so many find the fault of a hostile module."""
+
+MOST_LINES = 8
+"""How long the drawing of a smallest stream may be: a ruler, a window and a few members."""
+
+ROWS = st.tuples(st.integers(-9, 9))
+OWN_KINDS: list[WindowKind] = [
+    *(tumbling(8), hopping(10, 3, -5), hopping(4, 9, 1), hopping(3, 8, reach=4), snapshot()),
+    *(count_by_start(1), count_by_start(3), count_by_end(2), count_by_start(1, every=2), count_by_start(3, every=3)),
+    *(count_by_start(3, every=2), count_by_start(2, every=5), count_by_end(1, every=3), count_by_end(2, every=2)),
+    *(count_by_end(4, every=3), session(1), session(5), cumulate(9, 3, 1), cumulate(4, 1), trailing(6)),
+    *(trailing(7, every=3), landmark(4, -3), global_windows(), Each(), Growing(), Growing(3, 2), Growing(1, 1)),
+    Growing(1, 3),
+]
+
+
+class Kit(NamedTuple):
+    """A laws class with what keeps and what breaks its laws; those of modules over rows are in `tests/rows`."""
+
+    laws: type[Conformance]
+    hostile: Mapping[str, Sequence[Any]]
+    honest: list[Any] = []  # noqa: RUF012  # nobody changes it
+
+
+def one_each(hostile: dict[str, Any]) -> dict[str, list[Any]]:
+    return {law: [subject] for law, subject in hostile.items()}
+
+
+MODULES = [
+    Kit(laws, {law: [cls() for cls in made] for (of, law), made in HOSTILE.items() if of is honest}, [honest()])
+    for honest, laws in HONEST.items()
+]
+KITS = [
+    *MODULES,
+    Kit(testing.FunctionLaws, one_each(HOSTILE_FUNCTIONS), [honest_function, honest_vectorised_function]),
+    Kit(testing.TriggerLaws, one_each(HOSTILE_TRIGGERS), [*honest_triggers()]),
+    Kit(
+        testing.StreamOperatorLaws,
+        HOSTILE_OPERATORS,
+        [Silence(4), Ticker(5), Silence(1), Overdue(4), Reminders(), Alarms()],
+    ),
+    Kit(
+        testing.ProgressPolicyLaws,
+        HOSTILE_POLICIES,
+        [
+            *(punctuated(), ordered(), bounded_delay(5).with_idle(3, lag=1), bounded_disorder(2)),
+            *(punctuate_every(span=10, delay=3), Guarded(3), Elapsing(4), Outvoted(2)),
+        ],
+    ),
+    Kit(testing.ResultRefinementLaws, HOSTILE_REFINEMENTS, [*HONEST_REFINEMENTS]),
+    Kit(testing.WindowKindLaws, one_each(HOSTILE_KINDS), OWN_KINDS),
+]
+BREAKING = [
+    (kit.laws, law, one)
+    for kit in KITS
+    if kit.laws is not testing.WindowKindLaws  # each of these is found by its law alone, as a test below says
+    for law, subjects in kit.hostile.items()
+    for one in subjects
+]
+BREAKING += [(laws_for(one), law, one) for law, subjects in HOSTILE_TO_INPUTS.items() for one in subjects]
+
+
+def given_to(subject: Any) -> dict[str, Any]:
+    """Return what a laws class must be told of a subject."""
+    if getattr(subject, "is_vectorized", False):
+        return {"arguments": ROWS}
+    return {"values": VALUES} if isinstance(subject, testing.TriggerLaws.subject_type()) else {}
+
+
+def check(laws: type[Conformance], law: str, subject: Any, **attributes: Any) -> None:
+    """Run one law of a laws class; a skip would prove nothing, so it fails."""
+    suite = type("TestSuspect", (laws,), {laws.subject_name(): subject, **attributes})
+    try:
+        getattr(suite(), law)()
+    except pytest.skip.Exception as skipped:
+        pytest.fail(f"{law} was skipped: {skipped}")
+
+
+def broken_by(subject: Any, **given: Any) -> list[str]:
+    return [verdict.law for verdict in try_laws(subject, **given) if verdict.outcome is Outcome.BROKEN]
+
+
+def name_of(value: object) -> str:
+    return getattr(value, "__name__", None) or (value if isinstance(value, str) else spelled(value)[:60])
+
+
+def test_every_law_of_every_class_has_something_that_breaks_it() -> None:
+    offered = {cls for cls in vars(testing).values() if isinstance(cls, type) and issubclass(cls, Conformance)}
+    assert offered - {kit.laws for kit in KITS} == {testing.RowOperatorLaws, testing.RowWindowLaws}
+    for kit in KITS:
+        expected = {f"test_{law.replace(' ', '_')}" for law in laws_applying_to(kit.honest[0])}
+        assert set(kit.hostile) == (expected if kit in MODULES else set(laws_of(kit.laws))), kit.laws
+        assert all(laws_for(subject) is kit.laws for subject in kit.honest)
+    assert set(HOSTILE_TO_INPUTS) == {name for name in vars(SeveralInputsLaws) if name.startswith("test_")}
+    assert len(BREAKING) > 130
+
+
+@AS_BY_USERS
+@pytest.mark.parametrize(("laws", "law", "subject"), BREAKING, ids=name_of)
+def test_what_breaks_a_law_is_found_under_its_name(laws: type[Conformance], law: str, subject: Any) -> None:
+    with pytest.raises(LawError) as broken:
+        check(laws, law, subject, **({"arguments": ROWS} if getattr(subject, "is_vectorized", False) else {}))
+    report = str(broken.value)
+    assert broken.value.law == law.removeprefix("test_").replace("_", " ")
+    assert f" breaks the law: {broken.value.law}" in report
+    assert (getattr(subject, "name", None) or type(subject).__name__) in report
+    assert "to do: " in report
+    if isinstance(subject, Module) and subject.name.startswith(("hostile.honest", "both.")):
+        assert law == "test_definition_is_complete" or 0 < len(broken.value.stream.splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    "subject", [subject for kit in KITS for subject in kit.honest], ids=lambda subject: name_of(type(subject))
+)
+def test_what_is_honest_keeps_all_laws(subject: Any) -> None:
+    verdicts = {verdict.law: verdict for verdict in try_laws(subject, **given_to(subject))}
+    kept = {law for law, verdict in verdicts.items() if verdict.outcome is Outcome.KEPT}
+    assert kept == set(laws_applying_to(subject)), [str(verdict) for verdict in verdicts.values()]
+    assert {verdict.outcome for verdict in verdicts.values()} <= {Outcome.KEPT, Outcome.SKIPPED}
+
+
+@pytest.mark.parametrize(
+    ("module", "law"), [(module, law) for module in (Members(), Pairs()) for law in HOSTILE_TO_INPUTS]
+)
+def test_modules_with_several_inputs_keep_the_laws_of_inputs(module: Any, law: str) -> None:
+    if law != "test_an_input_leaves_no_trace":  # incremental modules of muntin-stats keep this one
+        check(laws_for(module), law, module)
+
+
+# modules that only many members, or the second call, give away
+
+
+@AS_BY_USERS
+@pytest.mark.parametrize(("module", "law"), CROWDED.items(), ids=name_of)
+def test_a_module_that_is_right_for_a_few_members_or_at_first_is_found_out(
+    module: type[Module], law: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if module is JoinsASet:  # how soon a set gives itself away depends on the hashes of the process
+        monkeypatch.setattr(law_module, "CROWDED", settings(law_module.CROWDED, max_examples=24))
+    with pytest.raises(LawError) as broken:
+        check(laws_for(module()), f"test_{law.replace(' ', '_')}", module())
+    assert len(broken.value.stream.splitlines()) <= MOST_LINES + 4
+    assert max(map(len, str(broken.value).splitlines())) < 220
+
+
+@AS_BY_USERS
+def test_a_report_tells_of_many_members_in_a_line() -> None:
+    with pytest.raises(LawError, match=r"\n    and \d+ more[:,] ") as broken:
+        check(testing.IncrementalAggregateLaws, "test_order_does_not_matter", FirstFifty())
+    (crowd,) = [line for line in broken.value.stream.splitlines() if line.startswith("and ")]
+    assert int(crowd.split()[1]) == 50  # with the one that is drawn alone, one more than it keeps
+
+
+@AS_BY_USERS
+def test_a_bound_that_depends_on_the_members_alone_breaks_no_law() -> None:
+    assert {verdict.outcome for verdict in try_laws(TopTen())} == {Outcome.KEPT, Outcome.SKIPPED}
+
+
+# what a writer may say
+
+
+def test_what_looks_like_a_fault_may_be_meant() -> None:
+    check(testing.StreamOperatorLaws, "test_wake_ups_do_not_come_at_each_tick", Renews(), wakes_at_each_tick=True)
+    batches = "test_it_makes_no_difference_where_micro_batches_end"
+    check(testing.ProgressPolicyLaws, batches, punctuate_every(rows=2), depends_on_batches=True)
+    with pytest.raises(pytest.fail.Exception, match=r"test.newest asks for no wake-ups"):
+        check(testing.StreamOperatorLaws, "test_wake_ups_do_not_come_at_each_tick", Newest())
+
+
+def test_the_values_that_a_trigger_reads_must_be_known() -> None:
+    with pytest.raises(ModuleDefinitionError, match=r"when 1 reads 'y > 5'.*\n  set the class attribute: values = "):
+        check(testing.TriggerLaws, "test_states_are_plain_data", when("y > 5"))
+
+
+# kinds of windows
+
+
+class Backwards(Each):
+    """Says that later windows begin earlier."""
+
+    def extent_start(self, start: int) -> int:
+        return -abs(start)
+
+
+class Restarting(TrailingWindows):
+    """Counts on for a key without events, and does not say so."""
+
+    def outlives(self, carried: tuple[int, int] | None) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("kind", "law"),
+    [
+        *((kind, law.removeprefix("test_").replace("_", " ")) for law, kind in HOSTILE_KINDS.items()),
+        *((kind, "a shortcut makes the same windows") for kind in HOSTILE_GRIDS),
+        (Backwards(), "windows ascend in start and in end"),
+        (Restarting(4, every=3), "what is carried replaces what is forgotten"),
+    ],
+    ids=name_of,
+)
+def test_a_kind_that_breaks_one_law_is_found_by_that_law_alone(kind: WindowKind, law: str) -> None:
+    assert broken_by(kind) == [law]
+
+
+def test_a_broken_law_of_windows_shows_a_stream_and_what_to_do() -> None:
+    law = "test_what_is_carried_replaces_what_is_forgotten"
+    with pytest.raises(LawError, match=r"(?s)^snapshot 1.0 breaks the law: .*watermark.*to do: return from carried"):
+        check(testing.WindowKindLaws, law, HOSTILE_KINDS[law])

@@ -1,0 +1,390 @@
+"""Scripts: streams as data, what they refuse, and punctuation of some keys alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from itertools import permutations
+
+import pytest
+
+from muntin import EARLIEST, INFINITY, Event, count_by_start, tumbling
+from muntin.changes import Insertion, Revision, retraction
+from muntin.errors import StreamError
+from muntin.rows import elapsed, last
+from muntin.testing import (
+    Batch,
+    Boundary,
+    Computation,
+    KeyedChange,
+    KeyPunctuation,
+    KeyRange,
+    Script,
+    WindowedQuery,
+)
+from muntin.testing.batches import matches
+from muntin_engine.testing import shuffle, split
+from tests.modules.small import Names
+
+A = Event(1, 8, "a")
+
+
+#          1   5 6 8   12
+# a        [------)
+# a        [---)            ended at 8
+# b             [-->
+# 5            !
+# b             [-----)     was open
+def test_a_script_builds_the_revisions_of_its_events() -> None:
+    script = Script().insert("a", 1, 8, "a").revise("a", 5).edge("b", 6, "b").punctuate(5).revise("b", 12)
+    assert [step.change for step in script.changes()] == [
+        Insertion("a", Event(1, 8, "a")),
+        Revision("a", Event(1, 8, "a"), 5),
+        Insertion("b", Event(6, INFINITY, "b")),
+        Revision("b", Event(6, INFINITY, "b"), 12),
+    ]
+    assert script.history() == {None: {("a", 1): Event(1, 5, "a"), ("b", 6): Event(6, 12, "b")}}
+
+
+def test_steps_may_be_given_as_a_list() -> None:
+    fluent = Script().insert("a", 1, 8, "a", key="k").batch().retract("a").restart().close()
+    listed = Script(fluent.steps)
+    assert listed == fluent
+    assert [step for step in fluent.steps if isinstance(step, Boundary)] == [Boundary.BATCH, Boundary.RESTART]
+
+
+def test_a_step_leaves_the_script_it_is_added_to_as_it_was() -> None:
+    script = Script().point("a", 1)
+    script.retract("a")
+    assert script.history() == {None: {("a", 1): Event(1, 2, None)}}
+
+
+def test_the_key_of_a_revision_is_found_if_only_one_has_the_event() -> None:
+    script = Script().insert(1, 1, 8, "a", key="x").insert(2, 1, 8, "b", key="y").revise(2, 5)
+    assert script.changes()[-1] == KeyedChange("y", Revision(2, Event(1, 8, "b"), 5))
+
+
+def test_the_key_of_a_revision_must_be_given_if_several_have_the_event() -> None:
+    script = Script().insert(1, 1, 8, "a", key="x").insert(1, 2, 8, "b", key="y")
+    with pytest.raises(StreamError, match=r"the keys \['x', 'y'\] all have an event 1\n  to do: say which"):
+        script.revise(1, 5)
+    assert script.revise(1, 5, key="y").history()["y"] == {(1, 2): Event(2, 5, "b")}
+
+
+ENDED = Script().insert("a", 1, 8, "a").retract("a")
+REFUSED: list[tuple[Callable[[], Script], str]] = [
+    (lambda: ENDED.revise("a", 5), "no event 'a' is alive here"),
+    (lambda: ENDED.retract("b"), "no event 'b' is alive here"),
+    (lambda: Script().point("a", 9, key="x").punctuate(9).point("b", 8, key="y"), "below the watermark 9"),
+    (lambda: Script().close().point("a", INFINITY - 2), "below the watermark"),
+    (lambda: Script().punctuate(5).punctuate(4), "watermark goes back from 5 to 4"),
+    (lambda: Script().insert("a", 1, 8).insert("a", 1, 5), "an event 'a' that starts at 1 is alive here"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_a_step_that_cannot_come_here_is_refused(make: Callable[[], Script], message: str) -> None:
+    with pytest.raises(StreamError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("script", "watermark"),
+    [
+        (Script(), EARLIEST),
+        (Script().punctuate(-3), -3),
+        (Script().punctuate(5).punctuate(5), 5),
+        (Script().punctuate(4).close(), INFINITY),
+    ],
+)
+def test_the_last_punctuation_says_how_far_the_stream_is_complete(script: Script, watermark: int) -> None:
+    assert script.last_watermark() == watermark
+    assert script.illegal() == ()
+
+
+@pytest.mark.parametrize("watermark", [2, 5, 8])
+def test_a_change_below_the_punctuation_is_refused(watermark: int) -> None:
+    script = Script().insert("a", 1, 8, "a").punctuate(watermark)
+    with pytest.raises(StreamError) as refused:
+        script.retract("a")
+    assert str(refused.value) == (
+        f"the revision of event 'a' has the sync time 1, below the watermark {watermark}\n"
+        "  expected: no change of the axis before the watermark\n"
+        "  to test an engine with such a change: Script(allow_illegal=True)"
+    )
+    assert refused.value.values["watermark"] == watermark
+
+
+#          1  4   8
+# a        [------)
+# 4           !
+# a        [--)            legal: its sync time is the watermark
+def test_a_change_at_the_punctuation_is_legal_even_of_an_event_that_started_before() -> None:
+    script = Script().insert("a", 1, 8, "a").punctuate(4)
+    assert script.revise("a", 4).history() == {None: {("a", 1): Event(1, 4, "a")}}
+    assert script.revise("a", 99).history() == {None: {("a", 1): Event(1, 99, "a")}}
+    with pytest.raises(StreamError, match="sync time 3, below the watermark 4"):
+        script.revise("a", 3)
+    with pytest.raises(StreamError, match="the insertion of event 'b' of key 'k' has the sync time 3"):
+        script.point("b", 3, key="k")
+    assert script.point("b", 4).changes()[-1].change.sync_time == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [Insertion("a", Event(1, 3, "again")), Revision("a", Event(1, 9, "a"), 5), Revision("a", Event(1, 8, "b"), 5)],
+    ids=["inserted twice", "another end", "another payload"],
+)
+def test_a_change_that_does_not_fit_its_event_is_refused_when_nothing_can_come_between_any_more(
+    change: Insertion[str] | Revision[str],
+) -> None:
+    script = Script().insert("a", 1, 8, "a").add(change).punctuate(change.sync_time)
+    assert script.history() == {None: {("a", 1): A}}
+    with pytest.raises(StreamError, match=r"but (that event is alive|the event is)"):
+        script.punctuate(change.sync_time + 1)
+
+
+def test_an_event_is_named_by_its_id_and_its_start() -> None:
+    script = Script().insert("a", 1, 8, "a").insert("a", 3, 9, "b")
+    assert script.revise("a", 5, start=3).history() == {None: {("a", 1): A, ("a", 3): Event(3, 5, "b")}}
+    with pytest.raises(StreamError, match=r"events 'a' start at \[1, 3\]\n  to do: say which, with start="):
+        script.retract("a")
+    with pytest.raises(StreamError, match="an event 'a' that starts at 3 is alive here"):
+        script.insert("a", 3, 4)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(5))))
+def test_the_changes_of_an_event_may_come_in_any_order(order: tuple[int, ...]) -> None:
+    """Ended at 5, prolonged to 8 again, taken back and inserted anew: a detour, and a return."""
+    again = Event(1, 3, "again")
+    changes: list[Insertion[str] | Revision[str]] = [
+        Insertion("a", A),
+        Revision("a", A, 5),
+        Revision("a", Event(1, 5, "a"), 8),
+        retraction("a", A),
+    ]
+    script = Script()
+    for place in order:
+        script = script.add([*changes, Insertion("a", again)][place])
+    assert script.close().history() == {None: {("a", 1): again}}
+
+
+def test_a_revision_may_come_before_its_event() -> None:
+    script = Script().add(Revision("a", A, 5)).punctuate(1).add(Insertion("a", A)).revise("a", 6)
+    assert script.history() == {None: {("a", 1): Event(1, 6, "a")}}
+
+
+@pytest.mark.parametrize("end", [1, 5], ids=["retracted", "ended"])
+def test_a_revision_cannot_bring_back_an_event_that_was_over_before_the_watermark(end: int) -> None:
+    """The one that it goes on from would have to alter the axis before the watermark."""
+    over = Script().insert("a", 1, 8, "a").revise("a", end)
+    assert over.punctuate(end).add(Revision("a", A, 9)).history() == over.history()
+    left = "gone" if end == 1 else r"Event\(start=1, end=5"
+    with pytest.raises(StreamError, match=f"the revision of event 'a' expects .*, but the event is {left}"):
+        over.punctuate(6).add(Revision("a", A, 9))
+    with pytest.raises(StreamError, match=f"but the event is {left}"):
+        over.add(Revision("a", A, 9)).punctuate(6)
+
+
+def test_illegal_steps_are_kept_apart_if_they_are_allowed() -> None:
+    script = Script(allow_illegal=True).insert("a", 1, 8, "a").punctuate(5).point("late", 4).retract("a").punctuate(3)
+    late, retracted, back = script.steps[2:]
+    assert script.illegal() == (late, retracted, back)
+    assert script.history() == {None: {("a", 1): A}}
+    assert script.last_watermark() == 5
+    assert script.changes() == (script.steps[0], late, retracted)
+
+
+def test_the_horizon_is_the_first_tick_of_which_no_key_says_anything() -> None:
+    script = Script().edge("a", 1, key="x").insert("b", 4, 9, key="y")
+    assert script.horizon(tumbling(5)) == 9
+    assert script.horizon(tumbling(5, reach=3)) == 12
+    assert script.punctuate(1).horizon(tumbling(5)) == 9
+    assert script.punctuate(20).horizon(tumbling(5)) == 20
+    assert script.punctuate(20).close().horizon(tumbling(5)) == 20
+    assert script.close().horizon(tumbling(5)) == 9
+
+
+ONE, SOME = Script().point("a", 1), Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart()
+LATE = Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point("late", 4)
+
+
+@pytest.mark.parametrize(
+    ("script", "batches"),
+    [
+        # how many changes each micro-batch has, its highest punctuation, and whether there is a restart before it
+        (Script(), []),
+        (ONE, [(1, None, False)]),
+        (ONE.batch(), [(1, None, False)]),
+        (ONE.restart(), [(1, None, False), (0, None, True)]),
+        (
+            SOME.point("c", 3).batch().batch().close(),
+            [(2, 2, False), (1, None, True), (0, None, False), (0, INFINITY, False)],
+        ),
+        (LATE, [(2, 5, False), (1, None, False)]),  # a batch ends before what its own punctuation forbids
+    ],
+)
+def test_a_script_is_cut_into_micro_batches(script: Script, batches: list[tuple[int, int | None, bool]]) -> None:
+    found = list(script.batches())
+    assert [(len(one.changes), one.punctuation, one.restart_before) for one in found] == batches
+    assert [change for one in found for change in one.changes] == list(script.changes())
+
+
+#         0    5    10   15
+# a         [-------------->    key x
+# b            [---)            key y: the horizon of both is 9
+def test_a_run_gives_the_reference_output_per_key_with_one_horizon() -> None:
+    script = (
+        Script().edge("a", 2, "a", key="x").insert("b", 5, 9, "b", key="y").point("c", 7, "c", key="z").retract("c")
+    )
+    query = WindowedQuery(tumbling(5), [Computation(Names())])
+    output = script.close().run(query)
+    assert {key: [(row.start, row.end, row.value) for row in rows] for key, rows in output.items()} == {
+        "x": [(0, 5, ("a",)), (5, 10, ("a",))],
+        "y": [(5, 10, ("b",))],
+    }
+    assert script.punctuate(9).run(query).keys() == {"x"}
+    assert script.run(query) == {}
+
+
+def test_a_run_that_is_not_closed_stops_at_the_punctuation() -> None:
+    script = Script().point("a", 1, "a").point("b", 3, "b").point("c", 5, "c").punctuate(4)
+    [row] = script.run(WindowedQuery(count_by_start(2), [Computation(Names())]))[None]
+    assert (row.start, row.end, row.value) == (1, 4, ("ab",))
+
+
+def test_a_script_draws_itself() -> None:
+    script = Script().insert("a", 1, 8, "x", key="k").revise("a", 4).batch().punctuate(1).retract("a").restart().close()
+    assert str(script) == "\n".join(
+        [
+            "             1",
+            "+ 'k' 'a'    [------)   'x'",
+            "~ 'k' 'a'    [--)       ended at 8",
+            "------- batch",
+            "punctuation  !          1",
+            "- 'k' 'a'    [--)",
+            "======= restart",
+            "the stream is closed",
+        ]
+    )
+
+
+def test_an_id_that_is_nan_is_equal_to_itself() -> None:
+    script = Script().insert(float("nan"), 1, 9, "a").revise(float("nan"), 5).batch().retract(float("nan"))
+    assert script.history() == {None: {}}
+    with pytest.raises(StreamError, match="an event nan that starts at 1 is alive here"):
+        Script().insert(float("nan"), 1, 9).insert(float("nan"), 1, 5)
+
+
+EU: Hashable = ("eu", ...)
+TENS: Hashable = (..., KeyRange(10, 20))
+NAMES = WindowedQuery(tumbling(10), [Computation(Names())])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "keys"),
+    [
+        (("eu", 12), [("eu", 12)]),
+        (("eu", ...), [("eu", 12), ("eu", 20), ("eu", None)]),
+        ((..., KeyRange(12, 20)), [("eu", 12), ("us", 12)]),
+        ((KeyRange("f"), KeyRange(None, 20)), [("us", 12)]),
+        ((..., KeyRange()), [("eu", 12), ("eu", 20), ("us", 12)]),
+        ((..., None), [("eu", None)]),
+        (("eu",), []),
+    ],
+)
+def test_a_pattern_stands_for_the_keys_that_each_of_its_parts_allows(pattern: Hashable, keys: list[Hashable]) -> None:
+    known: list[Hashable] = [("eu", 12), ("eu", 20), ("eu", None), ("us", 12)]
+    assert [key for key in known if matches(pattern, key)] == keys
+
+
+def test_nan_is_one_key_and_above_all_numbers() -> None:
+    assert matches(math.nan, math.nan)
+    assert matches(KeyRange(5.0), math.nan)
+    assert not matches(KeyRange(5.0, 1e300), math.nan)
+
+
+#             1      8   12
+# eu 1  a     [)               complete up to 10
+# us 1  b     [)               not yet
+# eu 1  c                [)
+def test_windows_of_the_keys_that_a_pattern_stands_for_close() -> None:
+    script = Script().point("a", 1, "a", key=("eu", 1)).point("b", 1, "b", key=("us", 1)).punctuate(10, key=EU)
+    assert [row.value for row in script.run(NAMES)["eu", 1]] == [("a",)]
+    assert ("us", 1) not in script.run(NAMES)
+    assert script.point("c", 12, "c", key=("eu", 1)).close().run(NAMES).keys() == {("eu", 1), ("us", 1)}
+
+
+def test_the_watermark_of_a_key_is_the_highest_punctuation_that_holds_for_it() -> None:
+    script = Script().punctuate(3).punctuate(10, key=EU).punctuate(8, key=TENS).punctuate(20, key=("eu", 5))
+    keys: list[Hashable] = [("eu", 5), ("eu", 15), ("us", 15), ("us", 5)]
+    assert [script.watermark_of(key) for key in keys] == [20, 10, 8, 3]
+    assert script.last_watermark() == 3
+    assert script.horizon(tumbling(10)) == 20
+
+
+def test_a_change_of_such_a_key_behind_it_is_illegal_and_one_of_another_key_is_not() -> None:
+    script = Script().punctuate(10, key=EU).point("b", 9, key=("us", 1))
+    with pytest.raises(StreamError, match="has the sync time 9, below the watermark 10"):
+        script.point("a", 9, key=("eu", 1))
+    late = Script(script.steps, allow_illegal=True).point("a", 9, key=("eu", 1))
+    assert [step.change.id for step in late.changes() if step in late.illegal()] == ["a"]
+
+
+def test_a_change_that_waits_for_another_one_stops_when_its_key_is_punctuated() -> None:
+    revised = Script().insert("a", 1, 8, key=("us", 1)).insert("a", 1, 8, key=("eu", 1)).revise("a", 5, key=("eu", 1))
+    waiting = Script(tuple(revised.steps[i] for i in (0, 2)))
+    assert waiting.punctuate(10, key=("us", ...)).history().keys() == {("us", 1)}
+    with pytest.raises(StreamError, match="expects"):
+        waiting.punctuate(10, key=EU)
+
+
+def test_the_watermark_of_a_pattern_does_not_go_back() -> None:
+    with pytest.raises(StreamError, match=r"the watermark of \('eu', ...\) goes back from 10 to 9"):
+        Script().punctuate(10, key=EU).punctuate(9, key=EU)
+
+
+def test_a_batch_has_the_punctuation_of_keys_and_ends_before_a_change_that_it_forbids() -> None:
+    script = Script(allow_illegal=True).punctuate(10, key=EU).point("b", 9, key=("us", 1)).point("a", 9, key=("eu", 1))
+    b, a = script.changes()
+    assert list(script.batches()) == [Batch((b,), of_keys=(KeyPunctuation(EU, 10),)), Batch((a,))]
+
+
+#            1    30
+# eu 1  a    [-------   open; the key is closed in the first micro-batch
+# us 1  b         [)    comes in the second
+def test_a_key_that_is_closed_hears_nothing_of_what_comes_later() -> None:
+    script = Script().edge("a", 1, "a", key=("eu", 1)).punctuate(INFINITY, key=EU)
+    later = script.batch().point("b", 30, "b", key=("us", 1)).close()
+    together = script.point("b", 30, "b", key=("us", 1)).close()
+    assert [row.start for row in later.run(NAMES)["eu", 1]] == [0]
+    assert [row.start for row in together.run(NAMES)["eu", 1]] == [0, 10, 20, 30]
+
+
+def test_row_windows_of_a_key_that_is_closed_end_with_its_own_rows() -> None:
+    script = Script().point("a", 1, "a", key=("eu", 1)).point("b", 40, "b", key=("us", 1))
+    query = WindowedQuery(last(3).trigger(elapsed(5)), [Computation(Names())])
+    (row,) = script.punctuate(INFINITY, key=EU).run(query)["eu", 1]
+    assert (row.start, row.end, row.value) == (1, 5, ("a",))
+
+
+def test_a_shuffled_stream_keeps_what_punctuation_of_keys_allows() -> None:
+    script = Script().point("b", 15, key=("us", 1))
+    for place in range(20):
+        script = script.point(place, place, key=("eu", place % 3)).punctuate(place, key=("eu", place % 3))
+    orders = set()
+    for seed in range(10):
+        shuffled = split(shuffle(script, seed), seed)  # an illegal order raises
+        assert shuffled.history() == script.history()
+        orders.add(shuffled.steps)
+    assert len(orders) > 1
+
+
+def test_punctuation_of_keys_is_drawn_with_its_pattern() -> None:
+    script = Script().point("a", 1, key=("eu", 1)).punctuate(4, key=(..., KeyRange(0, 9))).punctuate(INFINITY, key=EU)
+    assert str(script).splitlines() == [
+        "                 1",
+        "+ ('eu', 1) 'a'  [)      None",
+        "punctuation         !    4 of (..., KeyRange(0, 9))",
+        "('eu', ...) is closed",
+    ]

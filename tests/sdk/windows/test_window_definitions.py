@@ -1,0 +1,66 @@
+"""The reference evaluator asks a kind where it cuts; here Muntin's kinds are compared with their definitions."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from muntin import INFINITY, Event, calendar, cumulate, hopping, trailing
+from muntin.testing import horizon_of
+from muntin.windows import WindowKind
+from tests.sdk.testing.laws.test_hostile import OWN_KINDS
+from tests.sdk.windows.window_definitions import DEFINED, pairs_defined, pairs_of
+
+DAY = 86_400_000_000
+CALENDARS = [
+    calendar("day", zone="Europe/Berlin", start="02:30"),
+    calendar("2 days", "3 days", zone="Pacific/Apia"),
+    calendar("3 months", "month", zone="America/New_York", reach="5 days"),
+    calendar("week"),
+]
+KINDS = [kind for kind in [*OWN_KINDS, *CALENDARS] if type(kind) in DEFINED]
+
+
+def drawn(seed: int, scale: int) -> list[Event[Any]]:
+    random, found = Random(seed), []
+    for _ in range(random.randint(1, 8)):
+        start = random.randint(-10, 40) * scale + random.choice((0, 0, -1, 1)) * (scale > 1)
+        length = random.choice((1, 1, scale, 2 * scale, 5 * scale, 9 * scale, 20 * scale, None))
+        found.append(Event(start, INFINITY if length is None else start + length, None))
+    return found
+
+
+def is_as_defined(kind: WindowKind, seed: int) -> bool:
+    events = drawn(seed, DAY if kind in CALENDARS else 1)
+    if seed % 3:  # most streams end
+        events = [event for event in events if event.end < INFINITY] or [Event(0, 1, None)]
+    past = max(event.start for event in events) + 1
+    horizon = max(past, horizon_of(kind, events) - seed % 4)  # which need not count the reach of windows
+    return pairs_of(kind, events, horizon) == pairs_defined(kind, events, horizon)
+
+
+def test_every_kind_of_muntin_is_compared() -> None:
+    assert {type(kind) for kind in KINDS} == set(DEFINED)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_kind_is_as_it_is_defined(kind: WindowKind) -> None:
+    assert [seed for seed in range(15 if kind in CALENDARS else 200) if not is_as_defined(kind, seed)] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "wrong"),
+    [
+        (trailing(6), "membership", lambda kind, start, end: (start, min(end + kind.length, INFINITY))),
+        (hopping(3, 8, reach=4), "membership", lambda kind, start, end: (start, min(end + kind.reach + 1, INFINITY))),
+        (cumulate(9, 3, 1), "extent_start", lambda kind, start: start // kind.size * kind.size),
+    ],
+    ids=["a tick too long", "a reach too long", "another offset"],
+)
+def test_a_kind_that_is_not_as_it_is_defined_is_found(
+    kind: WindowKind, method: str, wrong: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(kind), method, wrong)
+    assert not all(is_as_defined(kind, seed) for seed in range(50))
