@@ -48,10 +48,10 @@ QUICK: Final = {
 
 
 PROGRAMS: Final = (
-    "tests/tutorial/",
-    "tests/spark/",
-    "tests/house/test_session",
-    "tests/house/test_java",
+    "tests/docs/tutorial/",
+    "tests/engine/spark/session/",
+    "tests/engine/spark/shipping/test_shipping",
+    "tests/engine/spark/test_client_alone",
 )
 """How the names of tests begin that start programs, each with a JVM of its own."""
 

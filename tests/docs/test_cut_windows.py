@@ -9,8 +9,8 @@ import pytest
 from muntin import count_by_end, count_by_start, early, hopping, session, snapshot, trailing, tumbling
 from muntin.errors import QueryError
 from muntin.triggers import every_count
-from tests.scenarios.feed import Feed, Total, at, query
 from tests.docs.pages import REFERENCE, headings
+from tests.scenarios.feed import Feed, Total, at, query
 
 CUT = {
     "sessions": session(10),

@@ -27,8 +27,8 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import METRICS, STAGES, metrics_of
 from muntin_engine.plan import NamedColumn
 from muntin_engine.state.cells import METADATA, MemoryCells, split, unseal
-from tests.engine.plan.plans import input_of, plan_of
 from tests.engine.exchange.tasks import TICKS, arrived, rows, sent, task_of
+from tests.engine.plan.plans import input_of, plan_of
 
 TIME_OF = [f"{stage}_us" for stage in STAGES]
 

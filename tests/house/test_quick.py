@@ -80,7 +80,7 @@ def test_a_program_of_a_quick_test_cannot_start_spark(tmp_path: Path) -> None:
 
 
 def test_a_quick_run_has_the_first_seed_of_each_test() -> None:
-    folder = "tests/one_pass"
+    folder = "tests/scenarios/test_one_pass.py"
     command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider"]
     lists = {}
     for option in ("", "--quick"):

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from muntin import tumbling
 from muntin_engine import Query, batch_metrics, events, module
-from tests.modules.members import Count, Farthest, Total
 from tests.journeys.running import Kept, Outcome, counts_of, read_stream, write_batches
+from tests.modules.members import Count, Farthest, Total
 
 SCHEMA = pa.schema(
     [

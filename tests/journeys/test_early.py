@@ -14,8 +14,8 @@ from muntin import ClipPolicy, EarlyEmission, Event, Operator, OutputContract, W
 from muntin.errors import PolicyError
 from muntin.triggers import every, every_count, on_signal, repeat, when
 from muntin_engine import Query, events, module
-from tests.modules.members import Total
 from tests.journeys.running import plain, read_stream, run, run_together, stream_of, write_batches
+from tests.modules.members import Total
 
 SCHEMA = pa.schema(
     [

@@ -24,8 +24,8 @@ from muntin_engine import Query, SetupError, ShippingError, WorkerEnvironmentErr
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.testing.streaming import setting
 from tests.installed import install
-from tests.modules.members import Count
 from tests.journeys.running import run, stream_of
+from tests.modules.members import Count
 
 
 class Picky(Aggregate[int, int]):

@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 from muntin import tumbling
 from muntin_engine import Query, batch_metrics, events, module, root_cause
 from muntin_engine.testing.streaming import setting
-from tests.modules.members import Doubles, Googol
 from tests.journeys.running import collect, counts_of, stream_of
+from tests.modules.members import Doubles, Googol
 
 MOST = 2**63 - 1
 

@@ -18,9 +18,9 @@ from muntin.errors import PolicyError, QueryError
 from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuate_every, punctuated
 from muntin_engine import EventStream, Query, events, module
 from muntin_engine.spark.clock import ClockSource
-from tests.modules.progress_policies import Outvoted
-from tests.modules.members import Members
 from tests.journeys.running import Kept, Outcome, counts_of, plain, run, run_together, start, stream_of
+from tests.modules.members import Members
+from tests.modules.progress_policies import Outvoted
 
 SCHEMA = pa.schema(
     [("change", pa.string()), ("link", pa.string()), ("key", pa.string()), ("at", pa.int64()), ("until", pa.int64())]

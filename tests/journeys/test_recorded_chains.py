@@ -13,8 +13,8 @@ from muntin_engine import Query, Recording, events, module, union
 from muntin_engine.recording.comparing import unlike_exactly
 from muntin_engine.recording.story import Story
 from tests.engine.recording.live import live_results
-from tests.journeys.test_recordings import BATCHES, Written, per_hour, rides
 from tests.journeys.running import read_stream, write_batches
+from tests.journeys.test_recordings import BATCHES, Written, per_hour, rides
 
 LATER = rides(("north", 400, 1.0))
 

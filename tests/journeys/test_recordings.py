@@ -19,8 +19,8 @@ from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, Recorder, Recording, RecordingError, events, module, one_pass
 from muntin_engine.recording.comparing import unlike_exactly
-from tests.modules.members import Members, Total
 from tests.journeys.running import read_stream, write_batches
+from tests.modules.members import Members, Total
 
 RIDES = pa.schema(
     [

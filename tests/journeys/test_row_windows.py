@@ -17,9 +17,9 @@ from muntin import early, tumbling
 from muntin.errors import MuntinError, PolicyError, QueryError
 from muntin.rows import batch, between, delta, elapsed, last, marker
 from muntin_engine import EventStream, Query, events, module
+from tests.journeys.running import collect, read_stream, run, run_together, write_batches
 from tests.modules.row_operators import Told
 from tests.modules.rows import Listed, Sliding
-from tests.journeys.running import collect, read_stream, run, run_together, write_batches
 
 SCHEMA = pa.schema(
     [("at", pa.int64()), ("seq", pa.int64()), ("key", pa.string()), ("x", pa.int64()), ("kind", pa.string())]

@@ -25,10 +25,10 @@ from muntin_engine import events, module
 from muntin_engine.testing import random_stream, shuffle, split
 from muntin_engine.testing.streaming import setting
 from muntin_stats import Sum
-from tests.modules.columnar import Everything, Statistics
-from tests.modules.members import Count, Echo, Lifetimes, Members, Total
 from tests.journeys.running import collect_together, read_stream, run_together, stream_of, write_batches
 from tests.journeys.scripts import Case, expected, standing, tables
+from tests.modules.columnar import Everything, Statistics
+from tests.modules.members import Count, Echo, Lifetimes, Members, Total
 
 FORMS = (Everything, Statistics)
 CASES = {

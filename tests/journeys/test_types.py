@@ -30,8 +30,8 @@ from muntin.errors import QueryError
 from muntin.rows import last
 from muntin_engine import Query, events, functions, module
 from muntin_engine.testing.streaming import setting
-from tests.modules.members import Count, Members
 from tests.journeys.running import collect, collect_together
+from tests.modules.members import Count, Members
 
 KEYS = {
     "cast(x as string)": 4,

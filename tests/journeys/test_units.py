@@ -18,8 +18,8 @@ from muntin import count_by_start, hopping, tumbling
 from muntin.errors import QueryError
 from muntin.rows import last
 from muntin_engine import events, module
-from tests.modules.members import Count, Lifetimes
 from tests.journeys.running import Kept, collect_together, stream_of
+from tests.modules.members import Count, Lifetimes
 
 
 def test_windows_over_milliseconds_are_as_long_as_they_say(spark: SparkSession) -> None:

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from muntin import hopping, tumbling
 from muntin.errors import QueryError
 from muntin_engine import EventStream, Query, events, from_stream, module, union
-from tests.modules.members import Count, Total
 from tests.journeys.running import collect, collect_together, run_together, stream_of
+from tests.modules.members import Count, Total
 
 SCHEMA = pa.schema(
     [

@@ -22,9 +22,9 @@ from muntin_engine.errors import StateError
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.testing import check_sink
 from muntin_engine.writing import rows_on_driver
-from tests.modules.members import Count
-from tests.journeys.running import stream_of
 from tests.engine.spark.writing.test_write import BATCHES, lose_commit, run, windows
+from tests.journeys.running import stream_of
+from tests.modules.members import Count
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from muntin.triggers import after, every_count, repeat
 from muntin_engine import events, module
 from muntin_engine.testing import crash_everywhere, split
 from muntin_stats import Count
+from tests.journeys.running import collect, collect_together
 from tests.nexmark.answers import (
     USD_TO_EURO,
     Rows,
@@ -29,7 +30,6 @@ from tests.nexmark.answers import (
 from tests.nexmark.modules import HighestBids, HotItems, Logged, Passed
 from tests.nexmark.periods import counts_by_clock, logged
 from tests.nexmark.site import SECOND, random_bids, stream_of
-from tests.journeys.running import collect, collect_together
 
 SIZE, PERIOD, GAP = 10 * SECOND, 5 * SECOND, 10 * SECOND
 SEEDS = range(2)

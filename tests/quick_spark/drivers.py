@@ -40,7 +40,7 @@ def quick_drivers(spark: SparkSession, folder: Path) -> Iterator[None]:
     python.chmod(0o755)
     command = [sys.executable, "-m", "tests.quick_spark.drivers", str(address)]
     with subprocess.Popen(
-        command, cwd=Path(__file__).parents[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None

@@ -1,8 +1,8 @@
 """Spark for tests: starting it, and its Python processes, costs more than all they do afterwards.
 
 A JVM that lives for a test gains nothing from compiling its code well, and half of its start goes into reading and
-checking the classes of Spark's jars. `python -m tests.quick_spark.jvm` prepares an archive of the classes, which the JVM maps
-(class data sharing), and the home of Spark whose jars they are of, as a local session has it. Where neither is there,
+checking the classes of Spark's jars. `python -m tests.quick_spark.jvm` prepares an archive of the classes, which
+the JVM maps (class data sharing), and the home of Spark whose jars they are of, as a local session has it. Where neither is there,
 everything works as without.
 """
 

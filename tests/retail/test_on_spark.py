@@ -13,10 +13,10 @@ from muntin.catalog import installed
 from muntin.testing import Script
 from muntin.triggers import every_count
 from muntin_engine import ship
-from tests.retail.test_kinds import KINDS
-from tests.modules.members import Count, Members
 from tests.journeys.running import read_stream, run_together, write_batches
 from tests.journeys.scripts import Case, expected, standing, tables
+from tests.modules.members import Count, Members
+from tests.retail.test_kinds import KINDS
 
 EARLY: Any = early(every_count(2), refinement="retract")
 QUERIES: dict[str, tuple[str, Any]] = {

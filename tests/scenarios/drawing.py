@@ -24,11 +24,11 @@ from muntin.rows import batch, between, delta, elapsed, last, marker, on_row
 from muntin.testing import Script
 from muntin.windows import CalendarWindows, WindowKind, WindowSpecification
 from muntin.windows.specification import Unwindowed
-from tests.scenarios.calendars import CALENDARS, SCALES, SLICED, spread
-from tests.scenarios.calendars import LASTING as LASTING_CALENDARS
-from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS
 from tests.modules.columnar import HOSTILE, INVERTIBLE, ORACLES
 from tests.modules.every_shape import OWN_TIMES
+from tests.modules.merged_states import ANY, BOUND, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
+from tests.scenarios.calendars import CALENDARS, SCALES, SLICED, spread
+from tests.scenarios.calendars import LASTING as LASTING_CALENDARS
 from tests.scenarios.hostile import Hostile, hostile
 from tests.scenarios.inputs import (
     BY_KEY,
@@ -49,10 +49,10 @@ from tests.scenarios.inputs import (
     united,
 )
 from tests.scenarios.kinds import OWN, Shifts, on_its_axis
-from tests.modules.merged_states import ANY, BOUND, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import WHOLE, as_it_comes, in_one_order, lasting, punctuated_by_key, scenario_of
+from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS
 
 CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED | OWN | CALENDARS
 FIXED: Final = ("tumbling", "one tick", "wide", "offset", "overlapping", "overlapping by much", "gaps")

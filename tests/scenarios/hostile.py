@@ -35,13 +35,13 @@ from muntin.rows import batch, last
 from muntin.testing import Batch, evaluate
 from muntin.triggers import every_count
 from muntin.windows.specification import Unwindowed
-from tests.scenarios.windows import WINDOWS
+from tests.modules.merged_states import ANY, COLUMNAR, FOLLOWING, OF_ROWS
 from tests.scenarios.columns import ID_TYPES, MOST_IDS, number_of
 from tests.scenarios.join import Join
 from tests.scenarios.known import Arrival
-from tests.modules.merged_states import ANY, COLUMNAR, FOLLOWING, OF_ROWS
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Row, Run, plain
+from tests.scenarios.windows import WINDOWS
 
 
 class HostileRow(NamedTuple):

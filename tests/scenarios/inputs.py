@@ -42,16 +42,18 @@ from muntin_engine.core.lifetimes import (
     Shorten,
 )
 from muntin_engine.testing import shuffle, split
+from tests.modules.every_shape import OWN_TIMES
+from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.modules.progress_policies import Outvoted
 from tests.modules.refinements import EverySecond, OtherThanBefore
+from tests.modules.several_inputs import Answers, KeptMembers, Members, TimedMembers
+from tests.modules.several_inputs import Pairs as Products
 from tests.scenarios.calendars import CALENDARS
-from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS, until_closed
-from tests.modules.every_shape import OWN_TIMES
 from tests.scenarios.join import CONDITIONS, Join
 from tests.scenarios.kinds import OWN, on_its_axis
-from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.scenarios.passing import passing
 from tests.scenarios.query import Lifetimes, Query
+from tests.scenarios.random_triggers import random_trigger
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import (
     PARTS,
@@ -67,9 +69,7 @@ from tests.scenarios.streams import (
     told_apart,
     with_composite_keys,
 )
-from tests.modules.several_inputs import Answers, KeptMembers, Members, TimedMembers
-from tests.modules.several_inputs import Pairs as Products
-from tests.scenarios.random_triggers import random_trigger
+from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS, until_closed
 
 EVERY: Final = WINDOWS | GROWING | TRAILING | RANKED | OWN | CALENDARS
 BY_KEY: Final = Punctuated().with_key_punctuation()

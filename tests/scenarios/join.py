@@ -26,11 +26,11 @@ from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, plan_condition
 from muntin_engine.plan.planner import checked_plan
-from tests.scenarios.lifetimes import watermark
-from tests.scenarios.join_meaning import Condition, Side, final_rows, rows
 from tests.engine.plan.plans import plans_by_evaluator
 from tests.scenarios.columns import schema_of
+from tests.scenarios.join_meaning import Condition, Side, final_rows, rows
 from tests.scenarios.known import Arrival, joined, replaced, under
+from tests.scenarios.lifetimes import watermark
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Row, Run, differ
 

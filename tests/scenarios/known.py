@@ -17,8 +17,8 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.testing.meaning import progress_of
 from tests.engine.progress.histories import Row, implied
-from tests.scenarios.lifetimes import Life, changed, watermark
 from tests.scenarios.columns import columns_of
+from tests.scenarios.lifetimes import Life, changed, watermark
 from tests.scenarios.query import Query
 
 Histories = Mapping[Hashable, Sequence[Event[Any]]]

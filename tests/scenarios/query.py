@@ -39,12 +39,12 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.plan.module_plan import plan_several
 from muntin_engine.plan.planner import checked_plan
+from tests.engine.plan.plans import plans_by_evaluator
+from tests.modules.several_inputs import both, is_of_both
+from tests.modules.state_shapes import columnar_schema_version, schema_version
+from tests.scenarios.columns import PAYLOAD, RESULT, STREAMS, columns_of, id_of, schema_of
 from tests.scenarios.lifetimes import length_said
 from tests.scenarios.remembered import remembered
-from tests.modules.state_shapes import columnar_schema_version, schema_version
-from tests.engine.plan.plans import plans_by_evaluator
-from tests.scenarios.columns import PAYLOAD, RESULT, STREAMS, columns_of, id_of, schema_of
-from tests.modules.several_inputs import both, is_of_both
 
 Lifetimes = Literal["points", "intervals", "named", "retracted", "samples"]
 """Points and intervals that nothing can refer to; events with ids, which are revised, and points with ids, which may be

@@ -32,13 +32,13 @@ from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.plan import planner
 from muntin_engine.testing import shuffle, smallest_failing, split
-from tests.scenarios.windows import until_closed
 from tests.scenarios import query as queries
 from tests.scenarios.join import Join, Joined
 from tests.scenarios.known import Arrival
 from tests.scenarios.meaning import Windowed
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Run
+from tests.scenarios.windows import until_closed
 
 MOST_TRIES: Final = 100
 """After so many runs a stream that fails is small enough."""

@@ -14,11 +14,11 @@ from muntin.testing import KeyedChange, KeyPunctuation, KeyRange, Script
 from muntin.testing.batches import Step, matches
 from muntin.windows import CumulateWindows, LandmarkWindows
 from muntin_engine.testing import random_stream, shuffle, split
-from tests.scenarios.windows import until_closed
 from tests.scenarios.join import Join
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
+from tests.scenarios.windows import until_closed
 
 
 def scenario_of(

@@ -24,8 +24,8 @@ from muntin import (
 )
 from muntin.progress import ProgressPolicy, bounded_delay
 from muntin.triggers import every_count
-from tests.scenarios.feed import Feed, Result, Row, Total, at, query, revision, row
 from tests.modules.every_shape import SHAPES
+from tests.scenarios.feed import Feed, Result, Row, Total, at, query, revision, row
 from tests.scenarios.query import Query
 
 (ENDS,) = SHAPES["time-sensitive aggregate"]

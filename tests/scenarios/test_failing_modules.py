@@ -23,9 +23,9 @@ from muntin.errors import ModuleFailedError
 from muntin.windows import WindowSpecification
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.errors import StateError
-from tests.scenarios.feed import Feed, Merged, at, query, revision, row
 from tests.modules.restarts import Buffer, Turns
 from tests.naming import spelled
+from tests.scenarios.feed import Feed, Merged, at, query, revision, row
 
 
 class Fragile(IncrementalAggregate[int, list[int], int]):

@@ -25,8 +25,8 @@ from muntin import (
 )
 from muntin.errors import QueryError
 from muntin.progress import Punctuated, bounded_delay
-from tests.scenarios.feed import Feed, Merged, Result, Total, at, query
 from tests.modules.merged_states import COLUMNAR
+from tests.scenarios.feed import Feed, Merged, Result, Total, at, query
 from tests.scenarios.query import Query
 
 GRIDS: Final = {

@@ -46,9 +46,11 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.progress import Observation
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.differences import differences_between
+from tests.engine.exchange.tasks import rows, task_of
 from tests.scenarios.lifetimes import Life, Row, changed, length_said, random_lives, random_stream
 from tests.scenarios.shared_rows import COUNTED
-from tests.engine.exchange.tasks import rows, task_of
+
+pytestmark = pytest.mark.usefixtures("all_states_small")
 
 NAMES = {name: name for name in ("start", "end", "id", "change", "new_end", "k0", "i0")}
 HOUR = 3_600_000_000

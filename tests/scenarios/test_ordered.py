@@ -15,9 +15,11 @@ from muntin.testing import Computation, Script, WindowedQuery
 from muntin.triggers import every_count
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import CollectList, First, Last, Ranked, TopBy
-from tests.scenarios.feed import Feed, row
 from tests.modules.merged_states import Joined
+from tests.scenarios.feed import Feed, row
 from tests.scenarios.query import Query
+
+pytestmark = pytest.mark.usefixtures("all_states_small")
 
 PRICES = ((5, 1), (3, 2), (4, 3))
 """Prices of one time, each with its order."""

@@ -37,8 +37,10 @@ from muntin_engine.plan import NamedColumn
 from muntin_engine.testing.following import Mishap, follow
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from tests.engine.plan.plans import input_of, plan_of, planned
-from tests.modules.stream_operators import Silence
 from tests.modules.members import Count
+from tests.modules.stream_operators import Silence
+
+pytestmark = pytest.mark.usefixtures("all_states_small")
 
 QUERIES = 1_000
 

@@ -32,6 +32,8 @@ from muntin.windows.specification import Unwindowed
 from tests.scenarios.query import Query
 from tests.scenarios.stepping import final
 
+pytestmark = pytest.mark.usefixtures("all_states_small")
+
 MODULES = 250
 
 

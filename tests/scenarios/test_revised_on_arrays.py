@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from math import inf
 
+import pytest
+
 from muntin import ClipPolicy, snapshot
 from muntin.testing import Computation, WindowedQuery
 from muntin_engine.testing import crash_everywhere, random_stream
 from muntin_stats import TimeWeightedAverage
 from tests.scenarios.windows import until_closed
+
+pytestmark = pytest.mark.usefixtures("all_states_small")
 
 
 def test_a_time_weighted_average_of_snapshots_is_a_sum_to_the_bit() -> None:

@@ -14,9 +14,9 @@ from muntin import INFINITY, ClipPolicy, EmitPolicy, JoinKind, count_by_start, h
 from muntin.changes import Insertion
 from muntin.events import Event
 from muntin.testing import Batch, KeyedChange
+from tests.modules.merged_states import ANY
 from tests.scenarios.join import Join
 from tests.scenarios.known import Arrival
-from tests.modules.merged_states import ANY
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.scenario import Scenario

@@ -9,8 +9,8 @@ import pytest
 from muntin import INFINITY, EmitPolicy, Module, Window, tumbling
 from muntin.errors import ModuleFailedError
 from muntin_engine.errors import Difference, StateMismatchError
-from tests.scenarios.feed import Feed, Total, at, query
 from tests.modules.schema_versions import Broken, Compatible, First, Second, Third, Without
+from tests.scenarios.feed import Feed, Total, at, query
 
 # Windows of 10 ticks; by the general evaluator put out at once, so that a window has a state from its second batch on.
 #

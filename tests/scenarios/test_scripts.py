@@ -33,19 +33,19 @@ from muntin.testing import Script
 from muntin.triggers import every_count
 from muntin.windows.specification import Unwindowed
 from tests.engine.progress.histories import Row, punctuations
+from tests.modules.merged_states import ANY, COLUMNAR, FOLLOWING, OF_ROWS
 from tests.modules.progress_policies import Outvoted
-from tests.scenarios.windows import RANKED, WINDOWS
+from tests.modules.several_inputs import Members
 from tests.scenarios.columns import ID_TYPES
 from tests.scenarios.hostile import Hostile, HostileRow
 from tests.scenarios.join import Join
 from tests.scenarios.kinds import OWN
 from tests.scenarios.known import Arrival, Known
-from tests.modules.merged_states import ANY, COLUMNAR, FOLLOWING, OF_ROWS
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import in_one_order, longest_delay
-from tests.modules.several_inputs import Members
+from tests.scenarios.windows import RANKED, WINDOWS
 
 AS_IT_IS = Mishaps(disorder=False, cuts=None, crashes=0.0)
 TIME_BOUND = (ClipPolicy.NONE, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from muntin import IncrementalAggregate, tumbling
 from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin_adapters.combinators import with_default
 from muntin_engine.core.skipping import Choosy
+
+pytestmark = pytest.mark.usefixtures("all_states_small")
 
 
 def test_what_a_module_says_of_nothing_holds_where_it_is_given_nothing() -> None:

@@ -29,9 +29,9 @@ from muntin.triggers import (
     until,
 )
 from muntin.windows import WindowKind
-from tests.scenarios.feed import Feed, Total, at, query, revision, row
-from tests.modules.refinements import Change, Fails, OnlyIfMoved, Renames
 from tests.modules.every_shape import Positive
+from tests.modules.refinements import Change, Fails, OnlyIfMoved, Renames
+from tests.scenarios.feed import Feed, Total, at, query, revision, row
 
 TENS = tumbling(10)
 

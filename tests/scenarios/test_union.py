@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+import pytest
 
 from muntin import snapshot, tumbling
 from muntin.progress import Punctuated, bounded_delay, ordered
@@ -19,6 +20,8 @@ from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.differences import differences_between
 from tests.scenarios.lifetimes import Row
 from tests.scenarios.test_lifetimes import Run, batch, task
+
+pytestmark = pytest.mark.usefixtures("all_states_small")
 
 
 def told(source: str, rows: Sequence[Row]) -> pa.RecordBatch:

@@ -15,8 +15,8 @@ from muntin import catalog as catalog_file
 from muntin import hookimpl, hooks
 from muntin.errors import DuplicateNameError, MalformedPackageError, PluginLoadError, UnknownModuleError
 from muntin.plugin_entries import plugin_entries
-from tests.sdk.testing.laws.muntin_hostile import HOSTILE, plugin
 from tests.sdk.installation import Installation, installation_in, offering
+from tests.sdk.testing.laws.muntin_hostile import HOSTILE, plugin
 from tests.tables import entries, says
 
 FUNCTIONS = """

@@ -34,8 +34,8 @@ from muntin.testing.scripts import Script
 from muntin.triggers import every_count
 from muntin_engine.testing import crash_everywhere
 from muntin_engine.testing.random_streams import random_stream
-from tests.scenarios.windows import until_closed
 from tests.scenarios.streams import lasting
+from tests.scenarios.windows import until_closed
 from tests.torture.kind import Figures
 
 WINDOWS = (

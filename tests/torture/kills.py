@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 from muntin.testing.scripts import Script
 from muntin_engine.testing.random_streams import random_stream, shuffle, split
-from tests.quick_spark import jvm as quick_jvm
-from tests.scenarios.windows import until_closed
 from tests.journeys.running import plain, write_batches
 from tests.journeys.scripts import tables
+from tests.quick_spark import jvm as quick_jvm
+from tests.scenarios.windows import until_closed
 from tests.torture import story
 from tests.torture.kind import Figures
 from tests.torture.session import session

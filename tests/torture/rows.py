@@ -6,11 +6,11 @@ from pathlib import Path
 from random import Random
 
 from muntin.rows import RowsBetween
+from tests.scenarios import drawing
 from tests.sdk.rows.meaning import computed
 from tests.sdk.rows.meaning_between import computed_between
 from tests.sdk.rows.random_rows import is_defined, random_rows
 from tests.sdk.rows.tracing import Trace
-from tests.scenarios import drawing
 from tests.torture.kind import Figures
 
 

@@ -8,10 +8,10 @@ from random import Random
 from muntin import count_by_end, count_by_start, hopping, snapshot, tumbling
 from muntin.windows import SessionWindows, WindowKind
 from muntin_engine.testing.random_streams import random_stream, shuffle, split
-from tests.scenarios.windows import until_closed
-from tests.modules.members import Count, Echo, Lifetimes, Members, Total
 from tests.journeys.running import collect_together, run_together, stream_of
 from tests.journeys.scripts import Case, expected, standing, tables
+from tests.modules.members import Count, Echo, Lifetimes, Members, Total
+from tests.scenarios.windows import until_closed
 from tests.torture.kind import Figures
 from tests.torture.session import session
 

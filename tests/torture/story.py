@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from muntin import hopping, snapshot, tumbling
 from muntin.rows import last
 from muntin_engine import ChangelogTable, Query, events, module, one_pass
-from tests.modules.members import Count, Members
 from tests.journeys.running import read_stream
+from tests.modules.members import Count, Members
 
 STORIES = ("final", "speculative", "columnar")
 EVERY = (*STORIES, "one pass", "chain", "join", "rows", "operator")

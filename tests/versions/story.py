@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import hopping, session, snapshot, tumbling
 from muntin_engine import Query, events, local_session, module, one_pass, read_state, stop_session
-from tests.modules.members import Members
 from tests.journeys.running import collect, read_stream, write_batches
+from tests.modules.members import Members
 
 FILES: Final = 4
 BATCHES: Final = [

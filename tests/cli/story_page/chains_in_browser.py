@@ -6,11 +6,11 @@ from pathlib import Path
 from random import Random
 
 from muntin import hopping
-from tests.modules.every_shape import Everything
+from tests.cli.story_page.browsing import Open, counts
 from tests.engine.recording.chained import Reading, chained
 from tests.engine.recording.live import live_results
 from tests.engine.recording.test_causes_in_chains import of_windows
-from tests.cli.story_page.browsing import Open, counts
+from tests.modules.every_shape import Everything
 
 
 def test_a_result_of_a_chain_leads_through_the_queries_before_to_its_rows_and_back(

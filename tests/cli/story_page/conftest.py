@@ -10,8 +10,8 @@ import pytest
 
 from muntin_cli.story_page.page import page_of
 from muntin_engine.recording.story import Story
-from tests.cli.story_page.chromium import running_browser
 from tests.cli.story_page.browsing import DESK, Open, settle
+from tests.cli.story_page.chromium import running_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -13,14 +13,14 @@ import pytest
 from muntin.axis import Axis
 from muntin_cli.story_page.serving import served_page
 from muntin_engine.recording.story import Story, StoryBatch, StoryChange, StoryRow
+from tests.cli.story_page.browsing import PHONE, Open, counts, drawn, frames, picture, place_of, settle
 from tests.cli.story_page.chromium import LOOK
+from tests.cli.story_page.crowds import crowd
+from tests.cli.story_page.stories import NOON, WRONG, flights, short_rides
 from tests.engine.recording.recorded import recorded
 from tests.engine.recording.test_telling import TOLD
 from tests.scenarios.drawing import drawn as drawn_scenario
 from tests.scenarios.scenario import Scenario
-from tests.cli.story_page.browsing import PHONE, Open, counts, drawn, frames, picture, place_of, settle
-from tests.cli.story_page.crowds import crowd
-from tests.cli.story_page.stories import NOON, WRONG, flights, short_rides
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -14,11 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tests.quick_spark import jvm as quick_jvm
 from tests.cli.command_pages import FOLLOWED, Shown, write_shown
 from tests.docs.pages import ROOT, Block, blocks
 from tests.docs.tutorial.environment import create_environment
 from tests.docs.tutorial.shell import open_shell
+from tests.quick_spark import jvm as quick_jvm
 
 TEN_MINUTES: Final = 600.0
 """What the page promises that its reader needs at the most, in seconds."""

@@ -18,8 +18,8 @@ import pytest
 from muntin import INFINITY, EmitPolicy, calendar, count_by_start, hopping, session, snapshot, tumbling
 from muntin.rows import last
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
-from tests.scenarios.feed import Feed, Result, Row, row
 from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
+from tests.scenarios.feed import Feed, Result, Row, row
 from tests.scenarios.query import Query
 from tests.scenarios.running import plain
 from tests.scenarios.small import treated

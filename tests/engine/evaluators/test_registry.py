@@ -18,9 +18,9 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing import crash_everywhere, query_under_test
+from tests.engine.exchange.tasks import arrived, rows, task_of
 from tests.engine.plan.plans import plan_of, planned
 from tests.modules.members import Members
-from tests.engine.exchange.tasks import arrived, rows, task_of
 
 
 class Echo(GeneralEvaluator):

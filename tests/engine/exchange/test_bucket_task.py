@@ -23,10 +23,10 @@ from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.metrics import METRICS, metrics_of
 from muntin_engine.state.cells import MemoryCells
-from tests.modules.columnar import INVERTIBLE
-from tests.engine.plan.plans import input_of, plan_of
-from tests.engine.exchange.tasks import IDS, TICKS, arrived, rows, sent, task_of
 from tests.engine.evaluators.arrays.test_array_bucket import Told
+from tests.engine.exchange.tasks import IDS, TICKS, arrived, rows, sent, task_of
+from tests.engine.plan.plans import input_of, plan_of
+from tests.modules.columnar import INVERTIBLE
 
 OF_ROWS = {"accepted", "late", "rejected", "results"}
 

@@ -22,8 +22,8 @@ from muntin_engine.exchange.shuffle import collect, from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST, NamedColumn
 from muntin_engine.state.cells import MemoryCells
-from tests.modules.members import Count
 from tests.engine.exchange.tasks import UTC, arrived, reasons, rows, sent, task_of
+from tests.modules.members import Count
 
 CHANGING = task_of(
     has_changes=True,

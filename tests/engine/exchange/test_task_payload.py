@@ -17,9 +17,9 @@ from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.shipping.packages import Reference, references_of
 from muntin_engine.shipping.packing import pack
 from muntin_engine.spark.shipping.packed_task import open_task, pack_task
+from tests.engine.exchange.tasks import task_of
 from tests.installed import install
 from tests.modules.members import Members
-from tests.engine.exchange.tasks import task_of
 
 
 class Holding(Members):

@@ -35,13 +35,13 @@ from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.plan import ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.lengths import AxisScale
 from muntin_patterns import FollowedBy
+from tests.engine.plan.plans import AT, input_of, plan_of, planned
+from tests.modules.columnar import Statistics
+from tests.modules.members import Count, Echo, Lifetimes, Members
+from tests.modules.merged_states import Joined
 from tests.modules.progress_policies import Guarded, Outvoted
 from tests.modules.refinements import OnlyIfMoved, OtherThanBefore
-from tests.modules.columnar import Statistics
-from tests.engine.plan.plans import AT, input_of, plan_of, planned
-from tests.modules.merged_states import Joined
 from tests.modules.small import Count as CountWithoutRemove
-from tests.modules.members import Count, Echo, Lifetimes, Members
 
 
 class Span(NamedTuple):

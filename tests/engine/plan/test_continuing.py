@@ -22,10 +22,10 @@ from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.compatibility import Compatibility
 from muntin_stats import Max, Sum
-from tests.modules.schema_versions import First, Second, Without
 from tests.engine.plan.plans import input_of, plan_of, planned
 from tests.engine.plan.queries import value_of
 from tests.modules.members import Count
+from tests.modules.schema_versions import First, Second, Without
 
 
 class NoMerging(IncrementalAggregate[int, int, int]):

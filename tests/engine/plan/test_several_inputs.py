@@ -24,9 +24,9 @@ from muntin_engine.state.differences import differences_between
 from muntin_stats import Left as Lefts
 from muntin_stats import MatchedShare
 from muntin_stats import Right as Rights
+from tests.modules.several_inputs import KeptMembers, Left, Members, Right
 from tests.scenarios.query import Query
 from tests.scenarios.stepping import final
-from tests.modules.several_inputs import KeptMembers, Left, Members, Right
 
 T = TypeVar("T")
 SOURCES = {"left": ("west", "west.far"), "right": ("east",)}

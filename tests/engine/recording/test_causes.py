@@ -32,9 +32,9 @@ from muntin.rows import last
 from muntin.testing import KeyedChange, Script, evaluate, horizon_of
 from muntin_engine.recording.story import Story, StoryChange
 from muntin_engine.testing import join, random_stream
-from tests.modules.every_shape import Everything
 from tests.engine.recording.live import live_results
 from tests.engine.recording.recorded import recorded
+from tests.modules.every_shape import Everything
 from tests.scenarios.join import Join
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps

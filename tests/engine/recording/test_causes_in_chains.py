@@ -18,10 +18,10 @@ from muntin_engine import Recording
 from muntin_engine.recording.comparing import unlike_exactly
 from muntin_engine.recording.story import Story, StoryChange
 from muntin_engine.testing import join
-from tests.modules.every_shape import Everything
 from tests.engine.recording.chained import Reading, chained
 from tests.engine.recording.live import live_results
 from tests.engine.recording.test_causes import WINDOWS, _horizon, _stream
+from tests.modules.every_shape import Everything
 from tests.scenarios.join import Join
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps

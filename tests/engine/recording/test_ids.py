@@ -12,8 +12,8 @@ from muntin.events import Event
 from muntin.testing import Script
 from muntin_engine.recording.story import Fate
 from tests.engine.recording.recorded import recorded
-from tests.scenarios.columns import ID_TYPES
 from tests.modules.merged_states import COLUMNAR
+from tests.scenarios.columns import ID_TYPES
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario

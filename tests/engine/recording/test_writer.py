@@ -22,12 +22,12 @@ from muntin_engine.recording.described_query import query_to_data
 from muntin_engine.recording.layout import CELLS
 from muntin_engine.recording.writer import Recorded, RecordingWriter
 from muntin_stats import Sum
+from tests.engine.exchange.tasks import TICKS, rows, task_of
 from tests.engine.recording.recorded import RecordedRun, arrivals, recorded
 from tests.modules.merged_states import Signs
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
-from tests.engine.exchange.tasks import TICKS, rows, task_of
 
 STREAM = Script()
 for number in range(12):

@@ -15,8 +15,8 @@ from muntin.errors import QueryError
 from muntin.triggers import every_count
 from muntin_engine import Query, batch_metrics, events, module
 from muntin_engine.testing.streaming import setting
-from tests.modules.members import Count, Echo, Members, Total
 from tests.journeys.running import Outcome, run, start, stream_of
+from tests.modules.members import Count, Echo, Members, Total
 
 MINUTE = 60_000_000
 

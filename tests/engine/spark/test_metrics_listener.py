@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import EARLIEST, tumbling
 from muntin_engine import BatchMetrics, MetricsListener, batch_metrics, events, module
-from tests.modules.members import Members
 from tests.journeys.running import stream_of
+from tests.modules.members import Members
 
 SECOND = 1_000_000
 

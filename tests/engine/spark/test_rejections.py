@@ -19,8 +19,8 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.skipped_nulls import SkippedNulls, skipped_nulls
 from muntin_engine.spark.rejections import BucketCounts, Counts, CountsParam, Rejections, Teller
 from muntin_engine.state.cells import MemoryCells
-from tests.engine.exchange.tasks import arrived, rows, task_of
 from tests.engine.evaluators.arrays.test_array_bucket import sliced
+from tests.engine.exchange.tasks import arrived, rows, task_of
 from tests.engine.test_metrics import Sums, Total
 
 A_BUCKET = BucketCounts(4, {"null time": 2})

@@ -14,8 +14,8 @@ from muntin_engine.state.bucket_state import LAYOUT, BucketMetadata
 from muntin_engine.state.cells import METADATA, CheckedCells, MemoryCells, Origin
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from tests.engine.exchange.tasks import arrived, rows, task_of
 from tests.engine.evaluators.arrays.test_array_bucket import Largest, Told, sliced
+from tests.engine.exchange.tasks import arrived, rows, task_of
 
 SEED = 7
 

@@ -21,13 +21,13 @@ from muntin_engine.exchange.shuffle import collect
 from muntin_engine.state.cells import METADATA, MemoryCells, Origin
 from muntin_engine.state.stored_bucket import StoredBucket
 from muntin_stats import Average
-from tests.scenarios.feed import Deducted, Feed, Members, Row, RunningTotal, at, query, revision, row
 from tests.engine.state.held import held, told
-from tests.modules.schema_versions import First, Second
 from tests.modules.rows import Kept, Sliding
+from tests.modules.schema_versions import First, Second
+from tests.modules.stream_operators import Silence
+from tests.scenarios.feed import Deducted, Feed, Members, Row, RunningTotal, at, query, revision, row
 from tests.scenarios.join import Join
 from tests.scenarios.kinds import EvenStarts
-from tests.modules.stream_operators import Silence
 
 
 def fed(window: Any, evaluator: str, *modules: Any, **policies: Any) -> Feed:

@@ -41,6 +41,7 @@ from muntin.windows import WindowKind
 from muntin_engine import StateError
 from muntin_engine.testing import RestartError, crash_everywhere, random_stream, searching
 from muntin_engine.testing.following import Mishap, follow, meant
+from tests.modules.every_shape import OWN_TIMES, SHAPES
 from tests.modules.restarts import (
     Buffer,
     Cache,
@@ -55,7 +56,6 @@ from tests.modules.restarts import (
     TotalOnSelf,
     Turns,
 )
-from tests.modules.every_shape import OWN_TIMES, SHAPES
 
 POINTS = Script().point("a", 1, 2).point("b", 4, 3).punctuate(10).point("c", 17, 7, key="k").point("d", 12, 1).close()
 NEGATIVE = Script().point("a", 1, 2).point("b", 2, -1).close()

@@ -26,8 +26,8 @@ from tests.modules.restarts import (
     Total,
     TotalOnSelf,
 )
-from tests.sdk.testing.laws.muntin_hostile import HONEST
 from tests.modules.rows import Changes, Listed
+from tests.sdk.testing.laws.muntin_hostile import HONEST
 
 WRONG: dict[str, type[Module]] = {
     "test_final_results_survive_restarts": TotalOnSelf,

@@ -16,8 +16,8 @@ from muntin import Aggregate, IncrementalAggregate
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.workers.settings import WorkerSettings
-from tests.engine.exchange.tasks import TICKS, arrived, rows, task_of
 from tests.engine.evaluators.arrays.test_array_bucket import sliced
+from tests.engine.exchange.tasks import TICKS, arrived, rows, task_of
 
 WAYS: dict[str, Callable[[], object]] = {
     "exit": lambda: os._exit(3),

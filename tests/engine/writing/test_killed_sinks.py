@@ -22,7 +22,7 @@ from tests.engine.writing.postgresql_server import running_server
 from tests.engine.writing.s3_server import address_of, running_s3
 
 KILLS: Final = int(os.environ.get("MUNTIN_KILLS", "1"))
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

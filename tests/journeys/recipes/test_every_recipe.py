@@ -33,7 +33,9 @@ TESTED_ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
         "a timer whose time has passed": "tests/engine/evaluators/ordered/test_stream_operator.py",
         "timers at the end of a bounded input": "tests/engine/evaluators/ordered/test_stream_operator.py",
         "`Trigger.onMerge`, `canMerge`": "tests/scenarios/test_triggers.py",
-        "a window join, `LEFT JOIN ... WHERE r.id IS NULL`, `FOR SYSTEM_TIME AS OF`": "tests/engine/sql_text/test_joins.py",
+        "a window join, `LEFT JOIN ... WHERE r.id IS NULL`, `FOR SYSTEM_TIME AS OF`": (
+            "tests/engine/sql_text/test_joins.py"
+        ),
         "an interval join, `o.placed BETWEEN s.shipped - INTERVAL '4' HOUR AND s.shipped` "
         "in `ON` or `WHERE`": "tests/engine/sql_text/test_joins.py",
     },

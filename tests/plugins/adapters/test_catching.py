@@ -27,7 +27,8 @@ from muntin.errors import ModuleContractError, ModuleDefinitionError
 from muntin.schemas import spell
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_adapters.combinators import Caught, all_of, catching, filtering, preset
-from tests.scenarios.feed import Feed, at
+from tests.modules.row_operators import Told
+from tests.modules.stream_operators import Gaps
 from tests.plugins.adapters.combined_modules import Mean, Total
 from tests.plugins.adapters.failing_modules import (
     FAILING,
@@ -40,13 +41,12 @@ from tests.plugins.adapters.failing_modules import (
     RefusingTimes,
     Unmade,
 )
-from tests.modules.row_operators import Told
+from tests.scenarios.feed import Feed, at
 from tests.scenarios.known import Arrival
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import scenario_of
-from tests.modules.stream_operators import Gaps
 
 AS_IT_IS = Mishaps(disorder=False, cuts=None, crashes=0.0)
 GRIDS = (tumbling(6), hopping(12, 4), hopping(7, 3), cumulate(12, 4))

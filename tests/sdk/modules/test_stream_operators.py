@@ -11,8 +11,8 @@ from muntin import Axis, Event, StreamOperator
 from muntin.errors import ModuleContractError, ModuleDefinitionError
 from muntin.query_checks import time_asked_for
 from muntin.testing import WindowedQuery, evaluate
-from tests.sdk.made import made
 from tests.modules.stream_operators import Alarms, Gaps, Newest, Reminders, Silence, Ticker
+from tests.sdk.made import made
 
 Row = tuple[int, int, Any]
 AGAIN = made(Newest, next_time=lambda self, state: 5, on_time=lambda self, state, time: [-time])()

@@ -15,9 +15,9 @@ from muntin.named_windows import from_dict
 from muntin.rows import ActionKind, LastRows, PartitionedRows, Row, RowBatches, RowsBetween, batch, delta, last, on_row
 from muntin.testing import Computation, OutputEvent, Script, WindowedQuery, evaluate
 from tests.modules.row_operators import Full
+from tests.modules.rows import Listed
 from tests.sdk.rows.meaning import computed, full
 from tests.sdk.rows.meaning_between import computed_between
-from tests.modules.rows import Listed
 from tests.sdk.rows.random_rows import drawn
 from tests.sdk.rows.tracing import Trace
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[3]
 
 _EXPECTED: Final = re.compile(r"# E: (?P<code>\[[a-z-]+\]) (?P<text>.+)$")
 _REPORTED: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+): (?P<kind>error|note): (?P<text>.*)$")

@@ -15,9 +15,9 @@ from muntin.errors import MuntinError, QueryError
 from muntin.progress import bounded_delay, punctuated
 from muntin_engine import Query, events, from_stream, module, one_pass_from_dict, query_from_dict, query_schema, union
 from muntin_engine.api.text.places import DEEPEST, MOST_VALUES
-from tests.naming import spelled
 from tests.engine.api.text.mutations import left_out, mutated
 from tests.engine.api.text.random_queries import random_query
+from tests.naming import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,9 +25,9 @@ from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.testing import crash_everywhere
 from muntin_engine.workers.settings import WorkerSettings
+from tests.engine.exchange.tasks import TICKS, rows, task_of
 from tests.modules.merged_states import Signs
 from tests.scenarios.query import Query
-from tests.engine.exchange.tasks import TICKS, rows, task_of
 
 
 class Alarm(StreamOperator[int, None, int]):

@@ -17,11 +17,11 @@ from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.ordered.stream_operator import OperatorState
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.workers.settings import WorkerSettings
+from tests.modules.stream_operators import Level, Newest, Reminders, Silence, Ticker
 from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.stepping import AS_IT_IS, final, steps
-from tests.modules.stream_operators import Level, Newest, Reminders, Silence, Ticker
 
 NOTHING: Final = Script(allow_illegal=True)
 

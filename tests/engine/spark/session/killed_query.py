@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import tumbling
 from muntin_engine import events, module
-from tests.modules.members import Count, Members
 from tests.journeys.running import read_stream
+from tests.modules.members import Count, Members
 
 
 def run_query(spark: SparkSession, folder: Path, kill_after: int | None = None) -> None:

@@ -16,12 +16,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from muntin_engine.spark.session.local import local_settings
-from tests.quick_spark import jvm as quick_jvm
 from tests.engine.spark.session.killed_query import run_query
 from tests.journeys.running import plain, write_batches
+from tests.quick_spark import jvm as quick_jvm
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 FIRST, LAST = -10, 20
 SECOND = 1_000_000
 

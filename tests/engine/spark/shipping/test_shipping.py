@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.quick_spark import jvm as quick_jvm
 from tests.installed import install
+from tests.quick_spark import jvm as quick_jvm
 
 STORY = Path(__file__).with_name("shipping_story.py")
 

@@ -15,8 +15,8 @@ from muntin import hopping, session, snapshot, trailing, tumbling
 from muntin.rows import last
 from muntin_engine import EventStream, Query, copy_checkpoint, events, module, one_pass, read_state
 from muntin_engine.errors import StateError
-from tests.modules.restarts import Numbers
 from tests.journeys.running import Kept, read_stream, write_batches
+from tests.modules.restarts import Numbers
 
 SCHEMA = pa.schema(
     [

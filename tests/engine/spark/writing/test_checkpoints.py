@@ -19,8 +19,8 @@ from muntin_engine import Query, events, functions, module
 from muntin_engine.errors import Difference, StateError, StateMismatchError
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.testing.streaming import setting
-from tests.modules.schema_versions import Broken, First, Second, Without
 from tests.journeys.running import read_stream, write_batches
+from tests.modules.schema_versions import Broken, First, Second, Without
 
 SCHEMA = pa.schema([("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())])
 

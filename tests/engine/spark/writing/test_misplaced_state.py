@@ -20,8 +20,8 @@ from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.testing.streaming import setting
 from muntin_engine.writing.table_versions import TableVersions
-from tests.modules.members import Members
 from tests.journeys.running import Outcome, plain, read_stream, run, start, write_batches
+from tests.modules.members import Members
 
 KEYS = [f"key {number}" for number in range(8)]
 

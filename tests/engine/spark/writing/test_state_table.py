@@ -17,8 +17,8 @@ from muntin import EmitPolicy, tumbling
 from muntin_cli import app
 from muntin_engine import Query, events, module, one_pass, queries, read_state
 from muntin_engine.errors import StateError
-from tests.scenarios.feed import Merged
 from tests.journeys.running import stream_of
+from tests.scenarios.feed import Merged
 
 SECOND = 1_000_000
 SCHEMA = pa.schema([("tail", pa.string()), ("at", pa.timestamp("us", "UTC")), ("x", pa.int64())])

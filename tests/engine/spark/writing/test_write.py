@@ -24,8 +24,8 @@ from muntin.windows import WindowSpecification
 from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fold, module
 from muntin_engine.errors import SinkError, StateError
 from muntin_engine.spark.failures import root_cause
-from tests.modules.members import Count, Members
 from tests.journeys.running import Kept, collect, read_stream, stream_of, write_batches
+from tests.modules.members import Count, Members
 
 SCHEMA = pa.schema(
     [("change", pa.string()), ("key", pa.string()), ("at", pa.int64()), ("x", pa.int64()), ("of", pa.string())]

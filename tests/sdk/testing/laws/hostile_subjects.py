@@ -1,6 +1,6 @@
 """Operators that follow a stream, progress policies and modules of several inputs that break one law each.
 
-Modules over windows, functions, triggers and kinds of windows that do are in `tests/hostile`, as a plugin.
+Modules over windows, functions, triggers and kinds of windows that do are in `muntin_hostile`, as a plugin.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 from muntin import Event, StreamOperator
 from muntin.progress import ProgressPolicy, SourceProgress, punctuate_every
-from tests.sdk.made import made
-from tests.modules.stream_operators import Level, Newest, Ticker
 from tests.modules.several_inputs import Both, KeptMembers, Left, Members, Right, told
+from tests.modules.stream_operators import Level, Newest, Ticker
+from tests.sdk.made import made
 
 
 class Renews(StreamOperator[int, list[int], int]):

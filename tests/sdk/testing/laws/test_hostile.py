@@ -34,6 +34,10 @@ from muntin.windows import TrailingWindows, WindowKind
 from tests.modules.progress_policies import Elapsing, Guarded, Outvoted
 from tests.modules.refinements import HONEST as HONEST_REFINEMENTS
 from tests.modules.refinements import HOSTILE as HOSTILE_REFINEMENTS
+from tests.modules.several_inputs import Members, Pairs
+from tests.modules.stream_operators import Alarms, Newest, Overdue, Reminders, Silence, Ticker
+from tests.naming import spelled
+from tests.sdk.testing.laws.hostile_subjects import HOSTILE_OPERATORS, HOSTILE_POLICIES, HOSTILE_TO_INPUTS, Renews
 from tests.sdk.testing.laws.muntin_hostile import (
     CROWDED,
     HONEST,
@@ -49,10 +53,6 @@ from tests.sdk.testing.laws.muntin_hostile import (
 )
 from tests.sdk.testing.laws.muntin_hostile.crowded import JoinsASet
 from tests.sdk.testing.laws.muntin_hostile.windows import HOSTILE_GRIDS, HOSTILE_KINDS, Each, Growing
-from tests.naming import spelled
-from tests.sdk.testing.laws.hostile_subjects import HOSTILE_OPERATORS, HOSTILE_POLICIES, HOSTILE_TO_INPUTS, Renews
-from tests.modules.stream_operators import Alarms, Newest, Overdue, Reminders, Silence, Ticker
-from tests.modules.several_inputs import Members, Pairs
 
 AS_BY_USERS = pytest.mark.usefixtures("tried_as_by_users")
 """With as many examples as where users run them: so many find the fault of a hostile module."""

@@ -16,11 +16,11 @@ from muntin.testing import AggregateLaws, LawError, Outcome, laws_for, laws_of, 
 from muntin_adapters import from_function
 from muntin_adapters.combinators import all_of, filtering, preset
 from muntin_stats import CollectList, First, Last, Ranked, Sum, TopBy
+from tests.sdk.columnar import columnar_modules
+from tests.sdk.made import made
 from tests.sdk.testing.laws.muntin_hostile import HOSTILE
 from tests.sdk.testing.laws.muntin_hostile.columnar import HonestColumnarAggregate
 from tests.sdk.testing.laws.muntin_hostile.honest import HonestIncrementalAggregate, HonestTimeSensitiveAggregate
-from tests.sdk.columnar import columnar_modules
-from tests.sdk.made import made
 
 
 def root(self: object, payloads: Sequence[float]) -> float:
