@@ -61,9 +61,9 @@ test: .venv/spark.jsa
 
 test-others: $(ADAPTED:%=build/adapters/%.stamp) build/others.stamp
 	for name in $(ADAPTED); do \
-		build/adapters/$$name/bin/python -m pytest -W default -p no:cacheprovider tests/foreign/test_$$name*.py || exit 1; \
+		build/adapters/$$name/bin/python -m pytest -W default -p no:cacheprovider tests/others/test_$$name*.py || exit 1; \
 	done
-	build/others/bin/python -m pytest -W default -p no:cacheprovider --noconftest tests/other_systems
+	build/others/bin/python -m pytest -W default -p no:cacheprovider --noconftest tests/others/test_differences.py tests/others/test_programs.py
 
 test-versions: .venv/run.stamp
 	$(BIN)/python -m tests.versions $(VERSIONS) $(SPARK:%=--spark) $(RECORD:%=--record)

@@ -46,14 +46,14 @@ LEFT_OUT: Final = {
     "tests/engine/writing/test_table_sinks": "writes tables of Delta and Iceberg",
     "tests/house/test_quick": "collects tests and starts Spark without a Java, in programs",
     "tests/release/test_wheels": "builds and installs all distributions",
-    "tests/retail/": "replays days of a shop",
+    "tests/examples/test_retail": "replays days of a shop",
     "tests/scenarios/test_bounded": "long streams, to see that state does not grow",
     "tests/scenarios/test_costs": "long streams, to see what they cost",
     "tests/scenarios/test_refus": "tries what every kind of query refuses, in scripts and in the engine",
     "tests/sdk/test_without_": "starts programs without what an extra brings",
     "tests/sdk/testing/laws/test_hostile": "runs all laws on hundreds of modules with faults",
     "tests/sdk/typing/": "runs mypy, which `make check` does too",
-    "tests/thesis/": "replays streams of packets",
+    "tests/examples/test_thesis": "replays streams of packets",
     "tests/torture/": "starts programs that hang and die",
 }
 """How the paths of tests begin that are left out although they do not ask for the Spark session, and why."""

@@ -2,8 +2,8 @@
 
 A JVM that lives for a test gains nothing from compiling its code well, and half of its start goes into reading and
 checking the classes of Spark's jars. `python -m tests.quick_spark.jvm` prepares an archive of the classes, which
-the JVM maps (class data sharing), and the home of Spark whose jars they are of, as a local session has it. Where neither is there,
-everything works as without.
+the JVM maps (class data sharing), and the home of Spark whose jars they are of, as a local session has it. Where
+neither is there, everything works as without.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Nexmark: the queries of an auction site, which stream processors are compared by."""

@@ -1,0 +1,37 @@
+"""`python -m examples.nexmark [query ...]`: answer queries of Nexmark over a small auction site."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Final
+
+from examples.nexmark.queries import QUESTIONS, tables_of
+from examples.nexmark.site import random_site
+from muntin_engine import local_session, stop_session
+
+AUCTIONS: Final = 60
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the first rows that answer the queries."""
+    parser = argparse.ArgumentParser(prog="python -m examples.nexmark", description=__doc__)
+    parser.add_argument("queries", nargs="*", type=int, help="numbers of queries; without them, all")
+    parser.add_argument("--seed", type=int, default=5, help="another number is another site")
+    parser.add_argument("--rows", type=int, default=5, help="how many rows of each answer are printed")
+    chosen = parser.parse_args(arguments)
+    unknown = [number for number in chosen.queries if number not in QUESTIONS]
+    if unknown:
+        parser.error(f"there is no query {unknown[0]} here; there are {', '.join(map(str, QUESTIONS))}")
+
+    spark = local_session()
+    tables = tables_of(spark, random_site(chosen.seed, AUCTIONS))
+    for number in chosen.queries or QUESTIONS:
+        question = QUESTIONS[number]
+        print(f"Query {number}: {question.asks}")
+        question.answer(tables).show(chosen.rows, truncate=False)
+    stop_session()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""An auction site in the manner of Nexmark: bids, a few hot auctions and busy bidders, and people who open auctions."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+SECOND = 1_000
+"""Ticks are milliseconds."""
+
+
+class Bid(NamedTuple):
+    """A bid of a bidder for an auction; `at` is its time."""
+
+    auction: int
+    bidder: int
+    price: int
+    at: int
+
+
+def random_bids(seed: int, count: int) -> list[Bid]:
+    """Return bids in order of their times, the same for the same arguments.
+
+    Half of the bids go to the auction that is hot just now; prices are spread over powers of ten and often equal;
+    bursts and pauses alternate, some of them of exactly ten seconds.
+    """
+    random = Random(seed)
+    bids: list[Bid] = []
+    at = 0
+    for number in range(count):
+        at += random.choice((0, 1, 40, 200, 900, 2_500, 10 * SECOND)) if random.random() < 0.9 else 17 * SECOND
+        hot = 1_000 + number // 40
+        auction = hot if random.random() < 0.5 else random.randint(1_000, hot + 3)
+        bidder = random.choice((1, 1, 1, 2, 2, *range(3, 10)))
+        bids.append(Bid(auction, bidder, 10 ** random.randint(1, 3) * random.randint(1, 3), at))
+    return bids
+
+
+MOST_OPEN = 16 * SECOND
+"""For how long an auction is open at most."""
+
+STATES = ("OR", "ID", "CA", "WA", "NY")
+
+
+class Person(NamedTuple):
+    """A person who came to the site; `at` is when."""
+
+    id: int
+    name: str
+    city: str
+    state: str
+    at: int
+
+
+class Auction(NamedTuple):
+    """An auction, open from `at` until `expires`."""
+
+    id: int
+    seller: int
+    category: int
+    reserve: int
+    at: int
+    expires: int
+
+
+class Site(NamedTuple):
+    """All that happened on the site, in the order of its times."""
+
+    people: list[Person]
+    auctions: list[Auction]
+    bids: list[Bid]
+
+
+def random_site(seed: int, auctions: int) -> Site:
+    """Return what happens around some auctions, the same for the same arguments.
+
+    Some sellers are never seen, some only after their auctions. Some auctions get no bid, or none that is high enough;
+    bids may come at the very start or end of an auction, after it, or for an auction that there is not.
+    """
+    random = Random(seed)
+    people = [
+        Person(seller, f"n{seller}", random.choice("xyz"), random.choice(STATES), random.randrange(60 * SECOND))
+        for seller in range(12)
+    ]
+    opened = [
+        Auction(
+            1_000 + number,
+            random.choice((3, random.randrange(14))),
+            random.choice((10, 11)),
+            random.choice((0, 50, 5_000)),
+            at := random.randrange(60 * SECOND),
+            at + random.choice((1, 2 * SECOND, 11 * SECOND, MOST_OPEN)),
+        )
+        for number in range(auctions)
+    ]
+    bids: list[Bid] = []
+    for auction in opened:
+        ends = (auction.at, auction.expires - 1, auction.expires, auction.expires + 5)
+        for at in [*random.choices(range(auction.at, auction.expires), k=random.choice((0, 1, 6))), *ends]:
+            bids.append(Bid(auction.id, random.randrange(9), random.choice((10, 50, 60, 900, 7_000)), at))
+    bids.append(Bid(5, 1, 1_000, 30 * SECOND))
+    earliest = dict.fromkeys((bid.auction, bid.price, bid.at) for bid in bids)  # whose bid it was would be left open
+    bids = [next(bid for bid in bids if (bid.auction, bid.price, bid.at) == found) for found in earliest]
+    return Site(
+        sorted(people, key=lambda person: person.at),
+        sorted(opened, key=lambda auction: auction.at),
+        sorted(bids, key=lambda bid: bid.at),
+    )

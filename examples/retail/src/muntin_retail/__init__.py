@@ -1,0 +1,1 @@
+"""Windows of a shop: visits, shifts, and the baskets of its tills."""

@@ -1,0 +1,137 @@
+"""The answers to Nexmark's queries, from all events at once and without windows or joins of ours.
+
+Each is a multiset of rows. Times are where windows start, except where a query has none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from examples.nexmark.site import Auction, Bid, Site
+
+Rows = Counter[tuple[Any, ...]]
+
+USD_TO_EURO = 0.89
+
+
+def prices_in_euros(bids: Sequence[Bid]) -> Rows:
+    """Return the bids, with their prices in dollars converted (query 1)."""
+    return Counter((bid.auction, bid.bidder, bid.price * USD_TO_EURO, bid.at) for bid in bids)
+
+
+def bids_for_some(bids: Sequence[Bid], skip: int) -> Rows:
+    """Return (auction, price) of the bids for auctions whose numbers can be divided by one (query 2)."""
+    return Counter((bid.auction, bid.price) for bid in bids if bid.auction % skip == 0)
+
+
+def hot_items(bids: Sequence[Bid], size: int, period: int) -> Rows:
+    """Return (start, auction, bids) of the auctions with the most bids in each window (query 5)."""
+    rows: Rows = Counter()
+    first, last = min(bid.at for bid in bids), max(bid.at for bid in bids)
+    for start in range(first // period * period - size, last + 1, period):
+        auctions = [bid.auction for bid in bids if start <= bid.at < start + size]
+        found = {(auctions.count(auction), auction) for auction in auctions}
+        most = max(found, default=(0, 0))[0]
+        rows.update((start, auction, count) for count, auction in found if count == most)
+    return rows
+
+
+def highest_bids(bids: Sequence[Bid], size: int) -> Rows:
+    """Return the bids at the highest price of each window, with its start (query 7)."""
+    return Counter(
+        (bid.at - bid.at % size, *bid)
+        for bid in bids
+        if not any(other.at // size == bid.at // size and other.price > bid.price for other in bids)
+    )
+
+
+def bids_per_session(bids: Sequence[Bid], gap: int) -> Rows:
+    """Return (bidder, start, last bid, bids) of each session: a bid a gap or more after another one begins anew."""
+    times: dict[int, list[int]] = defaultdict(list)
+    for bid in bids:
+        times[bid.bidder].append(bid.at)
+    rows: Rows = Counter()
+    for bidder, some in times.items():
+        starts = [at for at in sorted(set(some)) if not any(at - gap < other < at for other in some)]
+        for start, after in zip(starts, [*starts[1:], max(some) + 1], strict=True):
+            inside = [at for at in some if start <= at < after]
+            rows[bidder, start, max(inside), len(inside)] += 1
+    return rows
+
+
+def bids_per_period(arrivals: Sequence[tuple[int, Bid]], length: int) -> Rows:
+    """Return (bidder, arrival, bids) of each period: it begins with a bid, and lasts so long by the clock (query 12).
+
+    Args:
+        arrivals: The bids in order of arrival, with the clock at their arrival.
+        length: How long a period is.
+    """
+    rows: Rows = Counter()
+    for bidder in {bid.bidder for _, bid in arrivals}:
+        clocks = [clock for clock, bid in arrivals if bid.bidder == bidder]
+        while clocks:
+            inside = [clock for clock in clocks if clock < clocks[0] + length]
+            rows[bidder, inside[0], len(inside)] += 1
+            clocks = clocks[len(inside) :]
+    return rows
+
+
+def local_items(site: Site) -> Rows:
+    """Return (name, city, state, auction) of auctions of category 10 whose sellers live in the west (query 3)."""
+    return Counter(
+        (person.name, person.city, person.state, auction.id)
+        for auction in site.auctions
+        for person in site.people
+        if auction.seller == person.id and auction.category == 10 and person.state in ("OR", "ID", "CA")
+    )
+
+
+def winning_bids(site: Site) -> list[tuple[Auction, Bid]]:
+    """Return each auction that was won, with the bid that did: the highest while it was open, or the first of them (9).
+
+    No bid below the reserve wins.
+    """
+    won: list[tuple[Auction, Bid]] = []
+    for auction in site.auctions:
+        open_to = [bid for bid in site.bids if bid.auction == auction.id and auction.at <= bid.at < auction.expires]
+        high = [bid for bid in open_to if bid.price >= auction.reserve]
+        if high:
+            won.append((auction, max(high, key=lambda bid: (bid.price, -bid.at))))
+    return won
+
+
+def price_per_category(site: Site, size: int, period: int) -> Rows:
+    """Return (start, category, mean price) of what was won in each window, by the last moment of auctions (query 4)."""
+    prices: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for auction, bid in winning_bids(site):
+        last = auction.expires - 1
+        for start in range(last // period * period, last - size, -period):
+            prices[start, auction.category].append(bid.price)
+    return Counter((*of, sum(some) / len(some)) for of, some in prices.items())
+
+
+def price_per_seller(site: Site, *, by_bids: bool = False) -> Rows:
+    """Return (seller, mean price) of the last ten auctions that each seller sold (query 6).
+
+    Args:
+        site: What happened.
+        by_bids: True if the last are those of the latest bids, as Beam has it; by the ends of auctions otherwise.
+    """
+    sold: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for auction, bid in winning_bids(site):
+        last = (bid.at, bid.price) if by_bids else (auction.expires, auction.id)
+        sold[auction.seller].append((*last, bid.price))
+    means = {seller: [price for _, _, price in sorted(some)[-10:]] for seller, some in sold.items()}
+    return Counter((seller, sum(prices) / len(prices)) for seller, prices in means.items())
+
+
+def sellers_who_are_new(site: Site, size: int) -> Rows:
+    """Return (person, name, reserve) of auctions that people opened in the window in which they came (query 8)."""
+    return Counter(
+        (person.id, person.name, auction.reserve)
+        for person in site.people
+        for auction in site.auctions
+        if auction.seller == person.id and auction.at // size == person.at // size
+    )
