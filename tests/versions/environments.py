@@ -55,7 +55,7 @@ ENVIRONMENTS: Final[Mapping[str, Environment]] = MappingProxyType(
 
 SPARK: Final = (
     *("tests/spark", "tests/spark_units", "tests/journeys/test_joins.py", "tests/journeys/test_recordings.py"),
-    *("tests/journeys/test_row_windows.py", "tests/retail/test_on_spark.py", "tests/nexmark"),
+    *("tests/journeys/test_row_windows.py", "tests/examples/test_retail_on_spark.py", "tests/examples/test_nexmark.py"),
 )
 """All tests that run a query in Spark: ten to twenty minutes at a load of six."""
 
