@@ -1,6 +1,6 @@
 """Programs for other systems print what the page that shows them says. `make test-others` runs them where they install.
 
-The last block with `deliveries` before it is the input, which ours on the same page reads too.
+The blocks that make and extend `deliveries` before it are its input, which ours on the same page reads too.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def program_of(system: str) -> tuple[str, Block]:
     parts = blocks(DOCS / PAGE)
     said = f"no-run make test-others runs it where {system} is installed"
     (place,) = [place for place, block in enumerate(parts) if block.options == said]
-    given = next(block for block in reversed(parts[:place]) if block.text.startswith("deliveries = ["))
+    deliveries = [block.text for block in parts[:place] if block.text.startswith("deliveries")]
     printed = next(block for block in parts[place:] if block.is_output)
-    return f"{given.text}\n\n{parts[place].text}", printed
+    return "\n\n".join([*deliveries, parts[place].text]), printed
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
