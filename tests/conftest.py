@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from muntin.testing.laws import trial
 from release.distributions import distributions
-from tests.quick_choice import EXAMPLES, hide_java, is_quick, some_cases, uses_spark
+from tests.quick_choice import EXAMPLES, evenly_spread, hide_java, is_quick, some_cases, uses_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,8 +69,9 @@ trial.CROWDED = settings(trial.CROWDED, max_examples=2)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Know `make quick`."""
+    """Know `make quick` and `make nightly`."""
     parser.addoption("--quick", action="store_true", help="run the tests that take no Spark and little time")
+    parser.addoption("--nightly", action="store_true", help="run what `make test` leaves out, for its time")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,6 +79,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Without the name, a hundred imports would fail.
     """
+    if not hasattr(config, "workerinput"):  # the other processes of a run get the options of the first
+        config.option.runs_everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     if config.getoption("quick"):
         settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=EXAMPLES)
         settings.load_profile("quick")
@@ -105,11 +108,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if addressed := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"{addressed[0]} is another name in each process\n  to do: ids=tests.naming.spelled")
-    if config.getoption("quick"):
-        chosen = quick_items(items)
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = [item for item in items if item in chosen]
+    chosen = chosen_items(config, items)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
     items.sort(key=lambda item: (not uses_spark(file_of(item.nodeid)), not item.nodeid.startswith(PROGRAMS)))
+
+
+def chosen_items(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the tests that a run is of: the quick ones, the nightly ones, or those of `make test`.
+
+    Where files or tests are named, all of these run.
+    """
+    if config.getoption("quick"):
+        return quick_items(items)
+    nightly = nightly_items(items)
+    if config.getoption("nightly"):
+        return nightly
+    return {item for item in items if item not in nightly} if config.option.runs_everything else {*items}
+
+
+def nightly_items(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the tests that `make test` leaves out: those that are marked so, and some cases of others."""
+    nightly = {item for item in items if item.get_closest_marker("nightly")}
+    cases_of: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("cases"):
+            cases_of.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in cases_of.values():
+        marker = cases[0].get_closest_marker("cases")
+        assert marker is not None
+        nightly |= {*cases} - {*evenly_spread(cases, marker.args[0])}
+    return nightly
 
 
 def quick_items(items: list[pytest.Item]) -> set[pytest.Item]:

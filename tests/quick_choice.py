@@ -96,10 +96,22 @@ def some_cases(file: str, cases: Sequence[Case]) -> list[Case]:
         >>> some_cases("tests/engine/core/test_frozen_values.py", range(3))
         [0, 1, 2]
     """
-    if len(cases) <= CASES or file.startswith(WITH_ALL_CASES):
+    return list(cases) if file.startswith(WITH_ALL_CASES) else evenly_spread(cases, CASES)
+
+
+def evenly_spread(cases: Sequence[Case], count: int) -> list[Case]:
+    """Return so many cases, from the first to the last; all, if there are no more.
+
+    Example:
+        >>> evenly_spread("abcdefgh", 3)
+        ['a', 'e', 'h']
+        >>> evenly_spread("abcdefgh", 1)
+        ['a']
+    """
+    if len(cases) <= count:
         return list(cases)
-    step = (len(cases) - 1) / (CASES - 1)
-    return [cases[round(number * step)] for number in range(CASES)]
+    step = (len(cases) - 1) / max(count - 1, 1)
+    return [cases[round(number * step)] for number in range(count)]
 
 
 @cache

@@ -158,6 +158,7 @@ def test_the_catalog_lists_kinds_and_does_not_need_them_to_start() -> None:
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("seed", range(16))
 @pytest.mark.parametrize("name", KINDS)
 def test_the_output_is_that_of_the_reference(name: str, seed: int) -> None:

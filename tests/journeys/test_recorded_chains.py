@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -15,6 +16,8 @@ from muntin_engine.recording.story import Story
 from tests.engine.recording.live import live_results
 from tests.journeys.running import read_stream, write_batches
 from tests.journeys.test_recordings import BATCHES, Written, per_hour, rides
+
+pytestmark = pytest.mark.nightly
 
 LATER = rides(("north", 400, 1.0))
 

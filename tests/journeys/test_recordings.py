@@ -93,6 +93,7 @@ def joined(stream: DataFrame) -> Query:
     )
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("build", [per_hour, members, joined])
 def test_a_replay_is_what_the_sink_holds(
     spark: SparkSession, tmp_path: Path, build: Callable[[DataFrame], Query]
@@ -141,6 +142,7 @@ def test_a_recording_begins_with_the_state_of_a_checkpoint(spark: SparkSession, 
         again.write(checkpoint=tmp_path / "other", results=sink, record=record)
 
 
+@pytest.mark.nightly
 def test_each_query_of_a_pass_has_its_own_recording(spark: SparkSession, tmp_path: Path) -> None:
     stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES))
     sinks = {"hours": Written(), "kms": Written()}

@@ -57,6 +57,7 @@ def cut(table: pd.DataFrame, schema: pa.Schema, seed: int) -> list[pa.Table]:
     return [pa.Table.from_pandas(half, schema, preserve_index=False) for half in halves]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_join_with_samples_gives_what_merge_asof_gives(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     prices, sales = drawn(seed)

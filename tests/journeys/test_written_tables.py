@@ -57,6 +57,7 @@ def test_outputs_go_to_tables_by_their_scheme_and_a_repeated_micro_batch_changes
     assert {name: rows_of(tmp_path / name) for name in sinks} == before
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("many", [0, 100_000])
 def test_a_changelog_is_merged_into_what_it_folds_to(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
@@ -80,6 +81,7 @@ def test_many_rows_come_a_partition_at_a_time(spark: SparkSession, monkeypatch: 
     assert parts.read_all().sort_by("id") == whole.sort_by("id")
 
 
+@pytest.mark.nightly
 def test_the_laws_hold_with_dataframes_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     def read(place: str) -> Any:
         return rows_of(tmp_path / place) if DeltaTable.is_deltatable(str(tmp_path / place)) else []
@@ -111,6 +113,7 @@ def delete_from_sqlite(path: Path) -> None:
         connection.execute("DELETE FROM hours")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("address", "take_away", "said"),
     [

@@ -115,6 +115,7 @@ def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: Any, cl
 # Keys that are silent for ten ticks
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("lifetimes", ["points", "named"])
 @pytest.mark.parametrize("emit", EmitPolicy)
 @pytest.mark.parametrize("window", [landmark(10), count_by_start(3, every=3), trailing(5, every=2)], ids=str)

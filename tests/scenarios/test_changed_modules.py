@@ -68,6 +68,7 @@ CASES = [
 ]
 
 
+@pytest.mark.cases(26)
 @pytest.mark.parametrize(("evaluator", "name"), [*CASES, ("sums", "snapshots")])
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_added_sees_later_rows_and_the_rest_goes_on(evaluator: str, name: str, seed: int) -> None:

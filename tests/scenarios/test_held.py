@@ -38,6 +38,7 @@ class Read(Run):
         assert results <= out, results - out
 
 
+@pytest.mark.cases(14)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_held_is_what_is_reported_and_what_may_change_is_out(
     family: str, monkeypatch: pytest.MonkeyPatch

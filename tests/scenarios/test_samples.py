@@ -27,6 +27,7 @@ SHAPES: Final = ("aggregate", "incremental aggregate that removes", "operator")
 SEEDS: Final = 24
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_evaluator_says_what_the_last_samples_say(seed: int) -> None:
     """Many samples start together, and some of them have equal values, or are left out by a filter."""
@@ -49,6 +50,7 @@ def test_every_evaluator_says_what_the_last_samples_say(seed: int) -> None:
         Scenario(query, narrow, mishaps).run()
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_join_waits_until_no_other_sample_can_come(seed: int) -> None:
     """A row with a sample is final when the watermark has passed its time, and not before."""
@@ -74,6 +76,7 @@ def run_of(query: Query, *batches: list[KeyedChange]) -> Run:
     return run
 
 
+@pytest.mark.cases(30)
 # by value and by order 10 comes after 9; as text it comes before
 @pytest.mark.parametrize("has_order", [True, False])
 @pytest.mark.parametrize("emit", EmitPolicy)

@@ -307,6 +307,7 @@ WITH_IDS: dict[str, Query | Join] = {
 """Queries of events with ids, whatever evaluates them."""
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("ids", ID_TYPES)
 def test_an_id_of_any_type_equals_itself(ids: str) -> None:
     """NaN, -0.0, and empty and null parts included: an id that comes again is refused, in its batch and in a later one.

@@ -55,6 +55,7 @@ def sessions(delay: int, late: Lateness | None = None) -> Feed:
     return Feed(tested, "general")
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("seed", range(20))
 def test_with_the_grace_as_delay_sessions_close_with_the_same_record(seed: int) -> None:
     """Records are late by the grace at most, which both take; each is a micro-batch."""

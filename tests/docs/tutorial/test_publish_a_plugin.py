@@ -27,6 +27,7 @@ def shown(readers: Path) -> list[Shown]:
     return list(follow(FOLLOWED, readers))
 
 
+@pytest.mark.nightly
 def test_the_commands_print_what_the_page_shows(shown: list[Shown]) -> None:
     assert len(shown) == FOLLOWED.read_text(encoding="utf-8").count("<!-- shows -->")
     for item in shown:

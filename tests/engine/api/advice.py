@@ -300,8 +300,13 @@ class Names(dict[str, Any]):
         return self._session().readStream.format("rate").load().selectExpr(*_COLUMNS)
 
 
-def plan_value(value: object, names: Names) -> None:
+def plan_value(value: object, names: Names, *, with_results: bool) -> None:
     """Plan a query with the value of a call.
+
+    Args:
+        value: What the call returns.
+        names: What the call may read.
+        with_results: Have Spark plan the results of the query too, where a query is refused that is planned already.
 
     Raises:
         MuntinError: There is no such query.
@@ -309,20 +314,21 @@ def plan_value(value: object, names: Names) -> None:
     """
     match value:
         case Query():
-            value.results()
+            if with_results:
+                value.results()
         case OnePass():
             for query in value.queries.values():
-                query.results()
+                plan_value(query, names, with_results=with_results)
         case WindowedStream():
-            plan_value(value.aggregate(n=module("stats.count")), names)
+            plan_value(value.aggregate(n=module("stats.count")), names, with_results=with_results)
         case EventStream():
             times = value.df.select(value.start).schema[0].dataType.simpleString()
             is_time = value.unit is not None or times.startswith("timestamp")
-            plan_value(value.window(tumbling("10 minutes" if is_time else 10)), names)
+            plan_value(value.window(tumbling("10 minutes" if is_time else 10)), names, with_results=with_results)
         case ModuleCall() if value.cls.is_operator:
-            plan_value(names["keyed"].window(tumbling("10 minutes")).apply(value), names)
+            plan_value(names["keyed"].window(tumbling("10 minutes")).apply(value), names, with_results=with_results)
         case ModuleCall():
-            plan_value(names["windowed"].aggregate(n=value), names)
+            plan_value(names["windowed"].aggregate(n=value), names, with_results=with_results)
         case _:
             _plan_part(value)
 

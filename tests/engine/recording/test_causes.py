@@ -58,6 +58,7 @@ LAST = 60
 Histories = Mapping[Hashable, Mapping[Hashable, Event[Any]]]
 
 
+@pytest.mark.cases(14)
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_does_not(

@@ -94,6 +94,7 @@ def of_join(kind: JoinKind, random: Random) -> First:
 FIRSTS = [*WINDOWS, *JoinKind]
 
 
+@pytest.mark.cases(15)
 @pytest.mark.parametrize(("first", "window"), [*product(FIRSTS, READINGS)])
 def test_leaving_out_a_cause_of_the_first_query_changes_the_result_of_the_last(
     first: str, window: str, tmp_path: Path
@@ -163,6 +164,7 @@ def _name(change: StoryChange) -> Any:
     return change.key[0], change.window, tuple(change.values.values())
 
 
+@pytest.mark.nightly
 def test_the_smallest_part_of_a_chain_has_the_rows_of_the_results_that_it_reads(tmp_path: Path) -> None:
     random = Random("smallest")
     given = of_windows("tumbling", random)

@@ -15,6 +15,7 @@ from tests.scenarios.scenario import Scenario
 REPLAYED: Final = [family for family in FAMILIES if family not in ("upgraded", "hostile")]
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("family", REPLAYED)
 def test_a_replay_emits_what_the_query_emitted(family: str, tmp_path: Path) -> None:
     scenario = drawn(family, 1)

@@ -25,6 +25,7 @@ JOINS = [("joined", 29), ("joined_eagerly", 15), ("joined_eagerly", 26), ("joine
 """Joins whose filters hide the numbers of changes, and of which a change comes before its event."""
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize(("family", "seed"), [*product(TOLD, range(SEEDS)), *JOINS])
 def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: str, seed: int, tmp_path: Path) -> None:
     scenario = drawn(family, seed)

@@ -12,6 +12,8 @@ import pytest
 from tests.quick_spark import jvm as quick_jvm
 from tests.versions.client_alone import EXPECTED, told_by_client, wrong_answers
 
+pytestmark = pytest.mark.nightly
+
 
 def test_a_client_that_feigns_to_have_no_spark_queries_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JDK_JAVA_OPTIONS", quick_jvm.OPTIONS)

@@ -1,4 +1,4 @@
-"""What an error of SQL says to write is written here, and runs.
+"""What an error of SQL says to write is written here, and Spark plans it.
 
 Each case is a mistake, the words of the message that say what to write, and the query with those words followed. A test
 at the end finds the places that raise an error and have no case.
@@ -811,13 +811,13 @@ def tables(spark: SparkSession) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_what_a_message_says_to_write_runs(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
+def test_what_a_message_says_to_write_is_a_query(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
     wrong, advice, right = CASES[name]
     with pytest.raises(QueryError) as refused:
         sql(spark, wrong, modules=_MODULES, **tables)
     assert advice in str(refused.value), str(refused.value)
     if right != NO_SQL:
-        sql(spark, right, modules=_MODULES, **tables).results().collect()
+        sql(spark, right, modules=_MODULES, **tables).results()
 
 
 def _places_of_errors() -> dict[tuple[str, int], str]:

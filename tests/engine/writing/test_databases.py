@@ -104,6 +104,7 @@ def test_a_micro_batch_that_comes_again_changes_nothing(place: Place) -> None:
     assert place.ask("SELECT query_id, batch, watermark FROM muntin_batches") == [("q1", 2, 10)]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.filterwarnings("ignore:Exception ignored.*Connection:pytest.PytestUnraisableExceptionWarning")  # a crash
 @pytest.mark.parametrize("changes", [False, True], ids=["appended", "merged"])
 def test_a_table_keeps_the_laws_of_sinks(place: Place, changes: bool) -> None:

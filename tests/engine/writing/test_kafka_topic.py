@@ -106,6 +106,7 @@ def test_a_password_is_shown_nowhere(servers: str, capfd: pytest.CaptureFixture[
     assert "s3cret" not in "".join((str(sink), str(error.value), *capfd.readouterr()))
 
 
+@pytest.mark.nightly
 def test_a_topic_keeps_the_laws_of_a_sink_that_is_at_least_once(servers: str) -> None:
     made: set[str] = set()
 

@@ -43,6 +43,7 @@ def kafka() -> Iterator[str]:
         yield servers
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "kind",
     [

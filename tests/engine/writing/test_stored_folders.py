@@ -52,6 +52,7 @@ def read(address: str) -> pa.Table:
     return dataset.dataset(paths, filesystem=system, schema=pa.unify_schemas(schemas)).to_table()
 
 
+@pytest.mark.cases(1)
 # after a crash that is only an exception, the writer of a file is let go when the file is closed already
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_folders_anywhere_keep_the_laws(folder: str) -> None:

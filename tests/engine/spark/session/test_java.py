@@ -149,6 +149,7 @@ def test_the_cache_is_the_users_and_a_temporary_directory_where_there_is_no_home
     homeless.rmdir()
 
 
+@pytest.mark.nightly
 def test_spark_starts_quietly_on_the_bundled_java_where_none_is_installed(
     tmp_path: Path, run_python: RunPython
 ) -> None:

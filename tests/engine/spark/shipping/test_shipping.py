@@ -13,6 +13,8 @@ import pytest
 from tests.installed import install
 from tests.quick_spark import jvm as quick_jvm
 
+pytestmark = pytest.mark.nightly
+
 STORY = Path(__file__).with_name("shipping_story.py")
 
 PLUGIN = """

@@ -84,6 +84,7 @@ def run(query: Any, checkpoint: Path, results: Any) -> None:
     query.write(checkpoint=checkpoint, results=results, available_now=True).awaitTermination()
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("kind", QUERIES)
 def test_a_savepoint_of_each_kind_of_query_goes_on_when_the_original_is_gone(
     kind: str, spark: SparkSession, tmp_path: Path
@@ -108,6 +109,7 @@ def test_a_savepoint_of_each_kind_of_query_goes_on_when_the_original_is_gone(
         assert totals == [("a", 0, 13), ("b", 0, 2), ("b", 10, 16)]
 
 
+@pytest.mark.nightly
 def test_a_savepoint_of_one_pass_goes_on_in_copies_of_its_folders(spark: SparkSession, tmp_path: Path) -> None:
     def asked(batches: int) -> Any:
         stream = stream_of(spark, tmp_path, batches)
@@ -170,6 +172,7 @@ def test_a_moved_checkpoint_says_so_and_names_the_command(
     assert sum(row["total"] for row in kept.rows) == 13 + 2 + 16
 
 
+@pytest.mark.nightly
 def test_a_checkpoint_by_another_name_of_its_folder_was_not_moved(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -13,6 +13,8 @@ from muntin_engine import Query, events, module
 from muntin_engine.errors import StateError, StateMismatchError
 from tests.journeys.running import Kept, read_stream, write_batches
 
+pytestmark = pytest.mark.nightly
+
 
 def batch(*rows: tuple[int, float]) -> pa.Table:
     return pa.table({"at": pa.array([at for at, _ in rows], pa.int64()), "x": [x for _, x in rows]})

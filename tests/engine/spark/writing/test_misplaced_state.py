@@ -64,6 +64,7 @@ def test_a_query_that_goes_on_while_its_checkpoint_is_checked_is_no_fault(spark:
     assert checked.check([asked.plan]) == Checkpoint(spark, folder).check([asked.plan]) == []
 
 
+@pytest.mark.nightly
 def test_a_folder_goes_on_without_its_old_micro_batches(spark: SparkSession, tmp_path: Path) -> None:
     stream, results = write_batches(tmp_path / "stream", batches(1)), tmp_path / "results"
     asked = query(spark, stream)
@@ -117,6 +118,7 @@ DAMAGES: list[tuple[Callable[[Path], None], str, bool]] = [
 """What is done to the files, what is said of it before a query starts, and whether one is started in a micro-batch."""
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("damage", "said", "is_started"), DAMAGES, ids=lambda part: getattr(part, "__name__", ""))
 def test_state_files_in_the_place_of_others_are_refused_and_named(
     spark: SparkSession, half: Path, tmp_path: Path, damage: Callable[[Path], None], said: str, is_started: bool
@@ -147,6 +149,7 @@ def test_a_checkpoint_that_was_moved_goes_on_and_micro_batches_without_a_row_are
     asked.check(tmp_path / "another place")
 
 
+@pytest.mark.nightly
 def test_a_checkpoint_that_spark_repartitioned_goes_on(spark: SparkSession, half: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(half / "checkpoint", copy)

@@ -158,6 +158,7 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFr
     assert len(rejected.runs) == 1
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("evaluator", "window", "of"),
     [
@@ -385,6 +386,7 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
         query.check(tmp_path / "checkpoint")
 
 
+@pytest.mark.nightly
 def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
     keyed = events(stream_of(spark, tmp_path / "stream", OPEN), key="key", at="at", change="change", buckets=2)
     query = keyed.window(tumbling(10), emit="speculative").aggregate(m=module(Members, "x"))
