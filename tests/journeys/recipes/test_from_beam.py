@@ -136,6 +136,7 @@ class TestPanes:
         timings = [("early", 0), ("early", 1), ("final", 2)]
         assert shown == [(value, *timing) for value, timing in zip(values, timings, strict=True)]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`GlobalWindows` with a trigger")
     def test_global_windows(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -148,6 +149,7 @@ class TestPanes:
         assert running.feed(("a", 100, 4.0)) == []
         assert [pane["x"] for pane in running.feed(("a", 101, 8.0))] == [15.0]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`AfterWatermark(late=...)`, `allowed_lateness=d`", "late elements are dropped")
     def test_allowed_lateness(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:

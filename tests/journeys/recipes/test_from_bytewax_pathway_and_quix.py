@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import muntin_stats as stats
@@ -121,6 +122,7 @@ class TestBytewax:
         query = events(rows, key="k", at="at", order="at").window(tumbling(10)).aggregate(x=stats.collect_list("x"))
         assert rows_of(query, "x") == [([1.0, 2.0, 3.0],)]
 
+    @pytest.mark.nightly
     @recipe(BYTEWAX_PATHWAY_AND_QUIX, "the end of the input closes all windows")
     def test_the_end_of_the_input(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -183,6 +185,7 @@ class TestPathway:
         query = windows.aggregate(avg=stats.average("x"), max=stats.max("x"), tuple=stats.collect_list("x"))
         assert rows_of(query, "avg", "max", "tuple") == [(6.0, 7.0, [5.0, 7.0])]
 
+    @pytest.mark.nightly
     @recipe(
         BYTEWAX_PATHWAY_AND_QUIX,
         "`asof_join`, `interval_join`, `window_join`",
@@ -218,6 +221,7 @@ class TestPathway:
         assert running.feed(("a", 1, 0.0)) == []
         assert len(running.late_rows) == 1
 
+    @pytest.mark.nightly
     @recipe(BYTEWAX_PATHWAY_AND_QUIX, "no behavior, the default", "`common_behavior(cutoff=d)`")
     def test_updates(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -328,6 +332,7 @@ class TestQuixStreams:
         outer = left.join(right.shift(-b).extend(a + b), "left", **columns)
         assert rows_of(outer, "l", "r") == [("l1", None), ("l2", "r1"), ("l3", "r2")]
 
+    @pytest.mark.nightly
     @recipe(BYTEWAX_PATHWAY_AND_QUIX, "`.final()`", "`.current()`", "`grace_ms`, by default 0")
     def test_final_and_current(self, streaming: StartsJob) -> None:
         def current(rows: DataFrame) -> Query:
@@ -357,6 +362,7 @@ class TestQuixStreams:
         query = stream.window(tumbling(10)).aggregate(x=stats.sum("x"))
         assert rows_of(query, "place", "x") == [("roof", 1.0), (None, 2.0)]
 
+    @pytest.mark.nightly
     @recipe(
         BYTEWAX_PATHWAY_AND_QUIX,
         "a late message still counts in those of its hopping windows that are open",
@@ -375,6 +381,7 @@ class TestQuixStreams:
         running.feed(("b", 1, 0.0))
         assert len(running.late_rows) == 2
 
+    @pytest.mark.nightly
     @recipe(BYTEWAX_PATHWAY_AND_QUIX, '`closing_strategy="partition"`: the largest timestamp of the partition')
     def test_closing_by_partition(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -386,6 +393,7 @@ class TestQuixStreams:
         # A message of key a closes the window of key b, which is of the same partition.
         assert sorted((row["k"], row["n"]) for row in running.feed(("a", 12, "0"))) == [("a", 1), ("b", 1)]
 
+    @pytest.mark.nightly
     @recipe(BYTEWAX_PATHWAY_AND_QUIX, "`after_update=`, `before_update=`: close early when a condition holds")
     def test_early_results_on_a_condition(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:

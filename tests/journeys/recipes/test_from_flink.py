@@ -62,6 +62,7 @@ class TestWatermarks:
         assert [row["reason"] for row in running.late_rows] == ["late"]  # sideOutputLateData
         assert counts(running.close(), "start", "n") == [(10, 2)]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`WatermarkStrategy.forMonotonousTimestamps()`")
     def test_monotonous_timestamps(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -72,6 +73,7 @@ class TestWatermarks:
         assert running.feed(("a", 3, 0.0), ("a", 9, 0.0)) == []
         assert counts(running.feed(("a", 10, 0.0)), "start", "n") == [(0, 2)]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "a `WatermarkGenerator` that reads markers in the stream")
     def test_markers(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -82,6 +84,7 @@ class TestWatermarks:
         assert running.feed(("insert", "a", 3), ("punctuate", None, 9)) == []
         assert counts(running.feed(("punctuate", None, 9 + 1)), "start", "n") == [(0, 1)]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`withIdleness(d)`")
     def test_an_idle_source(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -95,6 +98,7 @@ class TestWatermarks:
         assert running.feed(("clock", None, 1010), ("insert", "p", 30)) == []
         assert counts(running.feed(("clock", None, 1065), ("insert", "p", 31)), "start", "n") == [(0, 2)]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`stop --drain`")
     def test_drain(self, spark: SparkSession, tmp_path: Path) -> None:
         rows = table(spark, READINGS, ("a", 3, 0.0))
@@ -151,6 +155,7 @@ class TestWindows:
         # Five rows in one micro-batch: 6 and 8 in Flink, one result of all nine here.
         assert counts(running.feed(*(("a", at, 0.0) for at in range(5, 10))), "n") == [(9,)]
 
+    @pytest.mark.nightly
     @recipe(
         FLINK_AND_BEAM,
         "an `Evictor` and a trigger on `GlobalWindows`: `CountEvictor`, `TimeEvictor`, `DeltaEvictor`",
@@ -271,6 +276,7 @@ class TestAggregates:
 
 
 class TestLateRowsAndTriggers:
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`allowedLateness(d)`")
     def test_allowed_lateness(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -287,6 +293,7 @@ class TestLateRowsAndTriggers:
         running.feed(("a", 5, 0.0))
         assert len(running.late_rows) == 1
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "a row behind the watermark, none of whose windows has closed")
     def test_a_row_behind_the_watermark_of_an_open_window(self, streaming: StartsJob) -> None:
         def tumbled(rows: DataFrame) -> Query:
@@ -297,6 +304,7 @@ class TestLateRowsAndTriggers:
         running.feed(("a", 3, 0.0))  # Flink counts it: [0, 10) is open
         assert counts(running.feed(("a", 10, 0.0)), "start", "n") == [(0, 2)]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "a row behind the watermark, none of whose windows has closed")
     def test_a_row_behind_the_watermark_of_an_open_session(self, streaming: StartsJob) -> None:
         def sessions(rows: DataFrame) -> Query:
@@ -307,6 +315,7 @@ class TestLateRowsAndTriggers:
         running.feed(("a", 3, 0.0))  # Flink merges it into the session [7, 17); the page says that it is late here
         assert len(running.late_rows) == 1
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`FIRE_AND_PURGE`, `PurgingTrigger`")
     def test_purging_trigger(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -319,6 +328,7 @@ class TestLateRowsAndTriggers:
         assert counts(running.feed(("a", 1, 0.0), ("a", 2, 0.0)), "n") == [(2,)]
         assert counts(running.feed(("a", 3, 0.0), ("a", 4, 0.0)), "n") == [(2,)]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`ContinuousProcessingTimeTrigger.of(d)`")
     def test_continuous_processing_time(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -454,6 +464,7 @@ class TestSql:
         top = events(rows, id="item", at="at").window(tumbling(10)).apply(stats.top_k("x", k=2))
         assert rows_of(top, "rank", "value") == [(1, 5.0), (2, 4.0)]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "a changelog stream of the Table API, with retractions")
     def test_a_changelog(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:

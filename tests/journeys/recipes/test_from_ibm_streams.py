@@ -142,6 +142,7 @@ def test_the_age_of_a_partition(stream: EventStream) -> None:
     assert members(stream, last(3).partition("kind", age=4)) == [[1], [1, 2], [1, 2, 3], [4], [5]]
 
 
+@pytest.mark.nightly
 @recipe(IBM_STREAMS, "`discardAge(3600.0)`")
 def test_discard_age(streaming: StartsJob) -> None:
     def job(rows: DataFrame) -> Query:
@@ -177,6 +178,7 @@ def test_watermarks(streaming: StartsJob) -> None:
     assert [row["n"] for row in stepping.feed((12,))] == [1]
 
 
+@pytest.mark.nightly
 @recipe(IBM_STREAMS, "a final marker")
 def test_a_final_marker(streaming: StartsJob) -> None:
     def job(rows: DataFrame) -> Query:

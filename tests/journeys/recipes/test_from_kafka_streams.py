@@ -60,6 +60,7 @@ class TestTimeAndLateRecords:
         assert running.feed(("a", 8, 0.0)) == []
         assert len(running.late_rows) == 1
 
+    @pytest.mark.nightly
     @recipe(KAFKA_STREAMS, "`ofSizeWithNoGrace(size)`")
     def test_no_grace(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -69,6 +70,7 @@ class TestTimeAndLateRecords:
         assert running.feed(("a", 3, 0.0), ("a", 9, 0.0)) == []
         assert values(running.feed(("a", 10, 0.0)), "start", "n") == [(0, 2)]
 
+    @pytest.mark.nightly
     @recipe(KAFKA_STREAMS, "a late record still counts in those of its hopping windows that are open")
     def test_a_late_record_and_hopping_windows(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -81,6 +83,7 @@ class TestTimeAndLateRecords:
         assert values(running.feed(("a", 20, 0.0)), "start", "n") == [(5, 1), (10, 1)]
         assert len(running.late_rows) == 1
 
+    @pytest.mark.nightly
     @recipe(
         KAFKA_STREAMS,
         "a record for sessions is dropped when it is late by more than the grace *and the gap*; an older one is merged "
@@ -114,6 +117,7 @@ class TestTimeAndLateRecords:
         kept = stream.where("k IS NOT NULL").window(tumbling(10)).aggregate(n=stats.count())
         assert rows_of(kept, "k", "n") == [("a", 1)]
 
+    @pytest.mark.nightly
     @recipe(
         KAFKA_STREAMS, "one stream time per partition", "final results of a silent partition wait for its next record"
     )
@@ -202,6 +206,7 @@ class TestJoins:
         outer = left.join(right.shift(-b).extend(a + b), "left", left_columns=["l"], right_columns=["r"])
         assert rows_of(outer, "l", "r") == [("l1", "r1"), ("l2", None), ("l3", None)]
 
+    @pytest.mark.nightly
     def test_a_left_join_over_a_stream_gives_each_left_record_once(self, streaming: StartsJob) -> None:
         def job(lefts: DataFrame, rights: DataFrame) -> Query:
             left = events(lefts, key="k", at="at", watermark=5)
@@ -283,6 +288,7 @@ class TestAggregatesAndResults:
         # The record at 4 merges the sessions of 0 and 8.
         assert rows_of(query, "k", "start", "x") == [("a", 0, 7.0), ("a", 30, 8.0)]
 
+    @pytest.mark.nightly
     @recipe(KAFKA_STREAMS, "`EmitStrategy.onWindowUpdate()`, the default")
     def test_updates(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -295,6 +301,7 @@ class TestAggregatesAndResults:
         assert values(running.feed(("a", 1, 2.0)), "x") == [(3.0,)]
         assert values(running.feed(("a", 2, 4.0)), "x") == [(7.0,)]
 
+    @pytest.mark.nightly
     @recipe(KAFKA_STREAMS, "a `KTable` as a changelog")
     def test_a_changelog(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -306,6 +313,7 @@ class TestAggregatesAndResults:
         assert values(running.feed(("a", 0, 1.0)), "change", "x") == [("insert", 1.0)]
         assert sorted(values(running.feed(("a", 1, 2.0)), "change", "x")) == [("insert", 3.0), ("retract", 1.0)]
 
+    @pytest.mark.nightly
     @recipe(KAFKA_STREAMS, "`suppress(untilTimeLimit(d, ...))`")
     def test_suppression_for_some_time(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import muntin_stats as stats
@@ -139,6 +140,7 @@ class TestTime:
         rows = running.feed(("punctuate", None, 20, None, None))
         assert [(row["start"], row["end"], row["n"]) for row in rows] == [(1, 6, 1)]
 
+    @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "`AdvanceTimeSettings.IncreasingStartTime`", "`AdvanceTimePolicy.Adjust`")
     def test_adjusted_events(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -152,6 +154,7 @@ class TestTime:
         rows += running.close()
         assert [(row["start"], row["end"], row["n"]) for row in rows] == [(10, 12, 2), (12, 15, 1)]
 
+    @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "`UnorderedStartTime(delay)`", "late events")
     def test_unordered_start_times(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -165,6 +168,7 @@ class TestTime:
         running.feed(("a", 9, 10, 1.0))
         assert len(running.late_rows) == 1
 
+    @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "`AdvanceTimeGenerationSettings(count, delay)`, `(span, delay)`")
     def test_generated_ctis(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -176,6 +180,7 @@ class TestTime:
         assert running.feed(("a", 3, 4, 1.0), ("a", 24, 25, 1.0)) == []
         assert [(row["start"], row["n"]) for row in running.feed(("a", 25, 26, 1.0))] == [(0, 1)]
 
+    @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "speculative output, and compensations", "the end of a query")
     def test_speculative_output(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -190,6 +195,7 @@ class TestTime:
 
 
 class TestQueries:
+    @pytest.mark.nightly
     @recipe(
         STREAMINSIGHT,
         "`HoppingWindow(size, hop)`, `TumblingWindow(size)`, with an `alignment`",
