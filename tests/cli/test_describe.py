@@ -130,6 +130,7 @@ def test_a_name_of_a_broken_plugin_says_why_it_is_broken(
     assert "no_such_package" in done.errors
 
 
+@pytest.mark.nightly
 def test_every_module_of_the_hostile_plugin_can_be_described(offer: Offer) -> None:
     offer(hostile="from tests.sdk.testing.laws.muntin_hostile.plugin import *\n")
     (plugin,), _ = installed().plugins()

@@ -106,6 +106,7 @@ def test_there_is_an_example_of_each_of_the_eight_shapes(weather_offers: list[ty
     assert shown == set(product(bases, (False, True)))
 
 
+@pytest.mark.nightly
 def test_its_types_hold(weather: Path) -> None:
     done = run(weather, "mypy")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,6 +13,8 @@ import pytest
 from docs.build_pages import address_of, write_pages
 from tests.docs.pages import DOCS, NOTEBOOKS, ROOT, name_of
 
+pytestmark = pytest.mark.nightly
+
 _LOADED = re.compile(r"""<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)=["']?(?P<address>[^"'\s>]+)""")
 _NOT_LOADED = re.compile(r"""<link\b[^>]*\brel=["']?(?:canonical|next|prev)\b[^>]*>""")
 

@@ -18,6 +18,8 @@ from tests.journeys.running import read_stream, run_together, write_batches
 from tests.journeys.scripts import Case, expected, standing, tables
 from tests.modules.members import Count, Members
 
+pytestmark = pytest.mark.nightly
+
 EARLY: Any = early(every_count(2), refinement="retract")
 QUERIES: dict[str, tuple[str, Any]] = {
     "eager visits": ("retail.visits", "eager"),

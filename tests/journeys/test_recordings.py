@@ -118,6 +118,7 @@ def test_a_replay_is_what_the_sink_holds(
     assert sink.all(), "there are results to compare"
 
 
+@pytest.mark.nightly
 def test_a_recording_begins_with_the_state_of_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     sink, checkpoint, record = Written(), tmp_path / "checkpoint", tmp_path / "recording"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 from muntin import count_by_end, cumulate, global_windows, hopping, landmark, session, snapshot, tumbling
@@ -122,6 +123,7 @@ def batches() -> list[pa.Table]:
     return [pa.Table.from_pylist(batch, schema) for batch in (rows[0], [*rows[1], {"change": "close"}])]
 
 
+@pytest.mark.nightly
 def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     stream = events(stream_of(spark, tmp_path / "in", batches()), at="at", change="change", buckets=1)
     windowed = stream.window(tumbling(10))

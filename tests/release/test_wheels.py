@@ -108,6 +108,7 @@ def test_a_wheel_is_the_same_whether_it_is_built_from_a_clone_or_from_the_source
     assert other.read_bytes() == (dist / other.name).read_bytes()
 
 
+@pytest.mark.nightly
 def test_muntin_installs_from_the_wheels_alone(dist: Path, tmp_path: Path) -> None:
     """What others publish is there already, as links to this environment; nothing of ours is."""
     programs = create_environment(tmp_path / "environment")

@@ -177,6 +177,7 @@ def arrivals(random: Random) -> Iterator[tuple[int, Row]]:
                 yield block + 30, {"change": "punctuate", "start": block + 30, "source": source, "payload": None}
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("lag", [90, None], ids=["idle sources follow the clock", "idle sources are left out"])
 def test_in_two_hours_every_window_closes_and_the_state_stays_small(lag: int | None) -> None:
     policy: ProgressPolicy = (

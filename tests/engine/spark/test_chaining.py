@@ -91,6 +91,7 @@ def test_sparks_watermark_goes_on_where_no_window_has_a_result(spark: SparkSessi
     assert outcome.total("late") == 0
 
 
+@pytest.mark.nightly
 def test_sparks_own_operators_follow_results_that_are_retracted_and_buckets_that_differ(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def test_write_goes_on_and_evaluates_each_window_once_for_all_sinks(
     )
 
 
+@pytest.mark.nightly
 def test_a_restart_goes_on_and_the_stored_micro_batch_is_no_part_of_the_checkpoint(
     refusing: SparkSession, tmp_path: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_restart_goes_on_and_the_stored_micro_batch_is_no_part_of_the_checkpoi
     assert totals(refusing.read.parquet(str(results))) == TOTALS
 
 
+@pytest.mark.nightly
 def test_a_stream_is_closed(refusing: SparkSession, tmp_path: Path) -> None:
     query = query_of(stream_of(refusing, tmp_path / "in", BATCHES), tmp_path / "calls")
     places: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint", "results": tmp_path / "results"}
@@ -142,6 +144,7 @@ def test_a_state_store_that_cannot_be_set_is_named_before_the_query_starts(
     )
 
 
+@pytest.mark.nightly
 def test_settings_that_cannot_be_read_count_as_unset_and_the_state_store_as_one_that_will_do(
     refusing: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -40,6 +40,7 @@ def shown(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield running.namespace
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", TESTS)
 def test_the_tests_on_the_page_pass(name: str, shown: dict[str, Any], streaming: StartsJob) -> None:
     assert {found for found in shown if found.startswith("test_")} == {*TESTS}

@@ -11,6 +11,8 @@ import pytest
 
 from tests.sdk.typing.checking import Complaint, check_types, expected_in
 
+pytestmark = pytest.mark.nightly
+
 HERE = Path(__file__).parent
 ACCEPTED = sorted((HERE / "accepted").glob("*.py"))
 REFUSED = sorted((HERE / "refused").glob("*.py"))

@@ -56,15 +56,18 @@ def test_the_callers_settings_win_and_java_options_are_joined() -> None:
     assert settings[options] == f"{local_settings('name', 3, {})[options]} -Da=b"
 
 
+@pytest.mark.nightly
 def test_a_session_leaves_the_environment_as_it_was(told: dict[str, Any]) -> None:
     assert told["environment"] == told["environment before"]
 
 
+@pytest.mark.nightly
 def test_workers_run_the_python_of_the_driver(told: dict[str, Any]) -> None:
     worker, driver = told["python"]
     assert worker == driver
 
 
+@pytest.mark.nightly
 def test_what_the_jvm_and_the_driver_workers_print_is_in_the_log(told: dict[str, Any]) -> None:
     assert told["log"] == str(told["folder"] / "spark.log")
     log = Path(told["log"]).read_text(encoding="utf-8")
@@ -72,11 +75,13 @@ def test_what_the_jvm_and_the_driver_workers_print_is_in_the_log(told: dict[str,
     assert "Python worker" in log
 
 
+@pytest.mark.nightly
 def test_a_running_session_is_reused_with_new_values_for_what_can_change(told: dict[str, Any]) -> None:
     assert told["is reused"]
     assert told["partitions"] == "3"
 
 
+@pytest.mark.nightly
 def test_a_running_session_is_not_reused_where_a_fixed_setting_differs(told: dict[str, Any]) -> None:
     assert told["conflict"] == (
         "a Spark session is running already, with other settings\n"
@@ -85,6 +90,7 @@ def test_a_running_session_is_not_reused_where_a_fixed_setting_differs(told: dic
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("place", ["init", "rows"])
 def test_a_failing_query_is_explained_by_the_traceback_of_the_failing_code(told: dict[str, Any], place: str) -> None:
     lines = told[place].splitlines()
@@ -94,6 +100,7 @@ def test_a_failing_query_is_explained_by_the_traceback_of_the_failing_code(told:
     assert "pyspark" not in told[place]
 
 
+@pytest.mark.nightly
 def test_a_killed_jvm_costs_no_row_and_doubles_none(spark: SparkSession, told: dict[str, Any]) -> None:
     """Killed in New York after two micro-batches, the query goes on in a zone of its own, here."""
     assert told["killed by"] == "signal 9"
@@ -116,16 +123,19 @@ def results_of_all() -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.nightly
 def test_a_new_session_starts_after_the_jvm_was_killed(told: dict[str, Any]) -> None:
     assert told["after a kill"] == ["local[2]", 5]
 
 
+@pytest.mark.nightly
 def test_the_doctor_has_a_worker_of_spark_answer(told: dict[str, Any]) -> None:
     sign = told["doctor"]
     assert (sign["topic"], sign["health"]) == ("Spark", "ok")
     assert sign["text"].endswith(" runs, and a worker of it answered with 1 row")
 
 
+@pytest.mark.nightly
 def test_stopping_ends_the_jvm_and_may_be_done_twice(told: dict[str, Any]) -> None:
     assert told["ended"]
 

@@ -138,6 +138,7 @@ def written(query: Query, checkpoint: Path) -> list[dict[str, Any]]:
     return list(kept.rows)
 
 
+@pytest.mark.nightly
 def test_a_checkpoint_goes_on_between_a_name_and_a_typed_call(hours: Callable[..., Query], tmp_path: Path) -> None:
     by_name = {"mean": module("stats.average", "km"), "high": module("stats.quantile", "km", q=0.5)}
     typed = {"mean": stats.average("km"), "high": stats.quantile("km", q=0.5)}

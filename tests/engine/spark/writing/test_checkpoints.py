@@ -118,6 +118,7 @@ def chained(stream: DataFrame, inner: Any, size: int) -> Query:
     return first.as_events(key="key", buckets=2).window(tumbling(size)).aggregate(total=module(First, "total"))
 
 
+@pytest.mark.nightly
 def test_each_side_of_a_join_of_results_has_the_state_of_its_own_query(story: Story) -> None:
     def joined(left: int, right: int) -> Query:
         stream = story.grown_to(1)
@@ -153,6 +154,7 @@ def test_every_query_of_a_chain_is_checked(story: Story) -> None:
     chained(story.grown_to(2), tumbling(10), 100).check(story.checkpoint)
 
 
+@pytest.mark.nightly
 def test_a_checkpoint_that_spark_started_can_be_checked_too(story: Story) -> None:
     plain = story.folder / "plain"
     story.stream(chained(story.grown_to(1), tumbling(10), 100), plain)
@@ -172,6 +174,7 @@ def test_a_checkpoint_without_any_micro_batch_belongs_to_nobody(story: Story) ->
     totals(story.grown_to(1), First).check(story.folder / "nothing is here")
 
 
+@pytest.mark.nightly
 def test_a_query_that_spark_does_not_start_leaves_no_trace(story: Story) -> None:
     """The one that runs goes on, and the checkpoint stays its own."""
     stream = story.grown_to(1)

@@ -52,6 +52,7 @@ def half(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield folder
 
 
+@pytest.mark.nightly
 def test_a_query_that_goes_on_while_its_checkpoint_is_checked_is_no_fault(spark: SparkSession, tmp_path: Path) -> None:
     stream, folder = write_batches(tmp_path / "stream", batches(1)), tmp_path / "checkpoint"
     asked = query(spark, stream)

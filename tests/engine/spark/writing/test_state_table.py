@@ -96,6 +96,7 @@ def test_state_is_read_while_the_query_runs_and_as_text(spark: SparkSession, tmp
     ]
 
 
+@pytest.mark.nightly
 def test_states_of_a_pass_are_told_by_their_queries_and_what_is_no_such_checkpoint_is_refused(
     spark: SparkSession, tmp_path: Path
 ) -> None:

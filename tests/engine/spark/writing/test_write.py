@@ -356,6 +356,7 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.nightly
 def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
     open_stream = stream_of(spark, tmp_path / "stream", OPEN)
     query = windows(open_stream, n=module("stats.count"), s=module("stats.sum", "x"))
@@ -405,6 +406,7 @@ def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkS
     assert kept.writes == sorted(set(kept.writes))
 
 
+@pytest.mark.nightly
 def test_starts_of_one_checkpoint_at_once_follow_each_other(stream: DataFrame, tmp_path: Path) -> None:
     """Two threads start a query that runs: each stops the run before, and a later start goes on.
 
