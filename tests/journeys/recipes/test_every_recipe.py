@@ -135,7 +135,7 @@ WITHOUT_A_VALUE: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
 def _imported_tests() -> None:
     """Import the tests of all pages, which declare what they test."""
     for file in Path(__file__).parent.glob("test_from_*.py"):
-        import_module(f"tests.recipes.{file.stem}")
+        import_module(f"tests.journeys.recipes.{file.stem}")
 
 
 def untested_on(page: str) -> set[str]:
