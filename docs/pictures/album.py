@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from runpy import run_path
 from typing import Any, Final
 
 from docs.pictures.drawing import (
+    Part,
     Picture,
     batches_of,
     change_bar,
@@ -53,7 +54,7 @@ from muntin import (
 from muntin.drawings import Bar, Look
 from muntin.progress import bounded_delay
 from muntin.rows import RowWindows, batch, between, last
-from muntin.testing import Computation, Script, WindowedQuery
+from muntin.testing import Batch, Computation, Script, WindowedQuery
 from muntin.triggers import every_count
 from muntin.windows import CalendarWindows, WindowKind
 from muntin_engine.core.changes import OutputKind
@@ -230,7 +231,7 @@ def several_windows() -> Iterator[Picture]:
     )
 
     rides = Script().insert("a", 2, 13).insert("b", 5, 8).insert("c", 11, 18).insert("d", 22, 26).close()
-    parts: list[Any] = [events_of(rides)]
+    parts: list[Part] = [events_of(rides)]
     for window in (tumbling(10), hopping(20, 10), snapshot(), count_by_start(3)):
         parts += [str(window), windows_of(rides, window, Count(), "rides")]
     title = "one stream of rides under four kinds of windows, with the number of rides in each"
@@ -317,7 +318,7 @@ def _clips() -> Picture:
     """Return the one window that starts at 5, and its members as a module sees them."""
     script = Script().insert("a", 2, 8, "a").insert("b", 6, 9, "b").insert("c", 7, 13, "c").close()
     whole = {bar.label: Lifetime(bar.start, bar.end) for bar in events_of(script)}
-    parts: list[Any] = []
+    parts: list[Part] = []
     for clip in ClipPolicy:
         query = WindowedQuery(hopping(5, 100, 5), [Computation(Members())], clip, TimestampPolicy.UNCHANGED)
         members = results_of(script, query, "{}")
@@ -329,7 +330,7 @@ def _clips() -> Picture:
 
 def _timestamps() -> Picture:
     script = Script().point("smoke", 3, "smoke").close()
-    parts = [events_of(script)]
+    parts: list[Part] = [events_of(script)]
     for policy in TimestampPolicy:
         query = WindowedQuery(tumbling(10), [Computation(Alarm())], ClipPolicy.NONE, policy)
         if policy is TimestampPolicy.ALIGN:
@@ -341,7 +342,7 @@ def _timestamps() -> Picture:
 
 def _emission() -> Picture:
     script = Script().point("a", 3).point("b", 12).batch().point("c", 7).punctuate(10).batch().point("d", 15).close()
-    parts: list[Any] = ["what comes", input_of(script)]
+    parts: list[Part] = ["what comes", input_of(script)]
     for policy in EmitPolicy:
         query = EvaluatorQuery(tumbling(10), (Binding(Count()),), emit=policy)
         parts += [f"emit={str(policy)!r}", output_of(query, script)]
@@ -351,7 +352,7 @@ def _emission() -> Picture:
 
 def _contracts() -> Picture:
     script = Script().point("a", 2).batch().point("b", 5).batch().point("c", 7).batch().close()
-    parts: list[Any] = ["what comes", input_of(script)]
+    parts: list[Part] = ["what comes", input_of(script)]
     for policy in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND):
         query = EvaluatorQuery(tumbling(10), (Binding(Count()),), emit=EmitPolicy.EAGER, timestamps=policy)
         parts += [f"timestamps={str(policy)!r}", output_of(query, script)]
@@ -362,7 +363,7 @@ def _contracts() -> Picture:
 def _refinements() -> Picture:
     script = Script().point("a", 4, 20).point("b", 14, 30).batch().point("c", 26, 25).point("d", 38, 10).batch()
     script = script.point("e", 52, 15).punctuate(60)
-    parts: list[Any] = ["orders that come", input_of(script)]
+    parts: list[Part] = ["orders that come", input_of(script)]
     for refinement in Refinement:
         emit = early(every_count(2), refinement=refinement)
         query = EvaluatorQuery(tumbling(60), (Binding(Sum(), _first_column),), emit=emit, has_ids=False)
@@ -375,7 +376,7 @@ def _late_rows() -> Picture:
     """Return what becomes of a ride that left at 9, and came when the watermark was at 10, and of the counts."""
     script = Script(allow_illegal=True).insert(1, 2, 15, "ride 1").punctuate(10).batch().insert(2, 9, 12, "ride 2")
     script = script.batch().close()
-    parts: list[Any] = ["what comes", input_of(script)]
+    parts: list[Part] = ["what comes", input_of(script)]
     for policy in LatePolicy:
         late = correct(5) if policy is LatePolicy.CORRECT else Lateness(policy)
         parts.append(f"late_policy={late}" if late.corrects else f"late_policy={str(policy)!r}")
@@ -437,28 +438,32 @@ def joins() -> Iterator[Picture]:
     """Yield a picture of all kinds of joins, and one of how eager rows follow revisions."""
     left = Script().insert("x", 1, 12, "x").insert("y", 15, 18, "y")
     right = Script().insert("1", 0, 4, "1").insert("2", 7, 16, "2")
-    parts: list[Any] = ["left", events_of(left), "right", events_of(right)]
+    parts: list[Part] = ["left", events_of(left), "right", events_of(right)]
     for kind in JoinKind:
         parts += [f"how={str(kind)!r}", [replace(row, label=row.note, note="") for row in _joined(kind, left, right)]]
     yield Picture.of("joins", "events of two streams with one key, and the rows that a join has of them", *parts)
+    yield _revised_join()
 
-    left_batches = [Script().insert("x", 1, 12, "x")]
-    left_batches += [left_batches[-1], left_batches[-1].retract("x")]
-    right_batches = [Script().insert("2", 7, 16, "2")]
-    right_batches += [right_batches[-1].revise("2", 10)] * 2
-    parts = []
-    seen = 0, 0
+
+def _revised_join() -> Picture:
+    """Return what each micro-batch brings to an eager left join, and what the join makes of it."""
+    left = Script().insert("x", 1, 12, "x").batch().batch().retract("x")
+    right = Script().insert("2", 7, 16, "2").batch().revise("2", 10)
+    arrived = {"left": Script(), "right": Script()}
+    parts: list[Part] = []
     output: list[Bar] = []
-    for number, (left, right) in enumerate(zip(left_batches, right_batches, strict=True), 1):
+    batches = zip_longest(left.batches(), right.batches(), fillvalue=Batch(()))
+    for number, (left_batch, right_batch) in enumerate(batches, 1):
         parts.append(f"micro-batch {number}")
-        parts.append([change_bar(step, f"left {step.change.id}") for step in left.changes()[seen[0] :]])
-        parts.append([change_bar(step, f"right {step.change.id}") for step in right.changes()[seen[1] :]])
-        joined = _joined(JoinKind.LEFT, left, right)
-        parts.append(changes_between(output, joined))
-        seen = len(left.changes()), len(right.changes())
-        output = joined
+        for side, brought in (("left", left_batch), ("right", right_batch)):
+            parts.append([change_bar(step, f"{side} {step.change.id}") for step in brought.changes])
+            for step in brought.changes:
+                arrived[side] = arrived[side].add(step.change)
+        previous_output = output
+        output = _joined(JoinKind.LEFT, **arrived)
+        parts.append(changes_between(previous_output, output))
     title = "three micro-batches of two streams with ids, and how the rows of an eager join follow"
-    yield Picture.of("joins-revised", title, *parts)
+    return Picture.of("joins-revised", title, *parts)
 
 
 def _joined(kind: JoinKind, left: Script, right: Script) -> list[Bar]:

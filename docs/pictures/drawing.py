@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from muntin import INFINITY, ClipPolicy, Lifetime, Module
 from muntin.changes import Insertion
@@ -20,6 +20,9 @@ from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
+
+Part: TypeAlias = Iterable[Bar | str] | str
+"""Bars below one another, or a line of text above those that follow."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class Picture:
     shows: tuple[object, ...] = ()
 
     @classmethod
-    def of(cls, name: str, title: str, *parts: Iterable[Bar | str] | str, shows: Iterable[object] = ()) -> Picture:
-        """Return a picture of bars below one another; a text is a line between them."""
+    def of(cls, name: str, title: str, *parts: Part, shows: Iterable[object] = ()) -> Picture:
+        """Return a picture of parts from top to bottom."""
         rows: list[Bar | str] = []
         for part in parts:
             rows += [part] if isinstance(part, str) else part
