@@ -162,6 +162,7 @@ def row_windows() -> Iterator[Picture]:
         "rows of two shares, and the last two rows of each share at every row",
         shares,
         last(2).partition("share"),
+        "share {}",
     )
     yield _rows(
         "between-rows",
@@ -171,19 +172,29 @@ def row_windows() -> Iterator[Picture]:
     )
 
 
-def _rows(name: str, title: str, times: Mapping[str, int], window: RowWindows) -> Picture:
-    """Return a picture of rows, each with its time, and of the rows in each window."""
+def _rows(name: str, title: str, times: Mapping[str, int], window: RowWindows, label: str = "windows") -> Picture:
+    """Return a picture of rows, each with its time, and of the rows in each window.
+
+    Args:
+        name: The name of the picture, and `title` its title.
+        title: As `name`.
+        times: The rows: their names, perhaps with an action, and their times. The first letter is the share.
+        window: The windows.
+        label: The text before them, with braces where the share of their rows is to be.
+    """
     script = Script()
-    for row, time in times.items():
-        short, _, action = row.partition(", ")
-        columns = {"name": short, "share": row[0], "opens": action == "login", "closes": action == "logout"}
-        script = script.point(row, time, columns)
+    for id, time in times.items():
+        short, _, action = id.partition(", ")
+        columns = {"name": short, "share": id[0], "opens": action == "login", "closes": action == "logout"}
+        script = script.point(id, time, columns)
     script = script.close()
     query = WindowedQuery(window, [Computation(CollectList[str](), _name)])
-    output = [
-        Bar("windows", row.window.start, row.window.end, ", ".join(row.value[0]), Look.WINDOW)
-        for row in script.run(query)[None]
-    ]
+    output = []
+    for row in script.run(query)[None]:
+        names = row.value[0]
+        share = label.format(names[0][0])
+        output.append(Bar(share, row.window.start, row.window.end, ", ".join(names), Look.WINDOW))
+    output.sort(key=lambda bar: bar.label)
     return Picture.of(name, title, events_of(script), output, shows=[type(window)])
 
 
@@ -194,9 +205,13 @@ def _name(columns: Any) -> str:
 def several_windows() -> Iterator[Picture]:
     """Yield pictures of one stream under several windows."""
     lengths = Script().insert("ride 1", 0, 20, 3.0).insert("ride 2", 5, 15, 1.5).insert("ride 3", 10, 30, 4.0).close()
-    title = "three rides, and their spread in every snapshot window"
-    rides = events_of(lengths, note="{} km")
-    yield Picture.of("title", title, rides, "", windows_of(lengths, snapshot(), Range()))
+    yield Picture.of(
+        "title",
+        "three rides, and their spread in every snapshot window",
+        events_of(lengths, note="{} km"),
+        "",
+        windows_of(lengths, snapshot(), Range()),
+    )
 
     north = Script().point("a", 3, 2.0).point("b", 7, 4.0).point("c", 12, 1.0).close()
     kilometres = events_of(north, "km", "{:g}")
@@ -468,8 +483,9 @@ def _revised_join() -> Picture:
 
 def _joined(kind: JoinKind, left: Script, right: Script) -> list[Bar]:
     """Return the rows of a join, by their starts, each with the payloads of its pair."""
-    events = [script.history()[None].values() for script in (left, right)]
-    rows = sorted(join(kind, *events), key=lambda row: row.start)
+    left_events = left.history()[None].values()
+    right_events = right.history()[None].values()
+    rows = sorted(join(kind, left_events, right_events), key=lambda row: row.start)
     return [Bar("result", row.start, row.end, f"{row.left}{row.right or ''}", Look.RESULT) for row in rows]
 
 

@@ -95,7 +95,7 @@ def test_windows_that_follow_rows_are_drawn_with_the_rows_that_they_hold() -> No
     rows = {name: [note for _, _, note in windows_in(name)] for name in ALBUM}
     assert rows["last-rows"] == ["a, b", "b, c, d", "d, e, f"]
     assert rows["batches"] == ["a, b, c", "d, e, f", "g"]
-    assert rows["partitions"] == ["x1", "y1", "x1, x2", "x2, x3", "y1, y2"]
+    assert rows["partitions"] == ["x1", "x1, x2", "x2, x3", "y1", "y1, y2"]
     assert rows["between-rows"] == ["a, b, c", "e, f"]
 
 
