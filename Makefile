@@ -45,7 +45,7 @@ help:
 	@echo "make look-check  the page of a recording in headless Chromium, which must be installed: minutes"
 	@echo "             (PICTURES=docs/pictures: take the docs' pictures of it, too)"
 	@echo "make pages   draw the pictures of the pages anew, and write what the cells of the notebooks give: minutes"
-	@echo "make dist    build and check all distributions, in dist: seconds"
+	@echo "make dist    build and check all distributions, in dist: ten seconds"
 	@echo "make clean   remove everything that make made"
 
 demo: .venv/run.stamp
@@ -104,7 +104,9 @@ pages: .venv/tools.stamp
 
 dist: .venv/tools.stamp
 	rm -rf dist
-	$(BIN)/python -m release build dist
+	for folder in $(DISTRIBUTIONS); do $(BIN)/python -m build --no-isolation --outdir dist $$folder || exit 1; done
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m check_wheel_contents dist/muntin_*.whl
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

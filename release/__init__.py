@@ -1,1 +1,1 @@
-"""Releases: the distributions of this repository, built, looked at and raised to a version."""
+"""Releases: the distributions of this repository, and raising them to a version."""

@@ -1,7 +1,11 @@
-"""Raising the version of all distributions, and what they require of each other."""
+"""Raising the version of all distributions, and what they require of each other.
+
+`python -m release.versions 0.2.0` writes it. `hatch version` raises one distribution, and none of what others require.
+"""
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 from typing import Final
@@ -76,3 +80,17 @@ def range_of(version: Version) -> str:
     """
     end = f"{version.major}.{version.minor + 1}" if version.major == 0 else f"{version.major + 1}"
     return f">={version.major}.{version.minor},<{end}"
+
+
+def main() -> None:
+    """Raise the version of all distributions, and print the files that changed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m release.versions", description="Raise the version of all packages."
+    )
+    parser.add_argument("version", help="the new version, such as 0.2.0")
+    for file in set_version(parser.parse_args().version):
+        print(file.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from docs.pictures.album import FOLDER, album
+from docs.pictures.album import ALBUM, FOLDER
 
 
 def main() -> None:
-    """Write all pictures, and remove those that are no more."""
-    made = {FOLDER / f"{picture.name}.svg": picture.svg() for picture in album()}
-    for old in set(FOLDER.glob("*.svg")) - set(made):
-        old.unlink()
-    for file, svg in made.items():
-        file.write_text(svg, encoding="utf-8", newline="\n")
+    """Write all pictures, and remove those that are no longer in the album."""
+    for file in FOLDER.glob("*.svg"):
+        if file.stem not in ALBUM:
+            file.unlink()
+    for name, picture in ALBUM.items():
+        (FOLDER / f"{name}.svg").write_text(picture.svg(), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def commands_on(page: Path) -> list[tuple[Block, list[str]]]:
 
 PAGES_WITH_COMMANDS: Final = [page for page in PAGES if commands_on(page)]
 FOLLOWED: Final = DOCS / "tutorials" / "publish-a-plugin.md"
-"""The page that `tests/tutorial` follows from its first command to its last."""
+"""The page that `tests/docs/tutorial` follows from its first command to its last."""
 
 
 def run_page(page: Path, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Shown]:

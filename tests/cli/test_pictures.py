@@ -14,7 +14,7 @@ import pytest
 from muntin.axis import Axis
 from muntin.drawings import Bar, Drawing, Look
 from muntin.testing import Script
-from muntin_cli.pictures import Picture, Track, draw, draw_plan
+from muntin_cli.pictures import Picture, Track, draw
 from muntin_engine.testing import random_stream
 
 WIDTH = 400
@@ -169,45 +169,3 @@ def test_times_below_an_axis_do_not_meet(seconds: float) -> None:
     assert [one for one, other in pairwise(axis) if one[1] > other[0]] == []
     labels = str(drawing).splitlines()[0].split()
     assert [label for label in labels if not re.fullmatch(r"\d+:\d+(:\d+(\.\d+)?)?|\d+-\d+-\d+", label)] == []
-
-
-class Planned:
-    """A query, as far as its plan is drawn."""
-
-    def __init__(self, *lines: str) -> None:
-        self._text = "\n".join(lines)
-
-    def plan_text(self) -> str:
-        return self._text
-
-
-def boxes(query: Planned) -> list[str]:
-    root = ElementTree.fromstring(draw_plan(query).svg())
-    return [text.text or "" for text in root.iter(f"{{{SVG}}}text") if text.get("class") == "title"]
-
-
-def test_a_plan_goes_from_the_input_over_the_modules_to_the_output() -> None:
-    plan = Planned(
-        "window      tumbling(10), emit final",
-        "key         airport, over 16 buckets",
-        "progress    nothing but the end of a static input",
-        "module      n = stats.count 0.1.0: keeps count",
-        "output      a window is complete when the watermark reaches its end",
-    )
-    assert boxes(plan) == ["input", "evaluation", "modules", "output"]
-    assert draw_plan(plan).description == plan.plan_text()
-
-
-def test_the_plan_of_a_join_has_both_inputs_and_a_query_before_it_stands_above() -> None:
-    join = (
-        "window      none, each event by itself, emit final",
-        "key         airport, over 16 buckets",
-        "progress    left: 10 minutes behind the newest start",
-        "progress    right: up to where the results of the query before are settled",
-        "join        inner",
-        "output      a row is emitted when nothing can change it",
-    )
-    before = ("window      tumbling(10), emit final", "progress    punctuation rows", "output      at its end", "")
-    titles = ["left", "right", "evaluation", "output"]
-    assert boxes(Planned(*join)) == titles
-    assert boxes(Planned(*before, *join)) == ["input", "evaluation", "output", *titles]

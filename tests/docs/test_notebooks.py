@@ -32,7 +32,7 @@ def test_a_notebook_has_nothing_of_who_ran_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
-def test_a_notebook_has_a_plan_or_a_time_line(path: Path) -> None:
+def test_a_notebook_has_a_time_line(path: Path) -> None:
     pictures = [output["image/svg+xml"] for output in outputs_in(read(path)) if "image/svg+xml" in output]
     assert pictures
     assert all(picture.startswith("<svg") for picture in pictures)

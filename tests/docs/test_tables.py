@@ -14,6 +14,8 @@ from muntin_engine.monitoring.exported import EXPORTED
 from muntin_engine.monitoring.opentelemetry import otel_name
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.combinations import COMBINATIONS
+from muntin_engine.sql_text.clauses import EMITS, REFINEMENTS
+from muntin_engine.sql_text.dialect import QUERY_CLAUSES, STREAM_CLAUSES
 from tests.docs.pages import DOCS, ROOT
 
 EVALUATION = DOCS / "contributing/evaluation.md"
@@ -95,3 +97,11 @@ def test_the_page_has_the_names_that_monitoring_systems_get() -> None:
         lines.append(f"| `{name}` | `{otel_name(metric)}` | {label} | {metric.text} |")
     wanted = "\n".join(lines)
     assert wanted in (DOCS / "reference/metrics.md").read_text(encoding="utf-8"), f"it lacks this table:\n{wanted}"
+
+
+def test_the_grammar_of_queries_in_sql_has_every_clause_that_is_read() -> None:
+    page = (DOCS / "reference/query.md").read_text(encoding="utf-8")
+    grammar = page.partition("```text\nquery:\n")[2].partition("```")[0]
+    refinements = [refinement.upper() for refinement in REFINEMENTS]
+    words = {*QUERY_CLAUSES, *STREAM_CLAUSES, *EMITS, *refinements}
+    assert words <= set(re.findall(r"\w+", grammar))

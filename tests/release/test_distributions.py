@@ -63,7 +63,7 @@ def test_they_require_each_other_in_the_same_version_and_plugins_a_range() -> No
     for name, requirement in required():
         expected = range_of(Version(VERSION)) if name in ALONE else f"=={VERSION}"
         assert requirement.specifier == SpecifierSet(expected), (
-            f"{name}: {requirement}; python -m release version writes it"
+            f"{name}: {requirement}; python -m release.versions writes it"
         )
 
 
@@ -73,7 +73,7 @@ def test_new_plugins_and_pages_require_the_sdk_of_this_version() -> None:
     assert sum("muntin-sdk>=" in text for text in texts.values()) >= 3
     for file, text in texts.items():
         assert with_version(text, Version(VERSION), is_ours=False) == text, (
-            f"{name_of(file)}: run python -m release version"
+            f"{name_of(file)}: run python -m release.versions"
         )
 
 

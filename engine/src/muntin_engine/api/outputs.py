@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
 from os import PathLike
 from typing import TYPE_CHECKING, Final, Self, TypedDict
 
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from muntin_engine.recording.recorder import RecordLike
     from muntin_engine.writing import SinkLike
 
-
-PICTURES: Final = "muntin.pictures"
-"""The group of entry points that draw: the engine imports nothing of the command."""
 
 OUTPUTS: Final = ("results", "late_rows", "rejected_rows", "evicted_rows", "metrics")
 """The outputs that `write` has sinks for."""
@@ -52,9 +48,7 @@ class Outputs(PlannedQuery):
         return text_of(self.plan)
 
     def _repr_html_(self) -> str:
-        """Return the query for notebooks: its plan as a picture if `muntin-cli` is installed, otherwise as a table."""
-        for drawing in entry_points(group=PICTURES, name="plan"):
-            return html_of(self.plan, picture=drawing.load()(self).svg())
+        """Return the query for notebooks: its explanation as a table, after those of the queries before it."""
         return html_of(self.plan, self.plans[:-1])
 
     def show(self, rows: int = 20, *, truncate: bool | int = True) -> None:

@@ -339,11 +339,10 @@ def text_of(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def html_of(plan: Plan, inner: Sequence[Plan] = (), picture: str = "") -> str:
-    """Return a query for a notebook, with its explanation as a picture, or as tables, one for each query before it."""
-    shown = f'<div style="max-width: 34em">{picture}</div>' if picture else ""
-    shown = shown or "".join(_table(topics_of(one)) for one in (*inner, plan))
-    return f"<div><pre>{escape(text_of(plan))}</pre>{shown}</div>"
+def html_of(plan: Plan, inner: Sequence[Plan] = ()) -> str:
+    """Return a query for a notebook, with its explanation as a table, after those of the queries before it."""
+    tables = "".join(_table(topics_of(query)) for query in (*inner, plan))
+    return f"<div><pre>{escape(text_of(plan))}</pre>{tables}</div>"
 
 
 def _table(topics: Sequence[tuple[str, str]]) -> str:

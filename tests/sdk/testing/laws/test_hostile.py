@@ -72,7 +72,7 @@ OWN_KINDS: list[WindowKind] = [
 
 
 class Kit(NamedTuple):
-    """A laws class with what keeps and what breaks its laws; those of modules over rows are in `tests/rows`."""
+    """A laws class with what keeps and what breaks its laws; those of modules over rows are in `tests/sdk/rows`."""
 
     laws: type[Conformance]
     hostile: Mapping[str, Sequence[Any]]

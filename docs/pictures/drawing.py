@@ -1,0 +1,215 @@
+"""Bars of a stream, and of what the evaluators give for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from muntin import INFINITY, ClipPolicy, Lifetime, Module
+from muntin.changes import Insertion
+from muntin.drawings import Bar, Drawing, Look
+from muntin.testing import Batch, Boundary, Computation, KeyedChange, Script, WindowedQuery
+from muntin.testing.timeline import row_of
+from muntin.windows import WindowSpecification
+from muntin_cli import pictures
+from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Timing
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.general.general_run import GeneralRun
+from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.testing.meaning import progress_of
+
+Part: TypeAlias = Iterable[Bar | str] | str
+"""Bars below one another, or a line of text above those that follow."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of the documentation.
+
+    Attributes:
+        name: The name of its file, without the ending.
+        title: The subject, in a few words.
+        rows: Bars, and lines of text between them, from top to bottom.
+        shows: The window kinds and the members of policies that it explains.
+    """
+
+    name: str
+    title: str
+    rows: tuple[Bar | str, ...]
+    shows: tuple[object, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, title: str, *parts: Part, shows: Iterable[object] = ()) -> Picture:
+        """Return a picture of parts from top to bottom."""
+        rows: list[Bar | str] = []
+        for part in parts:
+            rows += [part] if isinstance(part, str) else part
+        return cls(name, title, tuple(rows), tuple(shows))
+
+    def svg(self) -> str:
+        """Return it as SVG."""
+        return pictures.Picture(Drawing(self.rows, self.title)).svg()
+
+
+# What the reference evaluator gives
+
+
+def events_of(script: Script, label: str = "", note: str = "") -> list[Bar]:
+    """Return the events that a stream means.
+
+    Args:
+        script: The stream.
+        label: The text before each; by default its id.
+        note: The text behind each, with braces where its payload is to be.
+    """
+    events = script.history()[None].items()
+    return [Bar(label or str(id), event.start, event.end, note.format(event.payload)) for (id, _), event in events]
+
+
+def windows_of(
+    script: Script,
+    window: WindowSpecification,
+    module: Module,
+    label: str = "windows",
+    note: str = "{}",
+    clip: ClipPolicy = ClipPolicy.NONE,
+) -> list[Bar]:
+    """Return the windows of a stream that are final, each with the result of an aggregate."""
+    output = script.run(WindowedQuery(window, [Computation(module)], clip)).get(None, [])
+    return [Bar(label, row.window.start, row.window.end, note.format(row.value[0]), Look.WINDOW) for row in output]
+
+
+def windows_with_results(script: Script, query: WindowedQuery, label: str = "windows") -> list[Bar]:
+    """Return the windows in which an operator has results."""
+    windows = dict.fromkeys(row.window for row in script.run(query)[None])
+    return [Bar(label, window.start, window.end, look=Look.WINDOW) for window in windows]
+
+
+def results_of(script: Script, query: WindowedQuery, label: str, note: str = "{}") -> list[Bar]:
+    """Return the results of an operator, each with its own lifetime.
+
+    Args:
+        script: The stream.
+        query: The query of the operator.
+        label: The text before each result, and `note` the text in it, with braces where its value is to be.
+        note: As `label`.
+    """
+    output = script.run(query)[None]
+    return [Bar(label.format(row.value), row.start, row.end, note.format(row.value), Look.RESULT) for row in output]
+
+
+def watermark_of(script: Script) -> list[Bar]:
+    """Return the watermark of a stream that is not closed."""
+    watermark = script.last_watermark()
+    return [Bar("watermark", watermark, watermark, str(watermark))]
+
+
+# What the general evaluator emits, micro-batch by micro-batch
+
+
+def batches_of(query: EvaluatorQuery, script: Script) -> list[BatchResult]:
+    """Return what each micro-batch of a stream with one key emits."""
+    bucket = KeyedBucket(GeneralRun, query, MemoryCells(), Codec(), {})
+    return [
+        bucket.process([((None,), _input_rows(query, batch))], progress_of(query.window, batch))
+        for batch in script.batches()
+    ]
+
+
+def _input_rows(query: EvaluatorQuery, batch: Batch) -> list[InputChange]:
+    rows = []
+    for step in batch.changes:
+        change = step.change
+        id = change.id if query.has_ids else None
+        new_end = None if isinstance(change, Insertion) else change.new_end
+        rows.append(InputChange(id, change.event.start, change.event.end, (change.event.payload,), new_end))
+    return rows
+
+
+def input_of(script: Script) -> Iterator[Bar]:
+    """Yield what each micro-batch brings, beside its number."""
+    number = 1
+    for step in script.steps:
+        if isinstance(step, Boundary):
+            number += 1
+        elif isinstance(step, KeyedChange):
+            event = step.change.event
+            note = "" if event.payload is None else str(event.payload)
+            yield Bar(f"batch {number}", event.start, event.end, note)
+        elif step.time != INFINITY:
+            yield Bar("punctuation", step.time, step.time, str(step.time))
+
+
+def output_of(query: EvaluatorQuery, script: Script) -> Iterator[Bar]:
+    """Yield what each micro-batch emits, beside its number."""
+    for number, result in enumerate(batches_of(query, script), 1):
+        yield from output_bars(result, f"batch {number}")
+
+
+def input_and_output_of(
+    query: EvaluatorQuery, script: Script, label: str = "", watermark: str = "watermark", result: str = "result"
+) -> Iterator[Bar | str]:
+    """Yield what each micro-batch brings, and below it what it emits.
+
+    Args:
+        query: The query.
+        script: The stream.
+        label: The text before each row; by default its id, behind a sign for what becomes of the event.
+        watermark: The text before a watermark.
+        result: The text before a result.
+    """
+    results = batches_of(query, script)
+    for number, (batch, emitted) in enumerate(zip(script.batches(), results, strict=True), 1):
+        yield f"micro-batch {number}"
+        for step in batch.changes:
+            yield change_bar(step, label)
+        if batch.punctuation is not None and batch.punctuation != INFINITY:
+            yield Bar(watermark, batch.punctuation, batch.punctuation, str(batch.punctuation))
+        yield from output_bars(emitted, result)
+
+
+def change_bar(step: KeyedChange, label: str = "") -> Bar:
+    """Return a change of the input without its payload: what a revision cuts off is pale, a retraction struck out."""
+    bar = row_of(step)
+    assert isinstance(bar, Bar)
+    return replace(bar, label=label or bar.label, note="")
+
+
+def output_bars(result: BatchResult, label: str) -> Iterator[Bar]:
+    """Yield what a micro-batch emits, retractions first."""
+    changes: list[OutputChange] = []
+    for _, changes_of_key in result.output:
+        changes += changes_of_key
+    for change in sorted(changes, key=lambda change: change.kind is OutputKind.INSERT):
+        yield _output_bar(label, change)
+
+
+def _output_bar(label: str, change: OutputChange) -> Bar:
+    """Return a change of the output: what a revision cuts off is pale, a retraction struck out."""
+    value: Any = change.value[0] if isinstance(change.value, tuple) else change.value
+    note = f"early: {value}" if change.timing is Timing.EARLY else str(value)
+    bar = Bar(label, change.start, change.end, note, Look.RESULT)
+    if change.kind is OutputKind.REVISE and change.new_end is not None:
+        return replace(bar, end=change.new_end, whole=Lifetime(change.start, change.end))
+    return replace(bar, is_struck=change.kind is OutputKind.RETRACT)
+
+
+def changes_between(previous: list[Bar], current: list[Bar]) -> Iterator[Bar]:
+    """Yield what makes one output of another: results that are gone, have another end, or are new."""
+    starts = {(bar.label, bar.start): bar for bar in current}
+    revised = []
+    for bar in previous:
+        if bar in current:
+            continue
+        successor = starts.get((bar.label, bar.start))
+        if successor is None:
+            yield replace(bar, is_struck=True)
+        else:
+            revised.append(successor)
+            yield replace(successor, whole=Lifetime(bar.start, bar.end))
+    for bar in current:
+        if bar not in previous and bar not in revised:
+            yield bar
