@@ -1,6 +1,7 @@
 """`muntin new`: a package that works at once.
 
-That the tests of a new package of modules pass, without a warning, is held by `tests/docs/tutorial`: its reader runs them.
+That the tests of a new package of modules pass, without a warning, is held by `tests/docs/tutorial`, whose reader runs
+them.
 """
 
 from __future__ import annotations
