@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import DOCS, PAGES, REFERENCE, blocks, headings, name_of
+from tests.docs.pages import DOCS, PAGES, REFERENCE, Heading, blocks, headings, name_of
 
 GLOSSARY = DOCS / "glossary.md"
-WORDS_OF_THE_ENGINE = DOCS / "contributing/words-of-the-engine.md"
-GLOSSARIES = (GLOSSARY, WORDS_OF_THE_ENGINE)
+WORDS_OF_THE_CODE = "Words of the code"
+"""The section of the glossary that users need not read; it is the last one."""
+
+PLAIN_WORDS = Path(__file__).with_name("plain_words.txt")
+"""The words in public names that mean in Muntin what they mean anywhere."""
+
 PACKAGES = (
     "muntin",
     "muntin.catalog",
@@ -29,8 +34,7 @@ PACKAGES = (
     "muntin_engine.testing",
 )
 NAMES = [f"{package}.{name}" for package in PACKAGES for name in import_module(package).__all__]
-PLAIN = "Plain words in public names"
-ENTRIES = {heading.text: heading.section for page in GLOSSARIES for heading in headings(page) if heading.level == 3}
+ENTRIES = {heading.text: heading.section for heading in headings(GLOSSARY) if heading.level == 3}
 
 HOUSE = (
     *("module", "function", "aggregate", "operator", "plugin", "event", "lifetime", "payload"),
@@ -54,16 +58,30 @@ def entry_words() -> list[str]:
     return [phrase.strip() for title in ENTRIES for phrase in title.split(",")]
 
 
+def words_of_users() -> list[Heading]:
+    """Return the entries of the glossary that stand before the words of the code."""
+    words: list[Heading] = []
+    for heading in headings(GLOSSARY):
+        if heading.text == WORDS_OF_THE_CODE:
+            return words
+        if heading.level == 3:
+            words.append(heading)
+    raise AssertionError(f"{name_of(GLOSSARY)} has no heading {WORDS_OF_THE_CODE!r}")
+
+
+def plain_words() -> list[str]:
+    return PLAIN_WORDS.read_text(encoding="utf-8").split()
+
+
 def elsewhere() -> list[str]:
     """Return the words that other systems use and we do not."""
-    text = "\n".join(page.read_text(encoding="utf-8") for page in GLOSSARIES)
-    lines = re.findall(r"^Elsewhere: (.*)\.$", text, re.MULTILINE)
+    lines = re.findall(r"^Elsewhere: (.*)\.$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
     return [phrase.strip() for line in lines for phrase in line.split(",")]
 
 
 @pytest.mark.parametrize("phrase", entry_words())
 def test_a_glossary_word_is_used_on_other_pages(phrase: str) -> None:
-    pages = [page.read_text(encoding="utf-8").lower() for page in PAGES if page not in GLOSSARIES]
+    pages = [page.read_text(encoding="utf-8").lower() for page in PAGES if page != GLOSSARY]
     assert any(phrase.lower() in text for text in pages), f"nobody says {phrase!r}"
 
 
@@ -76,9 +94,8 @@ def test_the_words_of_the_house_are_in_the_glossary() -> None:
 
 
 def test_a_user_has_about_fifty_words_to_learn() -> None:
-    words = [heading.text for heading in headings(GLOSSARY) if heading.level == 3]
-    assert 40 <= len(words) <= 60
-    assert len(ENTRIES) == sum(heading.level == 3 for page in GLOSSARIES for heading in headings(page))
+    assert 40 <= len(words_of_users()) <= 60
+    assert len(ENTRIES) == sum(heading.level == 3 for heading in headings(GLOSSARY))
 
 
 def test_a_glossary_entry_says_what_the_word_means() -> None:
@@ -87,18 +104,17 @@ def test_a_glossary_entry_says_what_the_word_means() -> None:
 
 
 def test_public_names_are_made_of_house_words() -> None:
-    plain = {word for block in blocks(WORDS_OF_THE_ENGINE) for word in block.text.split()}
-    house = plain | {word for phrase in entry_words() for word in words_of(phrase)}
+    house = set(plain_words()) | {word for phrase in entry_words() for word in words_of(phrase)}
     used = [(name, word) for name in NAMES for word in words_of(name.rpartition(".")[2])]
     strange = [f"{name}: {word}" for name, word in used if not stems(word) & house]
 
     assert len(NAMES) > 80
-    assert strange == [], f"use a word of the glossary, or add one to it; plain words stand under {PLAIN!r}"
+    assert strange == [], f"use a word of the glossary, or add one to it; plain words are in {PLAIN_WORDS.name}"
 
 
 def test_no_plain_word_is_listed_in_vain() -> None:
     used = {stem for name in NAMES for word in words_of(name.rpartition(".")[2]) for stem in stems(word)}
-    listed = [word for block in blocks(WORDS_OF_THE_ENGINE) for word in block.text.split()]
+    listed = plain_words()
     assert listed == sorted(listed)
     assert [word for word in listed if word not in used] == []
 
