@@ -167,7 +167,7 @@ class ProgressPolicy(ABC):
         return replace(self, idle=Idle(clock_ticks(after), None if lag is None else _span("lag", lag, clock_ticks)))
 
     def with_key_punctuation(self: PolicyT) -> PolicyT:
-        """Return the policy for an input whose rows may punctuate their own key alone.
+        """Return the policy for an input whose rows may punctuate their own key alone, or many keys at once.
 
         Such a row closes the windows of its key, and what comes behind it for that key is late.
         """

@@ -84,7 +84,10 @@ class Outputs(PlannedQuery):
             selected(ordered, self.selection).show(rows, truncate)
 
     def named(self, metrics_name: str) -> Self:
-        """Return the query with a name, which its metrics have."""
+        """Return the query with a name, which its metrics have.
+
+        Without one they are called `muntin`, or `muntin` and the window where a Spark query contains several queries.
+        """
         check_name("metrics_name", metrics_name)
         return replace(self, metrics_name=metrics_name, is_named=True)
 
@@ -144,7 +147,9 @@ class Outputs(PlannedQuery):
         `new_end`. Early results have `timing` (`early` or `final`) and `firing`, the number of earlier firings of the
         window; with `refinement="retract"` they have `change` and `event_id` as well.
 
-        A static input is taken as a whole: nothing in it is late, and every window is complete.
+        A static input is taken as a whole: nothing in it is late, and every window is complete. The results of a
+        stream are written with `write`, or with `results().writeStream` in append mode for a sink of Spark's own;
+        `collect`, `count`, `show` and `toPandas` raise a `QueryError` that says so.
 
         The progress of a running streaming query has its metrics: the input, output and durations of each micro-batch.
         `batch_metrics` reads them and `monitor` shows them.
@@ -171,7 +176,7 @@ class Outputs(PlannedQuery):
         return results(self, watermark)
 
     def late_rows(self) -> DataFrame:
-        """Return the late rows: `reason`, `message`, the `row` as JSON and `late_by`.
+        """Return the late rows: `reason`, `message`, the `row` as JSON and `late_by`; also rows that were shed.
 
         `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark: an
         interval if times are timestamps, otherwise a number of their type. It is null if the row came after the end of
@@ -294,6 +299,9 @@ class Outputs(PlannedQuery):
         while it closed its stream. The windows are emitted from the state, as one more micro-batch. No query can
         continue from the checkpoint after that.
 
+        It does not work for a query over another query's results, nor on Spark Connect: send a row with
+        `change = 'close'` there.
+
         Args:
             checkpoint: The checkpoint of the query.
             results: As for `write`, the same sinks; the others too.
@@ -318,7 +326,8 @@ class Outputs(PlannedQuery):
 
         The state is read, in time proportional to its size: it must be of the query, and all of it in its place and of
         the last micro-batch. `write` checks the identity alone, which it stores in the checkpoint. What a start does
-        not find, the first micro-batch does, before any state changes and any row is emitted.
+        not find, the first micro-batch does, before any state changes and any row is emitted. The query of the
+        checkpoint may run meanwhile.
 
         Args:
             checkpoint: Spark's checkpoint location; an empty one is no error.

@@ -85,9 +85,13 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         Revisions and retractions are never shed. A revision of an event that was shed waits for the event, and is
         rejected when the event would be late.
 
-        The general evaluator runs such a query, or the one for row windows: no other holds events. A static input is
-        one batch after which nothing is held, so nothing of it is shed. A query may continue from its checkpoint with
-        another limit. If called again, the last limit counts.
+        The general evaluator runs such a query, or the one for row windows: no other holds events. In row windows, rows
+        that wait for the watermark count, and those in windows. A static input is one batch after which nothing is
+        held, so nothing of it is shed. A query may continue from its checkpoint with another limit. With
+        `late_policy="drop"` events that are shed are counted only. If called again, the last limit counts.
+
+        `explain()` says where a full key may stay full. A limit that is not above what windows such as `last(10)` or
+        `count_by_start(10)` always hold is refused.
 
         Args:
             most_held: The limit; well above what one window of a key needs, because a window that cannot become
@@ -182,8 +186,9 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         it asks for. Events of one time come in the order of the column `events(order=...)`, and those that are alike in
         it, or all of them without such a column, in an order of their values.
 
-        Results have a column `lifetime`: a point at the time of the call, unless the operator returns another one. They
-        are final, and complete as far as the input is. For operators over windows, see `WindowedStream.apply`.
+        Results have a column `lifetime` in place of `window`: a point at the time of the call, unless the operator
+        returns another one. They are final, and complete as far as the input is. For operators over windows, see
+        `WindowedStream.apply`.
 
         Args:
             operator: The operator and the columns that it reads.
@@ -220,6 +225,16 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
     ) -> WindowedStream:
         """Cut the axis into windows.
 
+        With `forget_keys_after` the events of a key are split into *lives*: an event that starts more than that time
+        after the last tick of all earlier ones begins the next life; one that starts exactly so much later is still in
+        the old one. Each life is evaluated as a key of its own, and its windows end where the life does, one tick after
+        the time. Windows that are then the same are one. When the watermark reaches that tick, the results of the life
+        are final and nothing of the key is kept; the metric `keys_forgotten` counts it. Until then, a late event may
+        join two lives and a retraction may split one. Windows of two lives are never the same, but they may overlap: a
+        daily window that ends early after an hour of silence may be there twice, with one start and two ends. Such
+        queries run on the general evaluator. Early results need `refinement="retract"`, because a window that was cut
+        gets another end when its key has another event; its trigger goes on.
+
         Args:
             specification: For example `hopping("1 hour", "10 minutes")`, `snapshot()` or `last(10).trigger(2)`.
             clip: How lifetimes are cut to the window before time-sensitive modules see them. By default the clip that
@@ -228,12 +243,10 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
             emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time
                 passes its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
                 `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `firing`.
-            forget_keys_after: For how long a key may be silent, for example `"30 days"`; by default for ever. An event
-                that starts more than that after the last tick of all earlier ones of its key begins a new life of the
-                key, which is evaluated as a key of its own. The windows of a life end with it: none starts, and none
-                ends, more than a tick later than that. When the watermark passes this tick, its results are final and
-                nothing of the key is kept. An event that has not ended keeps its key. Not for windows that follow rows,
-                whose partitions can be evicted, samples, time-bound results, or early ones that are not retracted.
+            forget_keys_after: For how long a key may be silent before it is forgotten, for example `"30 days"`; by
+                default it never is. An event that has not ended keeps its key. It is part of the checkpoint. Not for
+                windows that follow rows, whose partitions can be evicted, samples, time-bound results, or early ones
+                that are not retracted.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
                 that is right; `"columnar"`, `"sliced"`, `"grouped"` or `"general"`: in that way, for tests and
                 comparisons. A checkpoint remembers it.
@@ -405,11 +418,17 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
     def apply(self, operator: ModuleCall) -> Query:
         """Compute any number of rows per window and key with an operator, whose row's fields become columns.
 
+        Args:
+            operator: The operator and the columns that it reads.
+
         Raises:
             QueryError: The module is none, or an aggregate.
             ParameterError: Its constructor does not take its parameters.
             TypeMismatchError: Its inputs are not of the types it reads.
             PolicyError: It is not right under the window's policies, or needs other windows.
+
+        Example:
+            >>> rides.window(tumbling("1 hour")).apply(stats.top_k("km", k=2)).results()  # doctest: +SKIP
         """
         check_call(operator, ModuleCall, "apply({})".format)
         check_kind(operator.cls, is_operator=True)
@@ -425,7 +444,11 @@ def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query
 
 @dataclass(frozen=True, repr=False)
 class Query(Outputs, HasText, KnowsSparkWords):
-    """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does."""
+    """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does.
+
+    A prompt shows it in three lines: its windows, its modules and the columns of its results. A notebook shows what
+    `explain` says, as a picture where `muntin-cli` is installed and otherwise as a table.
+    """
 
     @step
     def as_events(

@@ -46,6 +46,18 @@ def from_aggregate_function(aggregate_function: object, **options: Unpack[Adapte
         >>> average = from_aggregate_function(WeightedAverage, name="demo.weighted_average", version="1.0.0")()
         >>> average.compute_result(average.add_events(average.create_state(), [(10, 1), (40, 2)]))
         30.0
+
+        One whose accumulator is not plain data:
+
+        >>> from fractions import Fraction
+        >>> class Exact(WeightedAverage):
+        ...     def create_accumulator(self):
+        ...         return [Fraction(0), Fraction(0)]
+        >>> options = {"serialize": lambda pair: [str(part) for part in pair]}
+        >>> options["deserialize"] = lambda texts: [Fraction(text) for text in texts]
+        >>> exact = from_aggregate_function(Exact, name="demo.exact_average", version="1.0.0", **options)()
+        >>> exact.add_events(exact.create_state(), [(10, 1), (40, 2)])
+        ['90', '3']
     """
     check_options(options)
     foreign = Foreign(aggregate_function, options["name"], "an aggregate function, as PyFlink has them", _PROTOCOLS)

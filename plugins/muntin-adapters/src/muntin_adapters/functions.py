@@ -76,7 +76,7 @@ def from_function(function: Callable[..., object], **options: Unpack[FunctionOpt
     those of the module.
 
     Args:
-        function: Takes a list and returns a value.
+        function: Takes a list of its own and returns a value.
         options: See `FunctionOptions`. By default the types are those of the annotations.
 
     Raises:

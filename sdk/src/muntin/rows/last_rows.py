@@ -41,6 +41,14 @@ class LastRows(RowAutomaton):
     A row whose attribute is null or NaN makes no row leave by delta and triggers nothing. It leaves with the row before
     it; before the first row that has the attribute, with that one.
 
+    The window of a result starts with its oldest row, or its length of time before it is computed, and ends where it is
+    computed: right after a row that is a member. It is emitted when the watermark has passed the row, or reached that
+    time; a row that comes behind the watermark is late. At the end of a stream a trigger by time fires once more, at
+    its next multiple, for keys that had a row since it last fired; rows that are too old by then have left, and the
+    window ends after the last row of the stream. Other triggers do not fire at the end.
+
+    Source: IBM Streams, *Window handling*, tables 1 and 2.
+
     Attributes:
         evicts: When rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
         triggers: When the window is computed: `CountPolicy`, `DeltaPolicy`, `ElapsedPolicy` or `ConditionPolicy`.

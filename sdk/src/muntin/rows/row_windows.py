@@ -37,6 +37,29 @@ class RowWindows(WindowSpecification):
         leaves_at_once: True if members leave by flushes, and with their partitions, alone. States of modules then take
             the place of rows, where modules have states.
         reads: SQL expressions over the columns of the input; `Row.values` has their values.
+
+    Example:
+        Each row with the one before it:
+
+        >>> from dataclasses import dataclass
+        >>> from muntin import Window
+        >>> from muntin.rows import Action, ActionKind
+        >>> @dataclass(frozen=True, slots=True)
+        ... class Pairs(RowWindows):
+        ...     name, version = "retail.pairs", "1.0"
+        ...     def create_state(self):
+        ...         return []
+        ...     def step(self, state, row):
+        ...         state.append((row.number, row.time))
+        ...         yield Action(ActionKind.INSERT, rows=(row.number,))
+        ...         if len(state) == 2:
+        ...             yield Action(ActionKind.TRIGGER, window=Window(state[0][1], row.time + 1))
+        ...             yield Action(ActionKind.EVICT, rows=(state.pop(0)[0],))
+        >>> pairs, state = Pairs(), []
+        >>> for row in (Row(1, 10), Row(2, 12)):
+        ...     print(*(f"{action.kind} {action.window or list(action.rows)}" for action in pairs.step(state, row)))
+        insert [1]
+        insert [2] trigger Window(start=10, end=13) evict [1]
     """
 
     __slots__ = ()

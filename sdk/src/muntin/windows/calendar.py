@@ -207,6 +207,15 @@ def calendar(
 ) -> CalendarWindows:
     """Return windows of days, weeks, months, quarters or years, as a calendar on the wall has them.
 
+    `CalendarWindows` says what happens where the clock is set. Times of the query are timestamps, or integers with a
+    unit; `timestamp_ntz` has no zone, so it takes only `zone="UTC"`. The boundaries come from the time zone database of
+    the machine, so all machines should have the same version. A machine without one needs the package `tzdata`;
+    `zone="UTC"` needs none.
+
+    Final results are evaluated over slices of days or months. The general evaluator takes windows with a `reach`, and
+    two kinds of windows of days where the zone skipped a day: those that overlap, and those of single days over events
+    with lifetimes.
+
     Args:
         size: Length of each window: `"day"`, `"week"`, `"month"`, `"quarter"`, `"year"`, or some of them, as in
             `"2 weeks"`.
@@ -226,6 +235,19 @@ def calendar(
         calendar('quarter', 'month', zone='America/New_York')
         >>> print(calendar("week", start="sunday"))
         calendar('week', zone='UTC', start='1970-01-04')
+
+        Where summer time begins, a day has 23 hours:
+
+        >>> from datetime import UTC, datetime
+        >>> from muntin import instant
+        >>> from muntin.windows import Stretches
+        >>> noon = instant(datetime(2024, 3, 31, 12, tzinfo=UTC))
+        >>> for day in calendar("day", zone="Europe/Berlin").cut(Stretches(), noon, noon + 1):
+        ...     print(f"{day.starts_at:%Y-%m-%d %H:%M} - {day.ends_at:%Y-%m-%d %H:%M}")
+        2024-03-30 23:00 - 2024-03-31 22:00
+        >>> for year in calendar("year", zone="Europe/London", start="2000-04-06").cut(Stretches(), noon, noon + 1):
+        ...     print(f"{year.starts_at:%Y-%m-%d %H:%M} - {year.ends_at:%Y-%m-%d %H:%M}")
+        2023-04-05 23:00 - 2024-04-05 23:00
     """
     (length, unit), (distance, other) = read_size(size), read_size(size if hop is None else hop)
     if unit != other:

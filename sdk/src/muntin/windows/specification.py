@@ -24,11 +24,14 @@ class WindowContext(StrEnum):
     """
 
     FREE = "free"
-    """Nothing: the windows follow from the row alone."""
+    """Nothing: the windows follow from the row alone, as hopping, tumbling, calendar, cumulating, landmark and global
+    windows do, and count windows over one time."""
     BACKWARD = "backward"
-    """Rows before it, such as how many there were."""
+    """Rows before it, such as how many there were: for count windows over one start of several, batches of rows and
+    rows between two, and the last rows, where a number of rows both evicts and triggers."""
     FORWARD = "forward"
-    """Rows after it too."""
+    """Rows after it too: for snapshot, session and trailing windows, count windows over several times, other sliding
+    row windows, and those that are only computed if a row closes them."""
 
 
 class WindowSpecification(ABC):
