@@ -308,15 +308,23 @@ class ApiEntry:
     @property
     def options(self) -> list[str]:
         """The options of mkdocstrings for its section, as lines of YAML, where they differ from those of the site."""
-        if self.name in _SHOWN_WITH_INHERITED_MEMBERS:
-            return ["inherited_members: true"]
+        if self.name in _INTERNAL_MEMBERS:
+            own = ["merge_init_into_class: false", "show_bases: false", "inherited_members: true"]
+            return [*own, f'filters: ["!^_", "!^({_INTERNAL_MEMBERS[self.name]})$"]']
         if self.name.endswith("Laws"):  # of the kit that all share, nothing but the laws is of interest
-            return ["inherited_members: true", 'filters: ["^test_", "^magnitude$"]']
+            return ["inherited_members: true", "show_signature: false", 'filters: ["^test_", "^magnitude$"]']
         return []
 
 
-_SHOWN_WITH_INHERITED_MEMBERS: Final = frozenset({"muntin_engine.EventStream", "muntin_engine.Query"})
-"""Classes some of whose members are those of a class that has no page."""
+_INTERNAL_MEMBERS: Final = {
+    "muntin_engine.EventStream": "length_columns|named_columns|lifetimes",
+    "muntin_engine.WindowedStream": "streams",
+    "muntin_engine.Query": "source|before|plans",
+}
+"""The steps of a query, which its calls make and nobody else, with members that are for the engine alone.
+
+Some of their other members are those of a class that has no page.
+"""
 
 
 def entry_of(line: str) -> ApiEntry | None:

@@ -38,7 +38,8 @@ ERRORS = sorted(
 POLICIES = [
     policy
     for policy in vars(policies).values()
-    if isinstance(policy, type) and issubclass(policy, StrEnum) and policy.__module__ == policies.__name__ and len(policy)
+    if isinstance(policy, type) and issubclass(policy, StrEnum) and policy.__module__ == policies.__name__ and
+    len(policy)
 ]
 LAWS = [
     (kit.__name__, laws, test)

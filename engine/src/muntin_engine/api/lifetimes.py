@@ -40,22 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChangesLifetimes(ChangesPayload):
-    """The part of an event stream that gives its events other lifetimes.
-
-    A change follows from one event alone. Revisions and retractions are changed as their events are, and the watermark
-    moves as far as they do, so nothing is kept for a change and every query can follow it. Several calls are applied
-    one after the other. Rows are late by their changed lifetimes and the changed watermark, and `late_rows()` shows
-    them so.
-
-    Policies that derive the watermark, `with_heartbeat` and rows of punctuation speak of the events as they come;
-    readings of a clock are not changed. An event whose changed lifetime leaves the axis is rejected. `explain()` says
-    what becomes of the watermark. A checkpoint stores the changes.
-
-    `shift`, `set_duration` and `extend` also take a column of the payload, which says the length for each event: an
-    interval where times are timestamps, else a number like the times. Every row of an event then needs the payload: so
-    where rows are revisions or retractions, and not results of another query, which have it, `repeated=True` has to say
-    that they repeat that of their event. An event whose length is null, or less than it may be, is rejected.
-    """
+    """The part of an event stream that gives its events other lifetimes; `EventStream` says what the changes share."""
 
     @step
     def shift(self, by: LengthOrColumn, *, at_least: Duration = 0, repeated: bool = False) -> Self:

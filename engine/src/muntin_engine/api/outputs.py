@@ -180,7 +180,7 @@ class Outputs(PlannedQuery):
 
         `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark: an
         interval if times are timestamps, otherwise a number of their type. It is null if the row came after the end of
-        the stream.
+        the stream. Which rows are late, and by how much, depends on how rows are cut into micro-batches.
 
         A streaming query of these rows is a separate Spark query, with its own checkpoint and its own state: it
         evaluates the whole query again, from its rows (see `explain`). Its metrics are those of `results`.
@@ -239,7 +239,8 @@ class Outputs(PlannedQuery):
         `s3://bucket/results`, a function of a DataFrame and the
         number of its micro-batch, or a `Sink`. Every sink gets every micro-batch, in the order of the arguments. After
         a crash the last micro-batch is repeated, with the same number; a sink that skips or replaces a number that it
-        already has gets each row exactly once.
+        already has gets each row exactly once. The input is a stream; the results of a static one are written as any
+        DataFrame is.
 
         Args:
             checkpoint: Spark's checkpoint location: one per query, kept as long as the query. It has to be given.
@@ -348,6 +349,8 @@ class Outputs(PlannedQuery):
 
     def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
         """Print the evaluation of the query, with reasons; `plan_text` returns it.
+
+        In a chain it begins with the queries whose results are its input.
 
         Args:
             checkpoint: A checkpoint, to have it said whether the query can go on with it, and which modules and

@@ -46,7 +46,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
-    """A DataFrame whose rows are events; made by `events`. Those of `Query.as_events` know the queries before them."""
+    """A DataFrame whose rows are events; made by `events`, `union` and `Query.as_events`.
+
+    Each call returns another stream, and several calls are applied one after the other. Columns are computed for new
+    events, and for revisions and retractions that repeat the payload of their event; the columns that make rows events
+    stay as they are.
+
+    Calls that give events other lifetimes (`shift`, `set_duration`, `extend`, `shorten`, `to_points`, `to_edges`,
+    `align_to`) follow from one event alone. Revisions and retractions are changed as their events are, and the
+    watermark moves as far as they do, so nothing is kept for a change and every query can follow it. Rows are late by
+    their changed lifetimes and the changed watermark, and `late_rows()` shows them so. Policies that derive the
+    watermark, `with_heartbeat` and rows of punctuation speak of the events as they come; readings of a clock are not
+    changed. An event whose changed lifetime leaves the axis is rejected. `explain()` says what becomes of the
+    watermark. A checkpoint stores the changes.
+
+    `shift`, `set_duration` and `extend` also take a column of the payload, which says the length for each event: an
+    interval where times are timestamps, else a number like the times. Every row of an event then needs the payload: so
+    where rows are revisions or retractions, and not results of another query, which have it, `repeated=True` has to say
+    that they repeat that of their event. An event whose length is null, or less than it may be, is rejected.
+    """
 
     @step
     def where(self, condition: ColumnLike) -> EventStream:
@@ -279,7 +297,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 
         Each row is merged once, into slices that all specifications share, so one more costs little more than its
         results. Results have a column `window_name`. A row that is late for one of the windows is late for all, so that
-        all results come from the same rows; write separate queries if each should decide by itself.
+        all results come from the same rows: with a window of 15 minutes a row is late that would still count for an
+        hour alone. Write separate queries if each should decide by itself. Events may last, and must not have ids.
 
         Args:
             unnamed: None: each specification has a name.
@@ -463,7 +482,9 @@ class Query(Outputs, HasText, KnowsSparkWords):
 
         An event has the lifetime of its result: the window, unless `timestamps` differs. Retracting or revising a
         result retracts or revises the event. The watermark of the other query is the output watermark of this one, in
-        the same micro-batch, also while no window has a result. `explain()` shows how far it is behind the input.
+        the same micro-batch, also while no window has a result. `explain()` shows how far it is behind the input. The
+        stream may be joined, and united with others. `select` and `where` of this query are not read: they are the last
+        steps of results.
 
         Args:
             key: Columns of the results to group by, as in `events`. By default those of this query; None makes all

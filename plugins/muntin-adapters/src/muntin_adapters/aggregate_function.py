@@ -29,7 +29,8 @@ def from_aggregate_function(aggregate_function: object, **options: Unpack[Adapte
     Args:
         aggregate_function: The class, whose constructor's parameters a query may give, or an instance.
         options: See `AdapterOptions`. An accumulator that is a PyFlink `Row` needs `serialize=list` and
-            `deserialize=lambda values: Row(*values)`; a list needs nothing.
+            `deserialize=lambda values: Row(*values)`; a list needs nothing. List and map views have no counterpart: use
+            lists and dicts.
 
     Raises:
         ModuleDefinitionError: A method is missing, or a type is not known.

@@ -96,7 +96,8 @@ def from_array_function(function: Callable[..., object], **options: Unpack[Funct
     """Return the module class of a function of a NumPy array.
 
     Payloads come in the array types of `ColumnarAggregate`; records as a mapping from field name to array. If the input
-    type may be null, they come as a `numpy.ma.MaskedArray`. What the function returns may be NumPy's.
+    type may be null, they come as a `numpy.ma.MaskedArray`. What the function returns may be NumPy's: a scalar, an
+    array, or `NaT` or `masked`, which are null.
 
     Args:
         function: Takes an array and returns a value; its other parameters are those of the module.
