@@ -34,7 +34,7 @@ class EarlyEmission:
         refinement: The relation of a window's later results to its earlier ones.
 
     Raises:
-        PolicyError: The trigger is none, or it or the refinement cannot be stored with a query.
+        PolicyError: The trigger is not a trigger, or it or the refinement cannot be stored with a query.
     """
 
     trigger: Trigger

@@ -54,8 +54,8 @@ class ChangesLifetimes(ChangesPayload):
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: It is a column that cannot be computed, or that not every row has; or it is none, and `at_least`
-                or `repeated` is given.
+            QueryError: It is a column that cannot be computed, or that not every row has; or it is not a column, and
+                `at_least` or `repeated` is given.
 
         Example:
             >>> yesterday = rides.shift("1 day")  # beside today's  # doctest: +SKIP
@@ -136,7 +136,7 @@ class ChangesLifetimes(ChangesPayload):
 
         Raises:
             QueryError: There is no such point; events are samples, whose ends are not known from one row; or ends are
-                revised and rows of revisions do not repeat what they would have to; or `repeated` is said of starts.
+                revised and rows of revisions do not repeat what they would have to; or `repeated` is given for starts.
 
         Example:
             >>> arrivals = rides.to_points("end").window(tumbling("1 hour"))  # doctest: +SKIP

@@ -30,7 +30,7 @@ def module(
     `km: pd.Series`. They are in no particular order: where that matters, name the time as a column too, and sort by it.
     A row with a null in one of the columns is skipped, unless the annotation is `list[float | None]`; the result is
     null where all are. NaN is a value like any other. A function that Spark's `pandas_udf` decorates may be given as it
-    is if it aggregates. For times as ticks or a state of one's own, write a module class.
+    is if it aggregates. For times as ticks or a state, write a module class.
 
     What the function returns is of the type that it declares, or null for None; NumPy's values are converted. Another
     type stops the query with a `ModuleContractError`, and an exception with a `ModuleFailedError`.
@@ -57,8 +57,8 @@ def module(
     Raises:
         UnknownModuleError: No installed plugin offers the name; the closest is suggested.
         PluginLoadError: Its plugin cannot be imported.
-        ModuleDefinitionError: The class is not a complete module; or a function does not take so many columns, or the
-            type of its result is not known.
+        ModuleDefinitionError: The class is not a complete module; or a function does not take that many columns, or
+            the type of its result is not known.
         QueryError: An input is no column, or one of several is missing.
         ParameterError: The module's constructor, or the function, does not take the parameters.
 
@@ -103,14 +103,15 @@ def _function_of(function: Callable[..., object]) -> Callable[..., object]:
 def from_stream(stream: str, *columns: ColumnLike) -> StreamColumns:
     """Name a stream of a union as an input of a module that reads several.
 
-    An input of a module reads the stream of its own name, unless the query says another one by this.
+    Without it an input of a module reads the stream of its own name. So one union serves several such modules. Two
+    inputs of a module are two streams; the name may also be one of the `sources` of `events`.
 
     Args:
         stream: The name of the stream, as `union` has it.
         columns: The columns that the module reads, in the order of the fields of the input's record.
 
     Raises:
-        QueryError: The stream has no name, or a column is none.
+        QueryError: The stream has no name, or something is not a column.
 
     Example:
         >>> inside, outside = from_stream("inside", "celsius"), from_stream("outside", "celsius")

@@ -199,7 +199,7 @@ class OnePass:
             metrics: The sinks for progress.
 
         Raises:
-            QueryError: A query cannot be closed, or a sink is none.
+            QueryError: A query cannot be closed, or something is not a sink.
             StateError: The checkpoint is closed, or of other queries, or a micro-batch of it was cut short.
             SinkError: A sink failed. Call again with the same sinks when it works.
         """

@@ -312,7 +312,7 @@ class Outputs(PlannedQuery):
             metrics: Gets the row of the last micro-batch.
 
         Raises:
-            QueryError: The query cannot be closed, or a sink is none.
+            QueryError: The query cannot be closed, or something is not a sink.
             StateError: The checkpoint is closed, or of another query, or a micro-batch of it was cut short.
             SinkError: A sink failed. Call again with the same sinks when it works.
         """

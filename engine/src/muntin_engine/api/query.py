@@ -212,7 +212,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
             operator: The operator and the columns that it reads.
 
         Raises:
-            QueryError: The module is none, or no stream operator; or events last longer than a tick.
+            QueryError: The module is not a stream operator, or events last longer than a tick.
             ParameterError: Its constructor does not take its parameters.
             TypeMismatchError: Its inputs are not of the types it reads.
             PolicyError: Late rows are to be adjusted or to correct results.
@@ -270,7 +270,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 comparisons. A checkpoint remembers it.
 
         Raises:
-            QueryError: The specification is none.
+            QueryError: The specification is not one of windows.
             PolicyError: A policy's or an evaluator's text names none.
             DurationError: The time for which a key may be silent cannot be read.
         """
@@ -302,7 +302,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 
         Args:
             unnamed: None: each specification has a name.
-            timestamps: Which lifetime the output gets, `"align"` or `"point_at_end"`; unsaid, as for `window`.
+            timestamps: Which lifetime the output gets, `"align"` or `"point_at_end"`; by default as for `window`.
             specifications: By name, hopping or tumbling windows, or calendar windows of one zone that are made of
                 days, or of months.
 
@@ -363,7 +363,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 
         Raises:
             QueryError: The other is no event stream, one is static and one is not, keys or times are of other types,
-                a column does not exist, no column is asked for, `on` is no condition, or windows are on no grid, or
+                a column does not exist, no column is named, `on` is not a condition, or windows are not on a grid, or
                 have gaps.
             ParameterError, TypeMismatchError: The condition does not take its parameters, or its columns.
             PolicyError: `how` or `emit` names nothing that a join can do, or a stream sheds events, corrects late rows
@@ -417,7 +417,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
             modules: By the name of its result column, each an aggregate.
 
         Raises:
-            QueryError: There is no module, one is none or an operator, or a name is taken.
+            QueryError: No module is given, one is an operator or something else, or a name is taken.
             ParameterError: A module's constructor does not take its parameters.
             TypeMismatchError: A module's inputs are not of the types it reads.
             PolicyError: A module is not right under the window's policies, needs other windows, or is made for other
@@ -441,7 +441,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
             operator: The operator and the columns that it reads.
 
         Raises:
-            QueryError: The module is none, or an aggregate.
+            QueryError: The module is not an operator.
             ParameterError: Its constructor does not take its parameters.
             TypeMismatchError: Its inputs are not of the types it reads.
             PolicyError: It is not right under the window's policies, or needs other windows.

@@ -21,7 +21,7 @@ _NEEDED = ("change", "event_id")
 
 
 class ChangelogTable(ToldSink):
-    """Keeps the results that stand in a table of Parquet files: insertions come in, retractions go, revisions change.
+    """Folds results that may be retracted into a table of Parquet files, with a row per key and `event_id`.
 
     For results that may be retracted, as with `emit="speculative"` or `"eager"`. After each micro-batch the table is
     what `fold` makes of all changes so far. A reader sees it before a micro-batch or after it, never in between, and a

@@ -33,7 +33,8 @@ class IcebergTable(TableSink):
     rows that were there.
 
     A table that was rolled back has the micro-batches of the snapshots that it is made of. One that was emptied is
-    refused. An overwrite in one snapshot, as by `INSERT OVERWRITE`, is not told from an update of all files.
+    refused. An overwrite in one snapshot, as by `INSERT OVERWRITE`, cannot be distinguished from an update of all
+    files.
 
     Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. For a merge
     all changes of a micro-batch are in the driver's memory, and the files are rewritten that have a row which changes.

@@ -85,9 +85,9 @@ class LastRows(RowAutomaton):
         """Return the same rows, computed at other times.
 
         Args:
-            when: After so many rows; every so much time, such as `"1 minute"`; when an attribute has grown, with
-                `delta`; or at rows that meet a condition, with `on_row`. By time windows are computed at multiples of
-                the period, counted from tick 0.
+            when: A number of rows; a period, such as `"1 minute"`; `delta`, for when an attribute has grown; or
+                `on_row`, for rows that meet a condition. With a period windows are computed at its multiples, counted
+                from tick 0.
 
         Raises:
             WindowError: It is no policy, or a marker.
@@ -136,8 +136,8 @@ def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:
     """Return sliding windows over the last rows, computed at each row unless `trigger` says otherwise.
 
     Args:
-        size: So many rows; those of so much time, such as `"5 minutes"`; or, with `delta`, those whose attribute is not
-            too far behind that of the newest.
+        size: The rows that a window keeps: a number of them; those of a length of time, such as `"5 minutes"`; or, with
+            `delta`, those whose attribute is not too far behind that of the newest.
 
     Raises:
         WindowError: It is no policy, or a marker.

@@ -112,11 +112,12 @@ class RowBatches(_Tumbling):
 
 
 def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = None) -> RowBatches:
-    """Return tumbling windows: so many rows at a time, or those up to the next flush.
+    """Return tumbling windows: a number of rows at a time, or the rows up to the next flush.
 
     Args:
-        size: So many rows; those of so much time, such as `"5 minutes"`; with `delta`, those whose attribute is not too
-            far from that of the first; or, with `marker`, those up to a row that ends the window.
+        size: The rows of a window: a number of them; those of a length of time, such as `"5 minutes"`; with `delta`,
+            those whose attribute is not too far from that of the first; or, with `marker`, those up to a row that ends
+            the window.
         within: The time after its first row at which a window is flushed though it is not full. It is time of the axis,
             and the rows at that tick are not in it.
 

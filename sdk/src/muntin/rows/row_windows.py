@@ -119,15 +119,15 @@ class RowWindows(WindowSpecification):
     def close(self, state: Any, tick: int) -> Iterator[Action]:
         """Yield the actions at the end of the stream. None, by default.
 
-        The tick is the first one after all rows of all keys, and after all that was said of time; for a key that is
-        done before the stream, after its own rows, and after its watermark.
+        The tick is the first one after all rows and watermarks of all keys; for a key that ends before the stream,
+        after its own rows and its watermark.
         """
         return iter(())
 
     def is_empty(self, state: Any) -> bool:
         """Return True if a state need not be kept: the same windows are computed with a new one. False, by default.
 
-        A state is kept all the same if a module was told that a window is full: it is told so once.
+        A state is kept all the same once a module's `on_full` was called, because that happens once.
         """
         return False
 

@@ -67,7 +67,7 @@ class WindowedQuery:
             alike in it, or all of one time if it is None, come as they are given.
 
     Raises:
-        QueryError: The window is none, or an operator is not alone or not for such a query.
+        QueryError: The window is not a specification, or an operator is not alone or not for such a query.
         PolicyError: A module cannot find what it looks for in such windows, or a policy is not right for a module or
             for the windows. The engine refuses the same, by the same checks.
     """

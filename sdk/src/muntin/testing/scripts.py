@@ -103,7 +103,7 @@ class Script:
         """Add a change as it is; it may come before those that it applies to.
 
         Raises:
-            StreamError: Its time is none; or the step is illegal.
+            StreamError: Its time is not a tick, or the step is illegal.
         """
         start = change.event.start
         if not isinstance(start, int):

@@ -228,7 +228,7 @@ def calendar(
         reach: For how long after its end an event stays a member.
 
     Raises:
-        WindowError: A size is none of these, no zone or no start has such a name, or the reach is negative.
+        WindowError: A size, a zone or a start does not exist by that name, or the reach is negative.
 
     Example:
         >>> print(calendar("3 months", "month", zone="America/New_York"))
