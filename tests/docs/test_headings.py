@@ -38,8 +38,10 @@ ERRORS = sorted(
 POLICIES = [
     policy
     for policy in vars(policies).values()
-    if isinstance(policy, type) and issubclass(policy, StrEnum) and policy.__module__ == policies.__name__ and
-    len(policy)
+    if isinstance(policy, type)
+    and issubclass(policy, StrEnum)
+    and policy.__module__ == policies.__name__
+    and len(policy)
 ]
 LAWS = [
     (kit.__name__, laws, test)
@@ -117,7 +119,9 @@ def test_a_module_is_in_the_table_with_its_parameters_types_and_aliases(
     assert [row[0], *row[2:4]] == [f"`{text}`" for text in (call, spell(cls.input_field()), spell(cls.result_field()))]
     assert re.findall(r"`(\w+)`", row[4]) == list(cls.own_aliases())
     for parameter in inspect.signature(cls).parameters:
-        assert f"{parameter}: " in inspect.getdoc(cls).partition("Args:")[2], f"{name} does not say what {parameter} is"
+        assert f"{parameter}: " in str(inspect.getdoc(cls)).partition("Args:")[2], (
+            f"{name} does not say what {parameter} is"
+        )
 
 
 @pytest.mark.parametrize(("plugin", "name", "function"), FUNCTIONS)
