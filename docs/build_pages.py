@@ -313,6 +313,10 @@ class ApiEntry:
             return [*own, f'filters: ["!^_", "!^({_INTERNAL_MEMBERS[self.name]})$"]']
         if self.name.endswith("Laws"):  # of the kit that all share, nothing but the laws is of interest
             return ["inherited_members: true", "show_signature: false", 'filters: ["^test_", "^magnitude$"]']
+        if self.name in _SHOWN_MEMBERS:
+            return [f'filters: ["^({_SHOWN_MEMBERS[self.name]})$"]']
+        if self.name.startswith(_MODULES_OF_PLUGINS) or _MADE_BY_FUNCTIONS.fullmatch(self.name):
+            return ["members: false"]  # they are those of the base class
         return []
 
 
@@ -325,6 +329,20 @@ _INTERNAL_MEMBERS: Final = {
 
 Some of their other members are those of a class that has no page.
 """
+
+_SHOWN_MEMBERS: Final = {
+    "muntin.rows.LastRows": "trigger|when_full",
+    "muntin.rows.PartitionedRows": "partition|with_empty|with_marks|admit|select_partitions",
+}
+"""The members that queries call, of classes that have others for the engine."""
+
+_MODULES_OF_PLUGINS: Final = ("muntin_stats.", "muntin_patterns.")
+
+_MADE_BY_FUNCTIONS: Final = re.compile(
+    r"muntin\.windows\.(?:Hopping|Session|Calendar|Cumulate|Landmark|Global|Trailing|Snapshot|Count)Windows"
+    r"|muntin\.rows\.(?:RowBatches|RowsBetween|Partitions|\w+Policy)"
+)
+"""Windows and policies that functions make for queries."""
 
 
 def entry_of(line: str) -> ApiEntry | None:
