@@ -131,7 +131,7 @@ def tumbling(size: Duration, offset: Duration | date = 0, *, reach: Duration = 0
     Args:
         size: Length of each window, for example `"1 hour"`; above zero.
         offset: Where one of the windows starts, as for `hopping`; it may be negative, as in `"-15 minutes"`, and
-            windows go on before it. A time or a day is what `landmark` takes too, which has no windows before it.
+            windows go on before it. For windows that begin at a time, with none before it, see `landmark`.
         reach: For how long after its end an event stays a member, as for `hopping`.
 
     Raises:
