@@ -154,7 +154,8 @@ class StateMismatchError(StateError):
     it back; the message lists what differs, and what else would help.
 
     Attributes:
-        differences: Where the two differ.
+        differences: Where the two differ, each with `subject`, `checkpoint` and `query` in words; None stands for an
+            aggregate that was added or removed.
         remedies: Ways to let the query go on, besides changing it back.
         checkpoint: The checkpoint; empty where a worker found out, which does not know its path.
     """

@@ -64,7 +64,7 @@ def condition(
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
-        QueryError: It is no function of single values that returns a boolean, or something is no column.
+        QueryError: It is not a function of single values that returns a boolean, or something is not a column.
 
     Example:
         >>> heavy = condition(lambda weight, limit, more: weight > limit + more, left="kg", right="limit", more=5)

@@ -59,7 +59,7 @@ def module(
         PluginLoadError: Its plugin cannot be imported.
         ModuleDefinitionError: The class is not a complete module; or a function does not take that many columns, or
             the type of its result is not known.
-        QueryError: An input is no column, or one of several is missing.
+        QueryError: An input is not a column, or one of several is missing.
         ParameterError: The module's constructor, or the function, does not take the parameters.
 
     Example:

@@ -242,6 +242,9 @@ class Outputs(PlannedQuery):
         already has gets each row exactly once. The input is a stream; the results of a static one are written as any
         DataFrame is.
 
+        A notebook shows the `StreamingQuery` that is returned as `queries` prints it, as of now, with the plan below
+        it.
+
         Args:
             checkpoint: Spark's checkpoint location: one per query, kept as long as the query. It has to be given.
             results: Takes what `results` returns.

@@ -118,7 +118,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 of its output is written, and the query goes on when it is started with a higher limit.
 
         Raises:
-            QueryError: It is no whole number above zero, or `when_full` is something else.
+            QueryError: It is not a whole number above zero, or `when_full` is something else.
 
         Example:
             >>> clicks.shedding(most_held=100_000).window(session("30 minutes"))  # doctest: +SKIP
@@ -267,7 +267,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 that are not retracted.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
                 that is right; `"columnar"`, `"sliced"`, `"grouped"` or `"general"`: in that way, for tests and
-                comparisons. A checkpoint remembers it.
+                comparisons, or with an error where it cannot. A checkpoint remembers it.
 
         Raises:
             QueryError: The specification is not one of windows.
@@ -362,9 +362,9 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 `new_end`, a row for each change.
 
         Raises:
-            QueryError: The other is no event stream, one is static and one is not, keys or times are of other types,
-                a column does not exist, no column is named, `on` is not a condition, or windows are not on a grid, or
-                have gaps.
+            QueryError: The other is not an event stream, one is static and one is not, keys or times are of other
+                types, a column does not exist, no column is named, `on` is not a condition, or windows are not on a
+                grid, or have gaps.
             ParameterError, TypeMismatchError: The condition does not take its parameters, or its columns.
             PolicyError: `how` or `emit` names nothing that a join can do, or a stream sheds events, corrects late rows
                 or has key punctuation.

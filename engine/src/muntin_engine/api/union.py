@@ -96,7 +96,7 @@ def _check_stream(name: str, stream: object) -> None:
     """Refuse what cannot be one of the streams of a union.
 
     Raises:
-        QueryError: It is no stream of events, its keys punctuate themselves, or it never says how complete it is.
+        QueryError: It is not a stream of events, its keys punctuate themselves, or it never says how complete it is.
     """
     if not isinstance(stream, EventStream):
         raise QueryError(f"union({name}=...) takes streams of events, got {stream!r:.80}\n  expected: events(df, ...)")

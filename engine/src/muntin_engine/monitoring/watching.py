@@ -35,7 +35,7 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
         refresh: The seconds to wait between looks.
 
     Raises:
-        QueryError: The thing to watch is no streaming query.
+        QueryError: The thing to watch is not a streaming query.
         SetupError: rich is not installed.
         ValueError: The time between looks is not above zero.
     """

@@ -48,7 +48,7 @@ class ChangelogTable(ToldSink):
                 knows, or that the results say they have; so it can be left out.
 
         Raises:
-            QueryError: It is no path, or none of this machine, such as a URL; or the key names no columns.
+            QueryError: It is not a path, or not one of this machine, such as a URL; or the key names no columns.
         """
         self._versions = TableVersions(path)
         self._path = path

@@ -90,7 +90,7 @@ class LastRows(RowAutomaton):
                 from tick 0.
 
         Raises:
-            WindowError: It is no policy, or a marker.
+            WindowError: It is not a policy, or a marker.
 
         Example:
             >>> print(last(10).trigger(2))
@@ -140,7 +140,7 @@ def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:
             `delta`, those whose attribute is not too far behind that of the newest.
 
     Raises:
-        WindowError: It is no policy, or a marker.
+        WindowError: It is not a policy, or a marker.
         DurationError: A length of time cannot be read.
 
     Example:

@@ -103,7 +103,7 @@ class PartitionedRows(RowWindows):
             condition: An SQL expression over the columns of the input. Null keeps a row out.
 
         Raises:
-            WindowError: It is no text.
+            WindowError: It is not a text.
 
         Example:
             >>> from muntin.rows import last
@@ -118,7 +118,8 @@ class PartitionedRows(RowWindows):
     def select_partitions(self, partitions: Sequence[PartitionView]) -> Sequence[Hashable]:
         """Return the partitions to remove: there are too many, too many rows, or the first one is too old.
 
-        By default that is the first one. A class of its own may choose others. It is asked again while there are still
+        By default that is the first one. A subclass, which needs a `name` and a `version` of its own, may choose
+        others. It is called again while there are still
         too many, or the first one is still too old.
 
         Args:

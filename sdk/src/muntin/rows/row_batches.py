@@ -122,7 +122,7 @@ def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = 
             and the rows at that tick are not in it.
 
     Raises:
-        WindowError: It is no policy, or one of time besides `within`.
+        WindowError: It is not a policy, or one of time besides `within`.
         DurationError: A length of time cannot be read.
 
     Example:

@@ -325,7 +325,7 @@ def repeat(trigger: Trigger) -> Trigger:
     What is repeated begins with the next micro-batch after it finished.
 
     Raises:
-        PolicyError: What is given is no trigger.
+        PolicyError: It is not a trigger.
 
     Example:
         >>> from muntin.triggers import after_count, any_of, on_signal
@@ -341,7 +341,7 @@ def until(trigger: Trigger, end: Trigger) -> Trigger:
     The end fires too. If it ends without firing, the trigger goes on without it.
 
     Raises:
-        PolicyError: One of them is no trigger.
+        PolicyError: One of them is not a trigger.
 
     Example:
         >>> from muntin.triggers import every, past_end

@@ -364,7 +364,7 @@ def when(condition: str) -> Trigger:
             `"kind = 'settlement'"`. Spark computes it for each row.
 
     Raises:
-        PolicyError: It is no text, or empty.
+        PolicyError: It is not a text, or empty.
 
     Example:
         >>> from muntin.triggers import repeat
@@ -414,7 +414,7 @@ def reaches(result: str, limit: float) -> Trigger:
         limit: The limit; a result at it or above has reached it.
 
     Raises:
-        PolicyError: The name is no text, or the limit no number.
+        PolicyError: The name is not a text, or the limit is not a number.
 
     Example:
         >>> reaches("total", 100).step(None, Window(0, 60), TriggerView(came=1, results={"total": 120.0}))

@@ -33,7 +33,8 @@ class CalendarWindows(WindowKind):
 
     A day begins when the clock first shows its first second, so it has 23 or 25 hours where summer time begins or ends.
     Where the clock skips that second, the day begins when the clock is set forward; where it shows it twice, the first
-    time counts. If a zone skipped a whole day, no window begins or ends with it: of windows that would begin at the
+    time counts; if the clock is set back over midnight, the repeated part of the day before counts for the new day. If
+    a zone skipped a whole day, no window begins or ends with it: of windows that would begin at the
     same instant the last one is there, of windows that would end at the same instant the first.
 
     Times before the year 2 and after 9998 follow the first offset and the last rule that are known of the zone.

@@ -161,7 +161,7 @@ def count_by_start(count: int, every: int = 1) -> CountWindows:
             window; `count_by_start(10, every=10)` puts windows of ten end to end.
 
     Raises:
-        WindowError: One is no whole number above zero.
+        WindowError: One is not a whole number above zero.
 
     Example:
         >>> print(count_by_start(10), count_by_start(10, every=10))
@@ -180,7 +180,7 @@ def count_by_end(count: int, every: int = 1) -> CountWindows:
         every: How many distinct ends lie between the starts of neighbouring windows, as for `count_by_start`.
 
     Raises:
-        WindowError: One is no whole number above zero.
+        WindowError: One is not a whole number above zero.
 
     Example:
         >>> print(count_by_end(5, every=5))

@@ -210,7 +210,7 @@ def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> Cum
             which one starts, a datetime or a date, which are in UTC unless they say otherwise.
 
     Raises:
-        WindowError: The step is not positive, or the size is no multiple of it.
+        WindowError: The step is not positive, or the size is not a multiple of it.
 
     Example:
         >>> print(cumulate(12, 4))
@@ -235,7 +235,7 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
             a tick. By default tick 0 (the epoch where the axis is time).
 
     Raises:
-        WindowError: The step is not positive, or the landmark is no time.
+        WindowError: The step is not positive, or the landmark is not a time.
 
     Example:
         >>> print(landmark(10)), landmark("1 hour", since="1970-01-01 00:00:01").since

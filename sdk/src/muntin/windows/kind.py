@@ -18,7 +18,8 @@ class WindowKind(WindowSpecification):
     Kinds differ in two answers: on which stretch of the axis an event counts (`membership`), and how the stretches of
     one key's events cut the axis (`cut`). An event is a member of each window that shares a tick with its stretch.
     Everything else has a default that is right for most kinds. The engine calls it per key: `known` are the stretches
-    of one key, and the end of an event that has not ended is `INFINITY`. Nothing may be remembered between calls.
+    of one key, and the end of an event that has not ended is `INFINITY`. Nothing may be remembered between calls. A
+    kind that keeps the laws works with final, speculative, eager and early results, with revisions and after restarts.
 
     Laws (checked by `muntin.testing.WindowKindLaws`):
 
