@@ -48,9 +48,9 @@ class ChangesLifetimes(ChangesPayload):
 
         Args:
             by: How far: `"1 hour"` to the future, `"-1 hour"` to the past; or a column.
-            at_least: By a column, how far every event is shifted at least, below zero to the past: the watermark is
-                shifted by this, and an event that says less is rejected.
-            repeated: By a column, True says that revisions and retractions repeat the payload of their event.
+            at_least: With a column, the least shift of any event, negative to the past: the watermark is shifted by
+                this, and an event with a lower value is rejected.
+            repeated: With a column, True if revisions and retractions repeat the payload of their event.
 
         Raises:
             DurationError: The length cannot be read.
@@ -90,7 +90,7 @@ class ChangesLifetimes(ChangesPayload):
 
     @step
     def extend(self, by: LengthOrColumn, *, repeated: bool = False) -> Self:
-        """Let each event end later; the watermark stays. One without an end has none.
+        """Let each event end later; the watermark stays. An event without an end keeps none.
 
         Args:
             by: How much later; or a column, which is zero or more.
@@ -107,9 +107,9 @@ class ChangesLifetimes(ChangesPayload):
 
     @step
     def shorten(self, by: Duration) -> Self:
-        """Let each event end earlier, but last one tick at least. One without an end has none.
+        """Let each event end earlier, but last one tick at least. An event without an end keeps none.
 
-        If revisions change ends, they now change that much earlier a time: the watermark stays that far behind.
+        Where ends are revised, a revision now changes an earlier time, so the watermark stays that far behind.
 
         Args:
             by: How much earlier.
